@@ -32,17 +32,19 @@ def print_rows(
     With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal.
     """
     write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
+    # drawings conclude from findings, wherever those are shown
+    tail = summary.tail if view.format.carries_findings else summary.messages
     if write is not None and pages and not view.format.streams and sys.stdout.isatty():
         from commands._pager import show  # noqa: PLC0415 - only on a terminal
 
         drawn = StringIO()
-        write(rows, view, drawn, summary.tail)
+        write(rows, view, drawn, tail)
         show(drawn.getvalue())
         return
     if text is not None and view.format is TEXT:
         _print_lines(text(view.chosen(rows)))
     elif write is not None:
-        write(rows, view, sys.stdout, summary.tail)
+        write(rows, view, sys.stdout, tail)
 
 
 def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:

@@ -23,9 +23,6 @@ def rescue_to(path: str, common: Common) -> "Along":
     if os.path.splitext(path)[1] not in FORMATS:
         raise UsageError(f"--rescue {path}: expected a file that ends in {' or '.join(FORMATS)}")
     refuse_log_dirs("--rescue", path)
-    parent = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(parent):
-        raise UsageError(f"--rescue {path}: no directory {parent}")
     if os.path.lexists(path):
         raise RefusedError(
             f"--rescue {path}: this exists, and may have what an earlier run saved; choose another name"
@@ -37,6 +34,7 @@ def rescue_to(path: str, common: Common) -> "Along":
     def along(outcomes: "Iterator[Outcome]", units: "list[Unit]") -> "Iterator[Outcome]":
         rescue = Rescue(path)
         try:
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             yield from rescue.along(outcomes, units)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()

@@ -171,6 +171,7 @@ def truncate(
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
+        is_saved=rescue is not None,
     )
     job = partial(jobs.dry_run, request=request)
     split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)

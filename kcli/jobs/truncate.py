@@ -43,7 +43,7 @@ class Request:
     """One of the four targets, and values that replace those of checkpoint files (None: as in the file).
 
     `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers
-    have expired.
+    have expired. `is_saved`: the same run writes what will be lost to a file.
     """
 
     now_ms: int
@@ -58,6 +58,7 @@ class Request:
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
     known: KnownSettings = UNKNOWN
+    is_saved: bool = False
 
 
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
@@ -134,7 +135,7 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         lost = without_remote(lost, meeting, loaded)
     warnings = (
         *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
-        *warnings_of(loaded, prediction, partition.path, lost),
+        *warnings_of(loaded, prediction, partition.path, None if request.is_saved else lost),
     )
     row = _row(where(partition), loaded, prediction, warnings)
     row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))

@@ -33,7 +33,7 @@ def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator
 def warnings_of(loaded: LoadedLog, prediction: Prediction, directory: str, lost: str | None) -> Iterator[str]:
     """Yield what the start, the cut and a restart do that an operator may not expect.
 
-    `lost`: as of `rescue_command`.
+    `lost`: as of `rescue_command`; None where it is saved.
     """
     yield from _start_warnings(loaded)
     yield from _target_warnings(loaded, prediction)

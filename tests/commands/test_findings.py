@@ -91,6 +91,13 @@ def on_terminal(*words, **environment):
     return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines(), re.findall(r"\x1b\[[0-9;]*m", text)
 
 
+def test_a_drawing_concludes_from_findings_that_are_shown_nowhere(kcli, damaged):
+    for command in (("check",), ("scan", "--summary")):
+        words = (*command, damaged, "-o", "table")
+        assert kcli(*words, "--findings", "none").stdout == kcli(*words).stdout
+        assert kcli(*words, "--findings", "stderr").stdout == kcli(*words).stdout
+
+
 @pytest.mark.slow
 def test_a_terminal_shows_findings_by_code_in_lines_that_fit(log_dir):
     for number in range(15):

@@ -170,7 +170,6 @@ def test_without_an_answer_there_is_no_file(tmp_path):
     ("name", "status", "words"),
     [
         ("lost.csv", 2, "ends in .ndjson or .parquet"),
-        ("no/lost.ndjson", 2, "no directory"),
         ("d/lost.ndjson", 5, "kcli never writes there"),
         ("d/orders-0/lost.ndjson", 5, "kcli never writes there"),
         ("there.ndjson", 5, "choose another name"),
@@ -193,3 +192,13 @@ def test_a_file_that_takes_no_more_is_one_error(partition, tmp_path, monkeypatch
     done = kcli("--to-offset", 4, "--rescue", out, partition)
     assert (done.exit_code, out.exists()) == (4, False)
     assert f"--rescue {out}: cannot write: no space left on device" in done.stderr
+
+
+def test_what_is_saved_needs_no_advice_to_save_it(partition, tmp_path):
+    words = ["--to-offset", "4", partition, "-o", "json"]
+    (plain,) = json.loads(kcli(*words).stdout)["rows"]
+    (saved,) = json.loads(kcli(*words, "--rescue", tmp_path / "made" / "lost.ndjson").stdout)["rows"]
+
+    assert plain["warnings"][-1].startswith("this saves what will be lost: kcli dump")
+    assert saved == {**plain, "warnings": plain["warnings"][:-1]}
+    assert len((tmp_path / "made" / "lost.ndjson").read_text().splitlines()) > 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.analysis.times import DAY
+from kcli.analysis.times import DAY, SECOND
 from kcli.output.drawings.bars import OffsetAxis, labels
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, Line, Lines, ShownColumn, span, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
@@ -210,7 +210,7 @@ def _written(row: TruncationRow) -> str:
     first, last = row.first_removed_timestamp, row.max_removed_timestamp
     if first is None or last is None or first < 0:
         return ""
-    if first == last:
+    if first // SECOND == last // SECOND:
         return f", written {moment(first)} UTC"
     return f", written {moment(first)} to {moment(last, with_day=first // DAY != last // DAY)} UTC"
 
