@@ -10,6 +10,7 @@ last segment is read. After an unclean stop every segment from the recovery poin
 """
 
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
@@ -21,7 +22,9 @@ from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
+from kcli.logdir.tree import Target, partition_of
 
+ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
 LOAD_FAILED = "load-failed"
 """The code of the error for a log that the broker would not load."""
 
@@ -100,6 +103,23 @@ def inspect(
         raise load_failed(error) from error
 
 
+def zeros_as_started(target: Target, findings: list[Finding]) -> list[Finding]:
+    """Return the findings of a log file, zeros at its end as a start finds them.
+
+    After a clean stop of the broker it refuses the log.
+    """
+    if target.log_dir is None or all(finding.code != ZEROS_CUT for finding in findings):
+        return findings
+    by_path = {}
+    with suppress(FileError):
+        for finding in inspect(Partition(partition_of(target))):
+            if finding.code == ZEROS_REFUSED:
+                by_path[finding.path] = finding
+    return [
+        by_path.get(finding.path, finding) if finding.code == ZEROS_CUT else finding for finding in findings
+    ]
+
+
 def load_failed(error: BrokerError) -> FileError:
     """Return the error of a log that the broker would not load; the message names Kafka's exception."""
     return FileError(error.path, LOAD_FAILED, f"the broker would not load this log: {error}", error.position)
@@ -118,7 +138,7 @@ def _damage_findings(
         message = (
             "zeros after the last batch, and a clean shutdown: the broker reads them and refuses the log"
         )
-        code = "LOG-009"
+        code = ZEROS_REFUSED
     path = shown_path(partition, error.path)
     yield Finding(code, message, dir=partition.shown, path=path, position=error.position)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.start import zeros_as_started
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, row_type_of_a_log, row_types_of
@@ -38,6 +39,8 @@ class Dump:
     def __call__(self, unit: Unit) -> Outcome:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
         outcome = self._read(unit)
+        if unit.target.kind in LOGS and outcome.findings:
+            outcome = replace(outcome, findings=zeros_as_started(unit.target, outcome.findings))
         show = None if self.options.text else shown_as(self.options)
         if show is None:
             return outcome

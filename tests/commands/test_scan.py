@@ -191,6 +191,15 @@ def test_zeros_after_a_clean_stop_have_the_verdict_of_ls(kcli, data):
     assert [error["error"] for error in scan["errors"]] == ["load-failed"]
     assert scan["errors"] == ls["errors"]
     assert "LOG-009" in {finding["code"] for finding in scan["findings"]}
+    dumped = kcli("dump", "-o", "json", data)
+    (refused,) = [one for one in json.loads(dumped.stdout)["findings"] if one["code"].startswith("LOG-")]
+    assert (dumped.exit_code, refused["severity"]) == (1, "error")
+    assert refused in ls["findings"]
+
+    (data / ".kafka_cleanshutdown").unlink()
+    dumped = kcli("dump", "-o", "json", data)
+    (trimmed,) = [one for one in json.loads(dumped.stdout)["findings"] if one["code"].startswith("LOG-")]
+    assert (dumped.exit_code, trimmed["code"], trimmed["severity"]) == (0, "LOG-004", "info")
 
 
 def test_a_log_file_by_itself_is_read_alone(kcli, data):
