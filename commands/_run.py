@@ -142,12 +142,13 @@ def run_answer(
     possible: frozenset[str] | None = None,
     usual: str | None = None,
     text: Text | None = None,
+    stop_at_limit: bool = False,
 ) -> None:
     """Print rows that come from no job of a command; always ends with typer.Exit.
 
     `found`: what they are from, which --out must not replace. `row_types`: theirs, where no command has them;
-    `possible`: which of the command's they can be. `usual`, `text`: as in Command; what is drawn together is
-    all of them.
+    `possible`: which of the command's they can be. `usual`, `text`, `stop_at_limit`: as in Command; what is
+    drawn together is all of them.
     """
     out = _out(common, by_workers=False)
     if out is not None:
@@ -161,6 +162,7 @@ def run_answer(
         usual=usual,
         drawn_together=usual is not None,
         has_text=text is not None,
+        stop_at_limit=stop_at_limit,
     )
     with (
         nullcontext() if out is None else out.parts(view) as parts,

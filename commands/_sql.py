@@ -56,7 +56,7 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
 
 
 def print_answer(session: "Session", text: str, summary: RunSummary, common: Common) -> None:
-    """Print what the last statement of a text answers; ends with typer.Exit."""
+    """Print what the query in a text answers; ends with typer.Exit."""
     from kcli.output.arrow_rows import row_type_of, rows_of  # noqa: PLC0415 - needs the extra sql, as these
     from kcli.views.duckdb import SqlError  # noqa: PLC0415
     from kcli.views.options import OptionError  # noqa: PLC0415
@@ -84,4 +84,5 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
             summary,
             found=session.source.found,
             row_types=(row_type,),
+            stop_at_limit=True,
         )

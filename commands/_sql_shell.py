@@ -35,7 +35,7 @@ def run_shell(find_now: Find, common: Common, history: str | None) -> None:
     statuses = [ExitStatus.CLEAN]
     with opened_session(found, summary, common) as session:
         for text in _texts(is_terminal=is_terminal, history=history):
-            status = _command(text) if text.startswith(".") else _query(session, text, find_now, common)
+            status = _command(text) if text.startswith(".") else _queries(session, text, find_now, common)
             if status is None:
                 break
             statuses.append(status)
@@ -44,8 +44,25 @@ def run_shell(find_now: Find, common: Common, history: str | None) -> None:
     raise typer.Exit(ExitStatus.CLEAN if is_terminal else worst(*statuses))
 
 
+def _queries(session: "Session", text: str, find_now: Find, common: Common) -> ExitStatus:
+    """Print what each statement of a text answers, up to one that is interrupted; return the worst status."""
+    from kcli.views.duckdb import SqlError  # noqa: PLC0415 - the extra sql
+
+    try:
+        statements = session.statements(text)
+    except SqlError as error:
+        say(f"kcli: {error}")
+        return ExitStatus.USAGE
+    statuses = [ExitStatus.CLEAN]
+    for statement in statements:
+        statuses.append(_query(session, statement, find_now, common))
+        if statuses[-1] == ExitStatus.INTERRUPTED:
+            break
+    return worst(*statuses)
+
+
 def _query(session: "Session", text: str, find_now: Find, common: Common) -> ExitStatus:
-    """Print what one text answers, of what the paths lead to now, and return the status of it."""
+    """Print what a statement answers, of what the paths lead to now, and return the status of it."""
     try:
         session.source.found, summary = find_now()
         session.source.note = summary.add

@@ -16,7 +16,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any, TypeAlias
 
-from pyarrow import types
+from pyarrow import MonthDayNano, types
 
 from kcli.rows.declare import Column, RowType, Schema, Value, record
 
@@ -112,6 +112,15 @@ def _iso(value: Any) -> str:
     return str(value.isoformat())
 
 
+def _interval(value: Any) -> str:
+    """Return an interval as ISO-8601: P1M2DT3.5S, P0D for none."""
+    days = "".join(f"{count}{unit}" for count, unit in ((value.months, "M"), (value.days, "D")) if count)
+    whole, rest = divmod(abs(value.nanoseconds), 10**9)
+    part = f".{rest:09}".rstrip("0") if rest else ""
+    seconds = f"T{'-' if value.nanoseconds < 0 else ''}{whole}{part}S" if value.nanoseconds else ""
+    return f"P{days}{seconds}" if days or seconds else "P0D"
+
+
 def _float(value: float) -> float | str:
     return value if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity"}.get(str(value), "-Infinity")
 
@@ -126,5 +135,6 @@ _CONVERT: dict[type, Callable[[Any], Value]] = {
     datetime: _iso,
     date: _iso,
     time: _iso,
+    MonthDayNano: _interval,
 }
 """Of all others the text is shown."""

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -162,9 +162,16 @@ class Session:
                     self._connection.register(name, table)
                 self.source.missing.clear()
 
+    def statements(self, text: str) -> list[str]:
+        """Return the statements of a text; SqlError where it is not SQL."""
+        try:
+            return [one.query for one in self._connection.extract_statements(text)]
+        except duckdb.Error as error:
+            raise SqlError(one_line(str(error))) from error
+
     @contextmanager
     def answer(self, text: str) -> Iterator[tuple[Any, Iterator[Any]] | None]:
-        """Give the Arrow schema and the batches of what a text's last statement answers, None for nothing.
+        """Give the Arrow schema and the batches of what the one query in a text answers, None for nothing.
 
         DuckDB works in a thread of its own, so that a signal reaches this one; it is stopped when the block
         ends. SqlError and OptionError come when the block begins, or from the batches.
@@ -206,7 +213,7 @@ class Session:
             relation = None
             for statement in self._connection.extract_statements(text):
                 if relation is not None:
-                    relation.fetchall()
+                    _refuse("several statements give rows; one answer at a time")
                 relation = self._bound(statement.query)
                 if statement.expected_result_type[0] != duckdb.ExpectedResultType.QUERY_RESULT:
                     relation = None
@@ -233,6 +240,10 @@ def opened(source: Source, place: str) -> Iterator[Session]:
             yield session
         finally:
             session.close()
+
+
+def _refuse(message: str) -> NoReturn:
+    raise SqlError(message)
 
 
 def _macro(view: str, options: Sequence[str]) -> str:

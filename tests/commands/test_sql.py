@@ -66,6 +66,29 @@ def test_values_that_json_has_no_word_for_are_text(kcli, dirs):
     assert row == {"d": "2020-01-02", "f": "NaN", "t": "10:00:00", "m": [["a", 1]], "x": 1.5}
 
 
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ("epoch_ms(13500) - epoch_ms(1000)", "PT12.5S"),
+        ("INTERVAL '14 months' - INTERVAL '3 days'", "P14M-3D"),
+        ("INTERVAL '-1.5 seconds'", "PT-1.5S"),
+        ("INTERVAL '0 days'", "P0D"),
+    ],
+)
+def test_an_interval_is_iso_8601(kcli, dirs, interval, text):
+    done = kcli("sql", f"SELECT {interval} AS x, [{interval}] AS xs", dirs[0], "-o", "ndjson")
+
+    assert json.loads(done.stdout) == {"type": "row", "x": text, "xs": [text]}
+
+
+def test_several_queries_are_refused_and_the_limit_ends_the_reading(kcli, dirs):
+    done = kcli("sql", "SELECT 1; SELECT 2", dirs[0])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "kcli: several statements give rows; one answer at a time\n"
+    done = kcli("sql", "FROM range(100000000000)", dirs[0], "-o", "tsv", "--no-headers", "--limit", "2")
+    assert (done.exit_code, done.stdout) == (0, "0\n1\n")
+
+
 def test_columns_of_one_name_are_distinguished(kcli, dirs):
     done = kcli("sql", "SELECT 1 AS x, 2 AS x, 3 AS x", dirs[0], "-o", "ndjson")
 
@@ -307,6 +330,13 @@ def test_the_shell_goes_on_after_an_error_and_says_so_at_its_end(kcli, dirs):
 
     assert (done.exit_code, done.stdout) == (2, "a\n1\n")
     assert "Binder Error" in done.stderr and ".colums: expected .views" in done.stderr
+
+
+def test_the_shell_answers_each_query_of_a_line(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], "-o", "csv", input="SELECT 1 a; SELECT x; SELECT 2 b;\nSELEC 3;")
+
+    assert (done.exit_code, done.stdout) == (2, "a\n1\nb\n2\n")
+    assert [line.split(":")[1] for line in done.stderr.splitlines()] == [" Binder Error", " Parser Error"]
 
 
 def test_columns_of_a_view(kcli, dirs):

@@ -74,7 +74,8 @@ def draw_checks(
         yield ""
     if partitions:
         shown = [row for row in partitions if row.result != CLEAN] if leaves_out else partitions
-        yield from draw_table(TableView(columns=(result, what), severity=severity), shown, screen)
+        view = TableView(columns=(result, what), severity=severity)
+        yield from draw_table(view, shown, screen, title_of=partitions)
     if leaves_out:
         line = f"{mark('', screen.symbols)}  {number(len(clean))} more are clean: -o wide lists them"
         yield sentences(screen, line, style=STYLES[""])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, ShownColumn, table
+from kcli.output.drawings.grid import NUMBER, ShownColumn, stacked
 from kcli.output.drawings.marks import STYLES
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.replicas import Replica, column_name, draw_by_partition
@@ -92,13 +92,13 @@ class _AnswerLine(NamedTuple):
 
 def _side_by_side(found: Sequence[Replica], screen: Screen) -> Iterator[RenderableType]:
     lines = _answer_lines(found)
-    columns = [ShownColumn("ASKED FOR", "requested", NUMBER)]
-    columns += [ShownColumn(column_name(one), partial(_answer, place)) for place, one in enumerate(found)]
-    columns.append(ShownColumn("", _agreement, rank=1, style=STYLES["warning"]))
+    asked = ShownColumn("ASKED FOR", "requested", NUMBER)
+    columns = [ShownColumn(column_name(one), partial(_answer, place)) for place, one in enumerate(found)]
+    agreement = ShownColumn("", _agreement, rank=1, style=STYLES["warning"])
     places = [one.where for one in found]
     yield title([name_of(places[0]), f"{len(found)} replicas", *place_parts(places)], screen)
     yield ""
-    yield table(columns, lines, screen)
+    yield from stacked(asked, columns, [agreement], lines, screen)
     yield ""
     ends = ", ".join(f"{one.name} {one.rows[0].log_end_offset}" for one in found)
     yield sentences(screen, f"Log ends: {ends}.")

@@ -17,7 +17,7 @@ from kcli.output.drawings.grid import (
     Lines,
     ShownColumn,
     span,
-    table,
+    stacked,
 )
 from kcli.output.drawings.marks import STYLES
 from kcli.output.drawings.places import name_of, place_parts, title
@@ -88,7 +88,8 @@ def _side_by_side(found: Sequence[Replica], screen: Screen) -> Iterator[Renderab
     yield ""
     yield Lines(_timelines(found, newest, partings, screen), screen.width)
     yield ""
-    yield table(_replica_columns(found, newest), _epoch_lines(found), screen)
+    first, *columns, last = _replica_columns(found, newest)
+    yield from stacked(first, columns, [last], _epoch_lines(found), screen)
 
 
 def _agree(found: Sequence[Replica]) -> bool:

@@ -183,6 +183,30 @@ def table(columns: Columns, rows: Sequence[Any], screen: Screen) -> Lines:
     return Lines(_lines(_fitted(_chosen(columns, rows, screen), screen.width), rows, screen), screen.width)
 
 
+def stacked(
+    first: ShownColumn, columns: Columns, last: Columns, rows: Sequence[Any], screen: Screen
+) -> Iterator[Lines | str]:
+    """Yield a table of all columns, or tables below each other of as many as there is room for."""
+
+    def widths(some: Columns) -> list[int]:
+        laid = (_laid(column, rows, screen) for column in some)
+        return [0 if one is None else one.width + GAP for one in laid]
+
+    room = screen.width + GAP - sum(widths([first, *last]))
+    parts: list[list[ShownColumn | DrawnColumn]] = [[]]
+    used = 0
+    for column, width in zip(columns, widths(columns), strict=True):
+        if parts[-1] and used + width > room:
+            parts.append([])
+            used = 0
+        parts[-1].append(column)
+        used += width
+    for place, part in enumerate(parts):
+        if place:
+            yield ""
+        yield table([first, *part, *last], rows, screen)
+
+
 def left_out(columns: Columns, rows: Sequence[Any], screen: Screen) -> int:
     """Return for how many columns `table` has no room."""
     return len(columns) - len(_chosen(columns, rows, screen))

@@ -117,7 +117,7 @@ def _lines_of_time(row: LookupTimestampRow) -> list[tuple[str, str]]:
     return [
         ("at", f"offset {record.offset}, leader epoch {record.leader_epoch}"),
         ("written", f"{written} UTC{late}"),
-        ("found", f"in the batch at byte {record.position} of segment {record.segment_base_offset}"),
+        ("found", f"in the batch at byte {record.position} of {record.file}"),
     ]
 
 

@@ -99,7 +99,8 @@ def _draw(
         ),
         severity=lambda row: severities[id(row)],
     )
-    yield from draw_table(view, [row for row in rows if severities[id(row)]] if leaves_out else rows, screen)
+    shown = [row for row in rows if severities[id(row)]] if leaves_out else rows
+    yield from draw_table(view, shown, screen, title_of=rows)
     if leaves_out:
         yield sentences(
             screen,

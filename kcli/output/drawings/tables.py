@@ -33,10 +33,18 @@ class TableView(NamedTuple):
 
 
 def draw_table(
-    view: TableView, rows: Sequence[Any], screen: Screen, findings: Sequence[Finding] = ()
+    view: TableView,
+    rows: Sequence[Any],
+    screen: Screen,
+    findings: Sequence[Finding] = (),
+    *,
+    title_of: Sequence[Any] = (),
 ) -> Iterator[RenderableType]:
-    """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    places = [where for row in rows if (where := where_of(row)) is not None]
+    """Yield a title with what all rows share, the table, and the lines that sum it up.
+
+    `title_of`: all rows, where `rows` are some of them.
+    """
+    places = [where for row in title_of or rows if (where := where_of(row)) is not None]
     columns = view.columns
     parts: list[str] = []
     if places:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kcli.output.drawings.bars import OffsetAxis, bar, labels, of_largest
-from kcli.output.drawings.grid import COUNT, NUMBER, DrawnColumn, ShownColumn, cut, span, table
+from kcli.output.drawings.grid import COUNT, NUMBER, DrawnColumn, ShownColumn, cut, span, stacked, table
 from kcli.output.screen import ASCII, UTF8, Screen
 
 
@@ -125,3 +125,29 @@ def test_what_is_cut_off_is_marked():
     assert cut("abcdef", 5, UTF8) == "abcd…"
     assert cut("abcdef", 5, ASCII) == "abc.."
     assert cut("abcdef", 1, ASCII) == "."
+
+
+def test_more_columns_than_there_is_room_for_come_in_tables_below_each_other():
+    columns = [ShownColumn(f"COLUMN {number}", "number", NUMBER) for number in range(4)]
+    out = io.StringIO()
+    console = Console(file=out, width=30, color_system=None, _environ={})
+    for part in stacked(NAME, columns, [ShownColumn("", "text")], [Row("a", 1, "x")], Screen(30)):
+        console.print(part, crop=False)
+
+    assert out.getvalue().splitlines() == [
+        "NAME  COLUMN 0  COLUMN 1",
+        "a            1         1  x",
+        "",
+        "NAME  COLUMN 2  COLUMN 3",
+        "a            1         1  x",
+    ]
+
+
+def test_bars_give_names_the_room_that_they_need():
+    columns = (NAME, DrawnColumn("", of_largest(lambda row: row.number), least=4, most=20))
+    rows = [Row("a" * 10, 5)] * 19 + [Row("b" * 14, 5), Row("c" * 40, 5)]
+    found = lines(columns, rows, 24)
+
+    assert found[1] == "aaaaaaaaaa      ████████"
+    assert found[20] == "bbbbbbbbbbbbbb  ████████"
+    assert found[21:] == ["c" * 24, "c" * 16, "                ████████"]
