@@ -22,7 +22,7 @@ def pager() -> str | None:
         return None
     named = os.environ.get("PAGER")
     if named is None:
-        return "less" if shutil.which("less") else None
+        return "less -R" if shutil.which("less") else None
     return None if named in {"", "cat"} else named
 
 

@@ -63,6 +63,14 @@ def test_copies_of_a_log_dir_are_no_duplicates(tmp_path):
     assert ([one["code"] for one in answer["findings"] if one["severity"] == "error"], status) == ([], 0)
 
 
+def test_copies_of_a_log_dir_side_by_side_are_one_contradiction(tmp_path):
+    first, second = two_log_dirs(tmp_path, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAZw")
+    for command in ("ls", "scan"):
+        done = CliRunner().invoke(app, [command, str(first), str(second), "-o", "json"])
+        (found,) = [one for one in json.loads(done.stdout)["findings"] if one["severity"] == "error"]
+        assert (found["code"], found["path"]) == ("START-009", str(second / "meta.properties"))
+
+
 def test_an_empty_log_dir_matches_nothing(tmp_path):
     answer, status = document(tmp_path / "nowhere")
     assert ([error["error"] for error in answer["errors"]], status) == (["not-found"], 3)
