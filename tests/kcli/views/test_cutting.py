@@ -17,7 +17,7 @@ from kcli.views.planning import planned
 from kcli.views.reading import Task, record_batches
 from kcli.views.schema import view_schema
 from tests.builders import put_record, put_records
-from tests.kcli.dump.test_text import log as random_log
+from tests.kcli.dump.render.test_text import log as random_log
 from tests.partitions import log_dir, offset_entries, put_range, segment, unit
 
 pytestmark = pytest.mark.slow

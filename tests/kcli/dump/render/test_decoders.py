@@ -35,7 +35,7 @@ SEGMENT = bytes.fromhex(
 )
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 PLACE = {"name": "foo", "id": "u4NdSfWRQjaZ_ENyxMXLJA", "partition": 0}
-RLMM = Path(__file__).parents[2] / "data" / "rlmm" / "values.json.gz"
+RLMM = Path(__file__).parents[3] / "data" / "rlmm" / "values.json.gz"
 
 
 def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
