@@ -127,13 +127,16 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
             offline[one.path] = StartFailure(IO, error.message, error.path)
     live = [one for one in dirs if one.path not in offline]
     known = [(one.path, one.meta) for one in live if one.meta is not None]
-    stops += [*_identities(known, config), *_directory_ids(known, config)]
+    of_ids = [*_directory_ids(known, config)]
+    stops += [*_identities(known, config), *of_ids]
     if not with_zookeeper:
         stops += _metadata_stops(dirs, offline, metadata_dir, config)
         stops += _unformatted([one for one in live if one.meta_error is None], config)
     if dirs and not live:
         stops.append(StartFailure(IO, "no log dir can be used", dirs[0].path))
-    stops += [*_name_stops(live, config), *_duplicates(live)]
+    stops += _name_stops(live, config)
+    if not of_ids:  # else the process ends first: copies hold all partitions twice
+        stops += _duplicates(live)
     for one in live:
         if one.checkpoint_error is not None:
             error = one.checkpoint_error

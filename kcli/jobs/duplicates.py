@@ -7,7 +7,6 @@ from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure
 from kcli.jobs.brokers import by_broker
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import directory_facts
-from kcli.logdir.log_dirs import LogDirState
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
 TWICE = "twice"
@@ -25,15 +24,10 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     return {
         shown(stop.path): stop
         for dirs in (by_broker(known) if len(known) > 1 else ())
-        if len(dirs) > 1 and not any(one.locked_by is not None for one in dirs) and not _has_copies(dirs)
+        if len(dirs) > 1 and not any(one.locked_by is not None for one in dirs)
         for stop in broker_start(dirs, BrokerConfig()).stops
         if stop.exception == ILLEGAL_STATE
     }
-
-
-def _has_copies(dirs: Iterable[LogDirState]) -> bool:
-    ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
-    return len(set(ids)) < len(ids)
 
 
 def with_duplicates(found: Found) -> Found:

@@ -5,6 +5,7 @@ cleanly, so that nothing but the damage is wrong.
 """
 
 import gzip
+import re
 import shutil
 import struct
 from collections.abc import Callable
@@ -163,11 +164,19 @@ def in_root(name: str) -> Callable[[Path], Path]:
     return lambda root: root / name
 
 
-def other_dir(root: Path) -> None:
+def copied_dir(root: Path) -> None:
+    """Make a second log dir of the same directory.id that has the partition, too."""
     second = root.parent / "d1"
     second.mkdir()
     shutil.copy(root / "meta.properties", second)
     shutil.copytree(root / PARTITION, second / PARTITION)
+
+
+def other_dir(root: Path) -> None:
+    copied_dir(root)
+    path = root.parent / "d1" / "meta.properties"
+    text = re.sub(r"(?m)^directory.id=.*$", "directory.id=AAAAAAAAAAAAAAAAAAAAZw", path.read_text())
+    path.write_text(text)
 
 
 def topic_id(root: Path) -> None:
@@ -333,6 +342,7 @@ DAMAGES = (
     Damage("log dir: no partition's name", "DIR-006", lambda root: (root / "lost+found").mkdir(), wide=True),
     Damage("log dir: a foreign file", "DIR-001", whole(in_root("notes.txt"), b"x"), wide=True),
     Damage("log dirs: a partition twice", "START-009", other_dir, wide=True),
+    Damage("log dirs: one is a copy", "START-009", copied_dir, wide=True),
     Damage("metadata log: behind its snapshot", "START-007", behind_snapshot, wide=True),
     Damage("a swap is not finished", "START-003", named(f"{0:020d}.log.cleaned")),
 )
