@@ -1,10 +1,12 @@
 """Sizes, counts, times and durations in the units of people."""
 
+import re
 from collections.abc import Iterable
 
 from kcli.analysis.times import DAY
 from kcli.output.values import iso
 
+EPOCH_MS = re.compile(r"(?<![\w.-])1[0-9]{12}(?!\w)", re.ASCII)
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -36,6 +38,11 @@ def moment(timestamp: int, *, with_day: bool = True, with_ms: bool = False) -> s
     day, _, clock = text.removesuffix("Z").partition("T")
     clock = clock if with_ms else clock.partition(".")[0]
     return f"{day} {clock}" if with_day else clock
+
+
+def readable(text: str) -> str:
+    """Return a text with its epoch milliseconds as UTC."""
+    return EPOCH_MS.sub(lambda found: f"{moment(int(found[0]))} UTC", text)
 
 
 def only_day(timestamps: Iterable[int | None]) -> str | None:

@@ -1,6 +1,5 @@
 """The views of `lookup`: where an offset or a time lies, and how it was found, in three lines or a table."""
 
-import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
@@ -14,14 +13,13 @@ from kcli.output.drawings.marks import STYLES, findings_line
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, moment, number
+from kcli.output.units import counted, moment, number, readable
 from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
 
 MOST_ANSWERS = 4
 """Answers of three lines each; of more there is a table."""
 NAME = 8
 """Columns of the names of a line."""
-EPOCH_MS = re.compile(r"(?<![\w.-])[0-9]{11,14}(?!\w)")
 IN_BATCH, FOUND = "in batch", "found"
 """Reasons that say no more than where it lies."""
 
@@ -51,7 +49,7 @@ def _draw(
             yield ""
         yield title([name_of(row.where), _asked(row), *place_parts([row.where])], screen)
         if not row.found:
-            said = _readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
+            said = readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
             yield from _named(screen, "not found", said, STYLES["warning"])
             continue
         answer = _lines_of_offset(row) if isinstance(row, LookupOffsetRow) else _lines_of_time(row)
@@ -71,11 +69,6 @@ def _named(screen: Screen, word: str, text: str, style: str) -> Iterator[Lines]:
     for line in lines:
         yield Lines([[(head, "dim"), (line, style)]], screen.width)
         head = " " * len(head)
-
-
-def _readable(reason: str) -> str:
-    """Return a reason with its epoch milliseconds as times."""
-    return EPOCH_MS.sub(lambda found: f"{moment(int(found[0]))} UTC", reason)
 
 
 def _asked(row: LookupOffsetRow | LookupTimestampRow) -> str:
@@ -127,7 +120,7 @@ def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
 
 
 def _reason(row: Any) -> str:
-    reason = _readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
+    reason = readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
     return "" if reason in {IN_BATCH, FOUND} else reason.partition(";")[0]
 
 

@@ -12,7 +12,7 @@ from kcli.output.drawings.marks import STYLES
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, moment, number, size
+from kcli.output.units import counted, moment, number, readable, size
 from kcli.rows.places import Where
 from kcli.rows.remote_tier import RlmmCoverageRow, RlmmLookupOffsetRow, RlmmLookupTimestampRow
 
@@ -65,7 +65,8 @@ def draw_lookups(
             yield sentences(screen, f"  from   {_served(row)}", style="bold", indent="         ")
         else:
             yield sentences(screen, f"  not found   {row.reason}", style=STYLES["warning"], indent="    ")
-        for step, text in enumerate(row.tries, 1):
+        tries = row.tries if isinstance(row, RlmmLookupOffsetRow) else map(readable, row.tries)
+        for step, text in enumerate(tries, 1):
             yield sentences(screen, f"  {step:>4}   {text}", indent="         ")
 
 
