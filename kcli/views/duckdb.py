@@ -29,7 +29,7 @@ from typing import Any, NoReturn, TypeAlias
 import duckdb
 import pyarrow as pa
 from duckdb import func
-from pyarrow import dataset, fs
+from pyarrow import fs
 
 from kcli.engine.contract import Engine, Job, Outcome
 from kcli.logdir.buffers import shown
@@ -37,6 +37,7 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock, RowType
+from kcli.views.arrow_dataset import dataset
 from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
 from kcli.views.filters import pushed
 from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query

@@ -389,3 +389,22 @@ def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
     assert process.wait(timeout=30) == 0
     os.close(master)
     assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()
+
+
+ALONE = """
+import importlib.util, sys
+from kcli.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+assert "duckdb" in sys.modules and "pandas" not in sys.modules
+assert importlib.util.find_spec("pandas")
+"""
+
+
+def test_a_query_does_not_import_pandas(dirs):
+    query = "SELECT * FROM batches JOIN findings USING (dir) WHERE batches.topic = 'clicks' LIMIT 1"
+    subprocess.run(
+        [sys.executable, "-c", ALONE, "sql", query, str(dirs[0])], check=True, stdout=subprocess.DEVNULL
+    )
