@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 HISTORY, REPLAY = "--history", "--replay"
 KAFKA, KIP = LAYOUTS = ("kafka", "kip")
+FIRST_TIME_MS = 100_000_000_000
+"""Digits as long as these are a time: March 1973. No metadata partition comes to such an offset."""
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 SOURCES = ("events", "snapshots")
 
@@ -44,7 +46,8 @@ At: TypeAlias = Annotated[
     typer.Option(
         "--at",
         metavar="OFFSET|TIME",
-        help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h).",
+        help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h, epoch "
+        "ms of 12 digits or more).",
         show_default=False,
     ),
 ]
@@ -281,11 +284,11 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 
 def _until(at: str | None) -> Any:
-    """Return the last event that counts: all digits are an offset of the metadata partition."""
+    """Return the last event that counts: all digits are an offset of the metadata partition, or epoch ms."""
     from kcli.jobs.rlmm.fold import Until  # noqa: PLC0415 - kept out of --help
 
     if at is None:
         return Until()
-    if at.isascii() and at.isdecimal() and len(at) <= len(str(INT64)):
+    if at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS)):
         return Until(metadata_offset=int(at))
     return Until(event_timestamp_ms=parse_time(at))

@@ -133,3 +133,13 @@ def test_a_history_without_events_is_no_answer(kcli, demo):
     done = kcli("rlmm", "state", demo, "--history", "A" * 22)
     assert (done.exit_code, f"no event here is about segment {'A' * 22}" in done.stderr) == (3, True)
     assert kcli("rlmm", "state", demo, "--history", "xyz").exit_code == 2
+
+
+def test_digits_of_a_time_in_ms_are_a_time(state):
+    every = state()
+    at = sorted(row["event_timestamp_ms"] for row in every)[2]
+    assert (
+        len(state("--at", str(at)))
+        == len([row for row in every if row["copy_started_ms"] <= at])
+        < len(every)
+    )
