@@ -139,6 +139,24 @@ def test_a_remote_offset_names_its_segment_and_its_byte_by_storage_or_by_cached_
     assert by_index["index_entry_position"] in {None, by_log["index_entry_position"]}
 
 
+def test_a_cached_index_that_a_broker_does_not_take_leads_nowhere(tmp_path):
+    log_dir = tmp_path / "node1"
+    shutil.copytree(cluster().node1, log_dir)
+    (cached,) = (log_dir / "remote-log-index-cache").glob("0_P4fyVYyFQJ6ojdO0l_CGAQ.index")
+
+    def tried():
+        words = ("rlmm", "lookup", "offset", "40", log_dir, "--topic", "t-plain", "--partition", "0")
+        (row,) = ask(*words)[0]["rows"]
+        return row["index_entry_position"], row["tries"][-1]
+
+    position, _ = tried()
+    assert position > 0
+    whole = cached.read_bytes()
+    for damaged in (whole[:-3], whole[:-8] + b"\xff" * 8):
+        cached.write_bytes(damaged)
+        assert tried() == (None, "its cached offset index is damaged: the broker fetches it again")
+
+
 def test_lookups_by_time_find_what_a_dump_of_the_storage_shows():
     node1, storage, _ = cluster()
     records = [

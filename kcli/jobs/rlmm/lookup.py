@@ -11,9 +11,11 @@ from functools import partial
 from typing import TypeAlias
 
 from formats.bounds import LARGEST_BATCH
+from formats.index import OFFSET_INDEX_ENTRY
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.analysis import lookup
 from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import LoadedSegment, size_of
 from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.analysis.remote.lineage import outside_lineage, serving, with_records
 from kcli.engine.contract import Outcome, Unit
@@ -130,7 +132,9 @@ def _found_without_log(
 ) -> RlmmLookupOffsetRow:
     indexes = cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
-    if indexes is not None:
+    if indexes is not None and _is_damaged(indexes):
+        tries.append("its cached offset index is damaged: the broker fetches it again")
+    elif indexes is not None:
         entry = indexes.index_entry(row.offset)
         batch = batch._replace(index_entry_offset=entry[0], index_entry_position=entry[1])
         tries.append(f"its cached offset index leads to byte {entry[1]}")
@@ -142,6 +146,13 @@ def _found_without_log(
         tries=tuple(tries),
         reason=_by_metadata(storage, "the batch"),
     )
+
+
+def _is_damaged(segment: LoadedSegment) -> bool:
+    """Whether a broker does not take an offset index of its cache (`OffsetIndex.sanityCheck`)."""
+    index = segment.offset_index
+    size = 0 if index.path is None else size_of(index.path)
+    return size % OFFSET_INDEX_ENTRY.size != 0 or segment.last_indexed_offset() < segment.base_offset
 
 
 def _by_metadata(storage: tuple[str, ...], what: str) -> str:
