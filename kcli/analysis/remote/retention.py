@@ -17,6 +17,7 @@ from kcli.analysis.remote.cache import (
     RemoteCache,
 )
 from kcli.analysis.remote.lineage import outside_lineage, with_records
+from kcli.analysis.times import duration
 
 DELETE, KEEP = "delete", "keep"
 RETRY, LOG_START, TIME, SIZE, BELOW_LINEAGE = "retry", "log-start", "time", "size", "below-lineage"
@@ -168,7 +169,7 @@ class _Walk:
         age = self.now_ms - metadata.max_timestamp_ms
         if 0 <= limits.retention_ms < age and limits.retention_ms <= self.now_ms:
             self.surplus = max(self.surplus - metadata.segment_size_in_bytes, 0)
-            return Verdict(segment, DELETE, TIME, f"its newest record is {age} ms old")
+            return Verdict(segment, DELETE, TIME, f"its newest record is {duration(age)} old")
         if self.surplus > 0 and self.surplus >= metadata.segment_size_in_bytes:
             reason = f"the log is {self.surplus} bytes above retention.bytes"
             self.surplus -= metadata.segment_size_in_bytes
@@ -179,7 +180,7 @@ class _Walk:
         parts = []
         if self.limits.retention_ms >= 0:
             parts.append(
-                f"by time in {metadata.max_timestamp_ms + self.limits.retention_ms - self.now_ms} ms"
+                f"by time in {duration(metadata.max_timestamp_ms + self.limits.retention_ms - self.now_ms)}"
             )
         if self.surplus > 0:
             size = metadata.segment_size_in_bytes
@@ -266,7 +267,7 @@ def _above_size(segments: Sequence[LocalSegment], surplus: int) -> list[str | No
 
 def _too_old(segment: LocalSegment, ms: int, now_ms: int) -> str | None:
     age = now_ms - segment.largest_timestamp
-    return f"its newest record is {age} ms old" if 0 <= ms < age else None
+    return f"its newest record is {duration(age)} old" if 0 <= ms < age else None
 
 
 def _kept(segment: LocalSegment, left: Sequence[LocalSegment], ms: int, now_ms: int) -> Verdict:
@@ -274,5 +275,5 @@ def _kept(segment: LocalSegment, left: Sequence[LocalSegment], ms: int, now_ms: 
         return Verdict(segment, KEEP, NOT_REACHED, "an older segment is kept")
     if ms >= 0:
         in_ms = segment.largest_timestamp + ms - now_ms
-        return Verdict(segment, KEEP, WITHIN_LIMITS, f"by time in {max(in_ms, 0)} ms")
+        return Verdict(segment, KEEP, WITHIN_LIMITS, f"by time in {duration(max(in_ms, 0))}")
     return Verdict(segment, KEEP, WITHIN_LIMITS, "within the limits")

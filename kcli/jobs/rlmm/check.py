@@ -128,7 +128,7 @@ class Checking:
     def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding | FileError]:
         """Yield the rows, then the findings."""
         for key, count in folded.store.remnants.items():
-            self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {count} segments left")
+            self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
         for segment_id, key in self._seen.items():
             left = folded.store.caches.get(key)
             if self._stored is not None and (left is None or segment_id not in left.segments):
@@ -222,7 +222,7 @@ class Checking:
         _check_histories(checked, cache)
         marked = folded.store.deletions.get(key)
         if cache.segments and marked is not None:
-            checked.add("RLMM-016", f"{state_name(marked)}, and {len(cache.segments)} segments left")
+            checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
         return RemoteCheckRow(
             checked.place,
@@ -242,6 +242,10 @@ class Checking:
             return ""
         objects = self._stored.objects.get(segment.begun.segment_id)
         return f"; {described(objects)}" if objects else "; no object of it in remote storage"
+
+
+def _left(segments: int) -> str:
+    return "1 segment left" if segments == 1 else f"{segments} segments left"
 
 
 def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
