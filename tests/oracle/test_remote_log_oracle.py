@@ -28,7 +28,7 @@ from .oracle import Oracle, cases
 
 pytestmark = pytest.mark.oracle
 
-CASES = 150
+CASES = 250
 TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 EPOCH_FILE = "leader-epoch-checkpoint"
 STATES = (
