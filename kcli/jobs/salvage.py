@@ -171,7 +171,10 @@ def _logs(partition: Partition) -> dict[int, str]:
 
 
 def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
-    """Write the batches of each log that can be read; a segment without any is left out unless it is last."""
+    """Write the batches of each log that can be read; a segment without any is left out.
+
+    Not the last one, nor the first: the log begins at its base offset, and cleaning leaves it empty.
+    """
     after = -1
     logs = _logs(partition)
     for base, path in logs.items():
@@ -186,7 +189,7 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
                 after = one.last
                 copy.batches += one.batches
                 _copy_bytes(log, one, into.write)
-        if copy.batches == before and base != max(logs):
+        if copy.batches == before and base not in {min(logs), max(logs)}:
             os.unlink(new)
 
 

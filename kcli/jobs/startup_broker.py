@@ -1,5 +1,6 @@
 """The step of `startup` that makes one row of all log dirs: whether the process starts with them."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -176,11 +177,10 @@ class StartReducer:
             if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
                 yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
             if one.log_dir in early and one.first_unstable_offset is not None:
-                message = (
-                    f"the log dir is offline, and the start of a log reads its first unstable offset "
-                    f"{one.first_unstable_offset}"
-                )
-                yield StartFailure(KAFKA_STORAGE, message, one.row.where.dir)
+                yield _reads_offline(one)
+        for each_dir in known.dirs:
+            if each_dir.path not in early:
+                yield from map(_reads_offline, _after_the_failed(each_dir, known.partitions))
         for each in dirs:
             if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
                 yield StartFailure(
@@ -225,6 +225,27 @@ def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedP
         segments=sum(row.segments or 0 for row in rows),
         bytes_read=sum(row.bytes_read or 0 for row in rows),
     )
+
+
+def _reads_offline(one: StartedPartition) -> StartFailure:
+    """Return why the start of a log ends the process: it reads, and its log dir is offline."""
+    message = (
+        "the log dir is offline, and the start of a log reads its first unstable offset "
+        f"{one.first_unstable_offset}"
+    )
+    return StartFailure(KAFKA_STORAGE, message, one.row.where.dir)
+
+
+def _after_the_failed(
+    log_dir: LogDirState, partitions: Iterable[StartedPartition]
+) -> Iterator[StartedPartition]:
+    """Yield the logs with an unstable offset that are loaded after one that takes their log dir offline."""
+    mine = {os.path.basename(one.row.where.dir): one for one in partitions if one.log_dir == log_dir.path}
+    is_offline = False
+    for one in (mine[name] for name in log_dir.order if name in mine):
+        if is_offline and one.row.error is None and one.first_unstable_offset is not None:
+            yield one
+        is_offline = is_offline or one.row.error == KAFKA_STORAGE
 
 
 def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:

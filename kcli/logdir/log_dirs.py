@@ -47,6 +47,8 @@ class LogDirState(NamedTuple):
     checkpoint_error: FileError | None = None
     locked_by: int | None = None
     has_topic_ids: bool = False
+    order: tuple[str, ...] = ()
+    """The names of its directories as the system lists them: so a broker loads its logs."""
     quorum_state_error: FileError | None = None
     """Why the quorum-state of the metadata log in it cannot be used."""
 
@@ -60,9 +62,10 @@ def log_dir_state(path: str) -> LogDirState:
     """Return what a starting broker learns of a log dir; never raises for a bad file."""
     try:
         with os.scandir(path) as listing:
-            names = sorted(entry.name for entry in listing if entry.is_dir())
+            order = tuple(entry.name for entry in listing if entry.is_dir())
     except OSError as error:
         return LogDirState(path, error=file_error(path, error))
+    names = sorted(order)
     meta, meta_error = _meta(os.path.join(path, META_PROPERTIES))
     return LogDirState(
         path,
@@ -74,6 +77,7 @@ def log_dir_state(path: str) -> LogDirState:
         locked_by=_locked_by(os.path.join(path, LOCK)),
         has_topic_ids=meta is None
         and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA)) for name in names),
+        order=order,
         quorum_state_error=quorum_state_error(os.path.join(path, METADATA_DIRECTORY)),
     )
 

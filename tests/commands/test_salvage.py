@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.partitions import log_dir, orders, put_range
+from tests.partitions import log_dir, orders, put_range, segment
 from tests.recordings.watch import tree
 
 
@@ -132,3 +132,14 @@ def test_an_empty_directory_is_taken_and_nothing_is_left_of_what_fails(kcli, dam
     assert sorted(os.listdir(tmp_path)) == ["data", "out"]
     (damaged / "x.log").write_text("x")
     assert kcli("salvage", damaged, "--out", tmp_path / "second").exit_code == 1
+
+
+def test_the_copy_begins_where_the_log_does(kcli, tmp_path):
+    """The cleaner leaves an empty first segment."""
+    directory = log_dir(tmp_path / "data") / "orders-0"
+    segment(directory, 0)
+    segment(directory, 100, put_range(100, 5))
+    out = tmp_path / "out"
+    row = json.loads(kcli("salvage", directory, "--out", out, "-o", "json").stdout)["rows"][0]
+    assert (row["log_start_offset"], row["log_end_offset"], row["segments"]) == (0, 105, 2)
+    assert (out / f"{0:020d}.log").stat().st_size == 0

@@ -264,6 +264,23 @@ def test_a_log_with_a_transaction_in_an_offline_log_dir_ends_the_process(dirs, n
         assert "first unstable offset 10" in broker["error_message"]
 
 
+@pytest.mark.parametrize("fails_first", [True, False])
+def test_a_log_with_a_transaction_after_one_that_fails_ends_the_process(dirs, fails_first):
+    """As brokers of 3.9.1 and 4.3.1 did; they load logs in the order in which the log dir is listed."""
+    names = [f"more-{number}" for number in range(2)]
+    for name in names:
+        segment(dirs[1] / name, 0, LOG)
+        (dirs[1] / name / "partition.metadata").write_text(METADATA)
+    first, second = sorted(names, key=os.listdir(dirs[1]).index)
+    failing, other = (first, second) if fails_first else (second, first)
+    (dirs[1] / failing / "leader-epoch-checkpoint").write_text("0\n9\n")
+    segment(dirs[1] / other, 0, LOG + OPEN)
+    (dirs[1] / other / f"{10:020d}.snapshot").write_bytes(EMPTY_SNAPSHOT)
+    broker, _, _ = started(*dirs)
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
+    assert broker["error"] == ("KafkaStorageException" if fails_first else None)
+
+
 def bootstrap(directory, *values):
     records = [put_record(offset_delta=number, value=value) for number, value in enumerate(values)]
     (directory / "bootstrap.checkpoint").write_bytes(put_records(records))
