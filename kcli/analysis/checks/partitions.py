@@ -235,15 +235,15 @@ def slim(facts: SegmentFacts) -> SegmentFacts:
 def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_damaged: bool) -> bool:
     """Whether only a start of a log says what becomes of it.
 
-    A start of one without damage reads what it has and changes nothing, but for the end of an unclean one. A
-    recovery also opens wrappers of magic 0 and 1, and fails where it cannot.
+    A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
+    What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range.
     """
     if is_damaged:
         return True
     if given.clean or not segments:
         return False
     log_end = log_end_of(segments, given)
-    return any(one.is_cut or one.has_wrappers for one in _unflushed(segments, given)) or (
+    return any(one.is_cut or one.has_messages for one in _unflushed(segments, given)) or (
         log_end is None or log_end < given.log_start_offset
     )
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from formats.batch import COMPRESSION_CODEC_MASK, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT
+from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from formats.magic import LATEST, is_legacy
 from kcli.analysis.checks.batches import Batches, Held, held, joined
@@ -85,8 +85,8 @@ class SegmentFacts(NamedTuple):
     """Bytes after the last batch: zeros, or part of a batch."""
     hole: Hole | None = None
     """The only hole in its offsets, where nothing else in the segment shows cleaning or damage."""
-    has_wrappers: bool = False
-    """Compressed messages of magic 0 or 1 are in it: what a broker makes of them shows only inside."""
+    has_messages: bool = False
+    """Messages of magic 0 or 1 are in it: what a recovery makes of their offsets only a start shows."""
 
     @property
     def is_cut(self) -> bool:
@@ -123,7 +123,7 @@ class SegmentJudge:
         self._is_compacted = self._is_sparse = False
         self._holes: list[Hole] = []
         self._has_new = False
-        self._has_wrappers = False
+        self._has_messages = False
 
     def _collector(self, target: Target) -> FindingCollector:
         self._of_indexes.append(FindingCollector(target))
@@ -205,8 +205,7 @@ class SegmentJudge:
         fields, base, last = batches.fields, batches.base, batches.last
         is_old = is_legacy(fields["magic"])
         self._has_new = self._has_new or not bool(is_old.all())
-        is_wrapper = is_old & (fields["attributes"] & COMPRESSION_CODEC_MASK != 0)
-        self._has_wrappers = self._has_wrappers or bool(is_wrapper.any())
+        self._has_messages = self._has_messages or bool(is_old.any())
         count, delta = fields["records_count"], fields["last_offset_delta"]
         sparse = ~is_old & (count != delta + 1)
         if sparse.any():
@@ -271,7 +270,7 @@ class SegmentJudge:
             tuple(self._if_closed()),
             piece.size - piece.stop.position,
             self._holes[0] if len(self._holes) == 1 and not (self._is_sparse or self._is_broken) else None,
-            self._has_wrappers,
+            self._has_messages,
         )
 
     def _report_foreign(self) -> None:

@@ -48,10 +48,18 @@ def test_a_whole_log_dir_is_clean(check, tmp_path):
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 def test_logs_of_old_magics_load_where_a_start_says_so(kcli, tmp_path, clean):
-    """Recovery opens compressed wrappers, and some of these cannot be opened."""
+    """Recovery opens wrappers, some of which cannot be opened, and refuses offsets out of range."""
     for number, packed in enumerate(sorted(Path("tests/data/batches").glob("v[01]*.log.gz"))):
-        directory = orders(tmp_path / "data", clean=clean).rename(tmp_path / "data" / f"old-{number}")
-        (directory / f"{0:020d}.log").write_bytes(gzip.decompress(packed.read_bytes()))
+        data = gzip.decompress(packed.read_bytes())
+        for kind, written, base in (
+            ("whole", data, 0),
+            ("sign-flipped", bytes([data[0] ^ 0x80]) + data[1:], 0),
+            ("base-too-large", data, 100),
+        ):
+            directory = orders(tmp_path / "data", clean=clean).rename(tmp_path / "data" / f"{kind}-{number}")
+            (directory / f"{0:020d}.log").write_bytes(written)
+            for path in (*directory.glob(f"{0:020d}.*"),) if base else ():
+                path.rename(path.with_stem(f"{base:020d}"))
     assert will_not_load(kcli, tmp_path / "data") == does_not_start(kcli, tmp_path / "data")
 
 
