@@ -87,6 +87,9 @@ def gzip_with_wrong_trailer(data: Buffer, limit: int) -> bytes | None:
     view, stream = memoryview(data), zlib.decompressobj(GZIP_WINDOW)
     try:
         body = stream.decompress(view[:-GZIP_TRAILER], limit)
+    except zlib.error:
+        return None
+    try:
         stream.decompress(view[-GZIP_TRAILER:], 1)
     except zlib.error as error:
         return body if "incorrect" in str(error) and stream.unused_data == b"" else None
