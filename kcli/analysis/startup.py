@@ -72,7 +72,8 @@ def forgets_producers(log: LoadedLog) -> bool:
 
     `UnifiedLog.rebuildProducerState` then writes empty snapshots. Some batches of each segment are looked at.
     """
-    if not log.clean or log.snapshots_before or log.recovered:
+    is_empty = log.log_start_offset >= log.log_end_offset  # then none is written when the log is closed
+    if not log.clean or log.snapshots_before or log.recovered or is_empty:
         return False
     for segment in reversed(log.segments):
         if not segment.log_size:

@@ -122,7 +122,8 @@ class PartitionJudge:
     def _gaps(self, log_end: int) -> Iterator[Finding]:
         """Yield which producer snapshots are missing, and which lie above the log."""
         is_live = self.target.name is not None and self.target.name.kind == NORMAL
-        if not self.has_log_dir or not is_live:
+        is_empty = self.given.log_start_offset >= log_end  # then none is written when the log is closed
+        if not self.has_log_dir or not is_live or is_empty:
             return
         for code, words in snapshot_gaps(
             self._offsets,
@@ -170,6 +171,7 @@ class PartitionJudge:
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""
         expected = self._producers.aborted(facts.producers)
+        begins = self._producers.begins(facts.producers)
         if expected is None or self.is_compacted or facts.is_compacted or facts.is_cut:
             return
         index = entry_of(self.target, f"{file_prefix(facts.base)}.txnindex", "txnindex")
@@ -181,7 +183,7 @@ class PartitionJudge:
                 later = txn_entries(read_optional(index.path, LARGEST_TXN_INDEX) or b"")
                 entries += tuple(one for one in later[len(entries) :] if of_entry(one) in expected)
         for code, number, words in txn_index_misfits(
-            entries, expected, self.log_start or 0, facts.end or facts.base
+            entries, expected, begins, self.log_start or 0, facts.end or facts.base
         ):
             findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
         yield from findings.take()

@@ -69,20 +69,26 @@ class Aborted(NamedTuple):
 
 
 class ProducerFacts(NamedTuple):
-    """The producers of a segment, and the transactions that begin and end in it; None: too many producers."""
+    """The producers of a segment, and the transactions that begin and end in it; None: too many producers.
+
+    `begins`: of the offsets that were asked for, those at which a transaction begins.
+    """
 
     runs: Mapping[int, ProducerRun] | None
     aborted: frozenset[Aborted] = frozenset()
     breaks: tuple[Break, ...] = ()
+    begins: frozenset[int] = frozenset()
 
 
 NO_PRODUCERS = ProducerFacts({})
 
 
 class ProducerJudge:
-    """Follows every producer through a segment."""
+    """Follows every producer through a segment, and finds the transactions that begin at some offsets."""
 
-    def __init__(self) -> None:
+    def __init__(self, offsets: frozenset[int] = frozenset()) -> None:
+        self._offsets = offsets
+        self._begins: set[int] = set()
         self._runs: dict[int, ProducerRun] = {}
         self._aborted: list[Aborted] = []
         self._breaks: list[Break] = []
@@ -171,6 +177,8 @@ class ProducerJudge:
             self._breaks.append(_outside(producer_id, open_since, base, position))
         if kind == TRANSACTIONAL and open_since == NOT_KNOWN:
             open_since = base
+            if base in self._offsets:
+                self._begins.add(base)
         self._runs[producer_id] = run._replace(
             epoch=epoch,
             last_sequence=last,
@@ -198,7 +206,9 @@ class ProducerJudge:
         """Return what is known of the segment's producers."""
         if self._is_over:
             return ProducerFacts(None, frozenset(), tuple(self._breaks))
-        return ProducerFacts(self._runs, frozenset(self._aborted), tuple(self._breaks))
+        return ProducerFacts(
+            self._runs, frozenset(self._aborted), tuple(self._breaks), frozenset(self._begins)
+        )
 
 
 def _break(  # noqa: PLR0917 - as of _step
@@ -252,6 +262,10 @@ class ProducerMap:
         if len(self.runs) > MOST_IDS:
             self.runs = None
 
+    def begins(self, facts: ProducerFacts) -> frozenset[int]:
+        """Return where transactions begin that are open before a segment, or asked for in it."""
+        return facts.begins | {run.open_since for run in (self.runs or {}).values()}
+
     def aborted(self, facts: ProducerFacts) -> frozenset[Aborted] | None:
         """Return the aborted transactions that end in a segment which is not added yet; None: unknown."""
         if facts.runs is None or self.runs is None:
@@ -287,13 +301,18 @@ def of_entry(entry: AbortedTxn) -> Aborted:
 
 
 def txn_index_misfits(
-    entries: tuple[AbortedTxn, ...], expected: frozenset[Aborted], log_start: int, end: int
+    entries: tuple[AbortedTxn, ...],
+    expected: frozenset[Aborted],
+    begins: frozenset[int],
+    log_start: int,
+    end: int,
 ) -> Iterator[tuple[str, int | None, str]]:
     """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
 
     A code, the entry's number and words. Of a transaction whose first segment is deleted the entry alone has
-    the first offset. `end` is where the segment ends. The last stable offset may lie after the marker: a
-    follower that appends many batches at once writes where a transaction begins that they leave open.
+    the first offset. `end` is where the segment ends. The last stable offset is the one after the marker, or
+    where another open transaction begins (`begins`), which may lie after the marker: a follower that appends
+    many batches at once writes where a transaction begins that they leave open.
     """
     known = set(map(of_entry, entries))
     for number, entry in enumerate(entries):
@@ -305,6 +324,11 @@ def txn_index_misfits(
             words = (
                 f"the last stable offset {entry.last_stable_offset} is not in the log, which ends at {end}"
             )
+            yield "IDX-008", number, f"entry {number}: {words}"
+        elif entry.last_stable_offset not in {entry.last_offset + 1, *begins} and (
+            entry.last_stable_offset >= log_start
+        ):
+            words = f"no transaction begins at the last stable offset {entry.last_stable_offset}"
             yield "IDX-008", number, f"entry {number}: {words}"
     begun_before = {(one.producer_id, one.last_offset) for one in known if one.first_offset < log_start}
     for one in sorted(expected - known):

@@ -113,7 +113,8 @@ class SegmentJudge:
         self._offsets = self._index("index", OffsetIndexJudge)
         self._times = self._index("timeindex", TimeIndexJudge)
         self._epochs = EpochJudge()
-        self._producers = ProducerJudge()
+        stable = frozenset(one.last_stable_offset for one in self._txn_index)
+        self._producers = ProducerJudge(stable)
         self._good = GoodEnd()
         self._is_broken = False
         self._held: list[Held] = []

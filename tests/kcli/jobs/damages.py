@@ -284,6 +284,11 @@ DAMAGES = (
         "IDX-008",
         put(file(MIDDLE, "txnindex"), 0, TXN.pack(0, 0, 29, 34, 35)),
     ),
+    Damage(
+        "txnindex: another last stable offset",
+        "IDX-008",
+        put(file(MIDDLE, "txnindex"), 26, struct.pack(">q", 31)),
+    ),
     Damage("txnindex: an entry is lost", "IDX-009", cut(file(MIDDLE, "txnindex"), 0)),
     Damage("txnindex: missing", "IDX-009", gone(file(FIRST, "txnindex"))),
     Damage("txnindex: half an entry", "DUMP-006", more(file(MIDDLE, "txnindex"), b"\0" * 9)),

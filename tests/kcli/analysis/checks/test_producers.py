@@ -19,5 +19,15 @@ ENTRY = AbortedTxn(0, 2, 895, 899, 900)
     ids=["deleted-beginning", "another-without-entry", "other-offsets", "equal"],
 )
 def test_a_transaction_that_began_in_a_deleted_segment_is_that_of_its_marker(log_start, expected, codes):
-    found = txn_index_misfits((ENTRY,), frozenset(expected), log_start, 910)
+    found = txn_index_misfits((ENTRY,), frozenset(expected), frozenset(), log_start, 910)
+    assert [code for code, _, _ in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("stable", "begins", "codes"),
+    [(900, (), []), (890, (890,), []), (905, (905,), []), (890, (), ["IDX-008"]), (901, (890,), ["IDX-008"])],
+)
+def test_the_last_stable_offset_is_after_the_marker_or_where_a_transaction_begins(stable, begins, codes):
+    entry = ENTRY._replace(last_stable_offset=stable)
+    found = txn_index_misfits((entry,), frozenset({Aborted(2, 895, 899)}), frozenset(begins), 0, 910)
     assert [code for code, _, _ in found] == codes
