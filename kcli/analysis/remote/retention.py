@@ -169,7 +169,7 @@ class _Walk:
         age = self.now_ms - metadata.max_timestamp_ms
         if 0 <= limits.retention_ms < age and limits.retention_ms <= self.now_ms:
             self.surplus = max(self.surplus - metadata.segment_size_in_bytes, 0)
-            return Verdict(segment, DELETE, TIME, f"{duration(age)} old by its newest record")
+            return Verdict(segment, DELETE, TIME, f"newest record {duration(age)} old")
         if self.surplus > 0 and self.surplus >= metadata.segment_size_in_bytes:
             reason = f"the log is {self.surplus} bytes above retention.bytes"
             self.surplus -= metadata.segment_size_in_bytes
@@ -191,7 +191,7 @@ class _Walk:
 def _not_reached(segment: CachedSegment, stopped: str | None) -> Verdict:
     if stopped is None:
         return Verdict(segment, KEEP, LINEAGE, "none of the leader's epochs lists it")
-    return Verdict(segment, KEEP, NOT_REACHED, f"an older one is kept, {stopped}: the clean-up stops there")
+    return Verdict(segment, KEEP, NOT_REACHED, f"the clean-up stops at {stopped}")
 
 
 def expire_local(log: LeaderLog, limits: Limits, now_ms: int) -> tuple[Verdict, ...]:
@@ -267,7 +267,7 @@ def _above_size(segments: Sequence[LocalSegment], surplus: int) -> list[str | No
 
 def _too_old(segment: LocalSegment, ms: int, now_ms: int) -> str | None:
     age = now_ms - segment.largest_timestamp
-    return f"{duration(age)} old by its newest record" if 0 <= ms < age else None
+    return f"newest record {duration(age)} old" if 0 <= ms < age else None
 
 
 def _kept(segment: LocalSegment, left: Sequence[LocalSegment], ms: int, now_ms: int) -> Verdict:
