@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kcli.analysis import inventory, lookup
+from kcli.analysis import lookup
 from kcli.analysis.lookup import LargestTimestamp
 
 
@@ -64,16 +64,3 @@ def test_records():
     assert lookup.first_record(records, 71, 0) is None
     assert lookup.record_of_max(records, 70) == (5, 70)
     assert lookup.record_of_max(records, 80) is None
-
-
-def test_totals():
-    files = [
-        ("log", 10, 4096, False),
-        ("log", 5, 0, True),
-        ("index", 8, 512, False),
-        ("timeindex", 3, 0, False),
-    ]
-    files += [("txnindex", 1, 0, False), ("snapshot", 7, 512, False), ("unknown", 9, 0, False)]
-    assert inventory.totals(inventory.EntrySize(*file) for file in files) == (15, 12, 16, 5120, 1)
-    assert inventory.totals([]) == (0, 0, 0, 0, 0)
-    assert inventory.checkpointed(None, "t", 0) is inventory.checkpointed({}, None, None) is None

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kcli.analysis.times import duration
 from kcli.output.units import counted, moment, only_day, size
 
 
@@ -23,23 +22,6 @@ from kcli.output.units import counted, moment, only_day, size
 )
 def test_sizes_are_in_binary_units(count, text):
     assert size(count) == text
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (0, "0 ms"),
-        (999, "999 ms"),
-        (4_200, "4.2 s"),
-        (60_000, "1 min"),
-        (185_000, "3 min 5 s"),
-        (7_800_000, "2 h 10 min"),
-        (86_400_000, "1 d"),
-        (273_600_000, "3 d 4 h"),
-    ],
-)
-def test_durations_have_their_two_largest_units(milliseconds, text):
-    assert duration(milliseconds) == text
 
 
 def test_moments_are_utc_and_what_is_no_date_stays_a_number():

@@ -10,7 +10,6 @@ import pytest
 
 from formats.batch import BATCH
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
-from kcli.analysis.annotated import attributes_text
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
@@ -338,20 +337,6 @@ def test_compressed_records_lie_in_a_stream(tmp_path):
         (None, 2),
     ]
     assert sum(row["size"] for row in rows[14:]) == 37
-
-
-@pytest.mark.parametrize(
-    ("attributes", "magic", "said"),
-    [
-        (0, 2, "0 (none, CreateTime)"),
-        (0x7B, 2, "123 (lz4, LogAppendTime, transactional, control, delete horizon)"),
-        (0x87, 2, "135 (codec 7, CreateTime, unknown bits 0x80)"),
-        (-1, 1, "-1 (codec 7, LogAppendTime, unknown bits 0xf0)"),
-        (9, 0, "9 (gzip, unknown bits 0x8)"),
-    ],
-)
-def test_attributes(attributes, magic, said):
-    assert attributes_text(attributes, magic) == said
 
 
 def test_only_the_selected_batches(tmp_path):
