@@ -2,11 +2,9 @@
 
 import pytest
 
-from formats.types import TopicPartition
 from kcli.logdir.buffers import FileError
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition, shown_error, shown_path
-from tests.partitions import log_dir, orders, segment, unit
+from tests.partitions import orders, segment, unit
 
 
 def partition(path):
@@ -61,21 +59,6 @@ def test_paths_as_reached_from_the_argument(tmp_path, monkeypatch):
     here = partition(".")
     assert shown_path(here, here.path) == "."
     assert shown_path(here, here.segments[0].path("log")) == "./00000000000000000000.log"
-
-
-def test_what_a_log_dir_says(tmp_path):
-    root = log_dir(tmp_path / "d", log_start=3, recovery=9, watermark=8)
-    facts = directory_facts(str(root))
-    key = TopicPartition("orders", 0)
-    assert (facts.broker_id, facts.cluster_id, facts.clean_shutdown, facts.problems) == (7, "abc", True, ())
-    assert (facts.log_start_offsets[key], facts.recovery_points[key], facts.high_watermarks[key]) == (3, 9, 8)
-    assert directory_facts(str(root)) is facts
-    (root / ".kafka_cleanshutdown").unlink()
-    (root / "replication-offset-checkpoint").unlink()
-    (root / "log-start-offset-checkpoint").write_text("0\n2\norders 0 3\n")
-    changed = directory_facts(str(root))
-    assert (changed.clean_shutdown, changed.high_watermarks, changed.log_start_offsets) == (False, None, None)
-    assert [problem.path for problem in changed.problems] == [f"{root}/log-start-offset-checkpoint"]
 
 
 def test_a_directory_that_is_gone(tmp_path):
