@@ -14,7 +14,6 @@ import pytest
 
 from formats.batch import BATCH, COMPRESSION_NAMES, CRC_FROM, LOG_OVERHEAD
 from formats.crc import crc32c
-from kcli.dump.shown_bytes import LONG, MODES
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import log_dir, offset_entries, put_range, segment, time_entries
@@ -459,18 +458,3 @@ def test_the_command_that_truncate_names_saves_what_goes(kcli, made):
     saved = [json.loads(line) for line in kcli(*words[:-1], *glob.glob(words[-1])).stdout.splitlines()]
     offsets = [line["offset"] for line in saved if line["type"] == "dump_record"]
     assert sorted(offsets) == list(range(row["log_end_offset_after_restart"], row["log_end_offset_before"]))
-
-
-@pytest.mark.parametrize(
-    ("data", "is_text"),
-    [
-        (b"\1" * LONG, True),
-        (b"\1" * (LONG + 1), False),
-        (b"\n" * (LONG // 4) + b"x" * LONG, True),
-        (b"\n" * LONG + b"x" * LONG, False),
-        ("é".encode() * LONG, True),
-        (b"\xff", False),
-    ],
-)
-def test_what_is_long_and_mostly_control_characters_is_no_text(data, is_text):
-    assert MODES["text"](data) == (data.decode() if is_text else {"base64": base64.b64encode(data).decode()})

@@ -1,0 +1,22 @@
+"""Keys and values in rows: which bytes are shown as text."""
+
+import base64
+
+import pytest
+
+from kcli.dump.shown_bytes import LONG, MODES
+
+
+@pytest.mark.parametrize(
+    ("data", "is_text"),
+    [
+        (b"\1" * LONG, True),
+        (b"\1" * (LONG + 1), False),
+        (b"\n" * (LONG // 4) + b"x" * LONG, True),
+        (b"\n" * LONG + b"x" * LONG, False),
+        ("é".encode() * LONG, True),
+        (b"\xff", False),
+    ],
+)
+def test_what_is_long_and_mostly_control_characters_is_no_text(data, is_text):
+    assert MODES["text"](data) == (data.decode() if is_text else {"base64": base64.b64encode(data).decode()})
