@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from kcli.output.drawings.bars import OffsetAxis, bar, labels, of_largest
+from kcli.output.drawings.bars import of_largest
 from kcli.output.drawings.grid import COUNT, NUMBER, DrawnColumn, ShownColumn, cut, span, stacked, table
 from kcli.output.screen import ASCII, UTF8, Screen
 
@@ -84,35 +84,11 @@ def test_without_utf8_text_is_escaped():
     assert lines(COLUMNS, [Row("é", None, "x")], is_utf8=False)[1] == "\\xe9  x"
 
 
-def test_a_bar_shows_even_little():
-    assert bar(0, 10, UTF8) == ""
-    assert bar(1e-9, 10, UTF8) == "▏"
-    assert bar(0.5, 10, UTF8) == "█████"
-    assert bar(1, 10, UTF8) == "█" * 10
-    assert bar(1e-9, 10, ASCII) == "#"
-
-
 def test_bars_take_the_room_that_is_left():
     columns = (NAME, DrawnColumn("", of_largest(lambda row: row.number), least=4, most=20))
 
     assert lines(columns, [Row("a", 2), Row("b", 1)]) == ["NAME", f"a     {'█' * 20}", f"b     {'█' * 10}"]
     assert lines(columns, [Row("a", 2), Row("b", 1)], 12) == ["NAME", "a     ██████", "b     ███"]
-
-
-def test_an_axis_has_a_column_for_every_range():
-    axis = OffsetAxis(100, 1100, 10)
-
-    assert [axis.column(offset) for offset in (0, 100, 600, 1100, 9999)] == [0, 0, 5, 10, 10]
-    assert axis.stretch(100, 101) == (0, 1)
-    assert axis.stretch(1099, 1100) == (9, 10)
-    assert axis.stretch(500, 500) == (4, 4)
-    assert OffsetAxis(5, 5, 10).column(5) == 0
-
-
-def test_numbers_of_an_axis_do_not_touch():
-    assert (
-        labels(OffsetAxis(0, 100, 40), [0, 100, 2, 50, 99], 41) == "0                   50                100"
-    )
 
 
 def test_a_range_names_its_last_offset():

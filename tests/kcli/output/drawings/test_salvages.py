@@ -1,0 +1,70 @@
+"""The view of `salvage`: what was written, what not, and a verdict."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from kcli.output.drawings.salvages import MOST, draw_salvages
+from kcli.output.screen import Screen
+from kcli.rows.places import Where
+from kcli.rows.salvage import LostRange, SalvageRow, SavedFile
+
+LOG, INDEX = f"{0:020}.log", f"{0:020}.index"
+LOST = LostRange(LOG, 100, 1124, 7, "checksum")
+SAVED = SalvageRow(
+    where=Where("d/orders-0", 1, None, "orders", 0),
+    out_dir="rescue/orders-0",
+    what="all",
+    segments=1,
+    batches=3,
+    bytes=2048,
+    log_start_offset=0,
+    log_end_offset=30,
+    batches_lost=0,
+    bytes_lost=0,
+    lost=(),
+    files=(SavedFile(LOG, 2048),),
+)
+
+
+def drawn(row):
+    out = io.StringIO()
+    console = Console(file=out, width=200, color_system=None, _environ={})
+    for part in draw_salvages([row], Screen(200), ()):
+        console.print(part)
+    return out.getvalue()
+
+
+def test_a_whole_copy_names_its_offsets_and_its_directory():
+    text = drawn(SAVED)
+
+    assert "orders-0" in text.splitlines()[0]
+    assert "1 segment, 3 batches, 2.0 KiB, offsets 0..29 in rescue/orders-0." in text
+    assert text.rstrip().endswith("All batches are saved.")
+    assert "NOT SAVED" not in text
+
+
+@pytest.mark.parametrize(("batches", "verdict"), [(1, "1 batch, 1.0 KiB."), (0, "1.0 KiB.")])
+def test_what_is_lost_is_listed_with_the_reason(batches, verdict):
+    text = drawn(SAVED._replace(lost=(LOST,), batches_lost=batches, bytes_lost=1024))
+
+    assert "NOT SAVED" in text
+    assert [line.split() for line in text.splitlines() if "checksum" in line] == [
+        [LOG, "100", "1124", "1.0", "KiB", "7", "checksum"]
+    ]
+    assert text.rstrip().endswith(f"Not saved: {verdict}")
+
+
+def test_a_long_list_is_cut_and_says_so():
+    text = drawn(SAVED._replace(lost=(LOST,) * (MOST + 2), batches_lost=1, bytes_lost=1))
+
+    assert text.count("checksum") == MOST
+    assert "2 more: -o json lists them." in text
+
+
+def test_indexes_alone():
+    row = SAVED._replace(what="indexes", batches=None, bytes=0, files=(SavedFile(INDEX, 8),))
+
+    assert "1 index of offsets 0..29 in rescue/orders-0." in drawn(row)
+    assert drawn(row).rstrip().endswith("The indexes are written anew.")
