@@ -1,129 +1,166 @@
-"""What is imported to answer: start-up is felt at every prompt."""
+"""`kcli startup`: words, refusals, exit statuses, and the same rows by several processes."""
 
-import importlib
-import struct
-import subprocess
-import sys
-from pathlib import Path
+import json
+import shutil
 
 import pytest
 
-from formats.crc import crc32c
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
-from tests.partitions import orders, put_range
+from tests.recordings import pack
 
-HEAVY = {
-    "numpy",
-    "crc32c",
-    "cramjam",
-    "pyarrow",
-    "pandas",
-    "pyspark",
-    "confluent_kafka",
-    "pydantic",
-    "multiprocessing",
-    "asyncio",
-    "rich",
-}
-
-COMMANDS = ("app", "epoch", "lookup", "ls", "rlmm", "truncate", "schema", "explain", "demo", "help")
-AFTER_IMPORT = f"import {', '.join(f'commands.{name}' for name in COMMANDS)}"
-AFTER_ANSWER = """
-sys.argv = ["kcli", *{words!r}]
-from kcli.__main__ import main
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code, ended.code
-"""
+STARTUP = ("startup", "-o", "json")
 
 
-def loaded(code):
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
-
-
-def test_importing_the_commands_loads_nothing_heavy():
-    packages, modules, _ = loaded(AFTER_IMPORT)
-
-    assert packages & (HEAVY | {"construct"}) == set()
-    assert {
-        name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))
-    } == set()
-
-
-@pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])
-def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
-    partition = log_dir.partition("orders-0")
-    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
-    packages, _, printed = loaded(
-        AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output])
-    )
-
-    assert str(partition) in printed
-    assert packages & HEAVY == set()
-
-
-COMFORT = {
-    "commands._settings",
-    "commands._completion",
-    "commands._pager",
-    "commands._man",
-    "commands._version",
-    "kcli.output.suggest",
-    "kcli.manual",
-    "tomllib",
-    "importlib.metadata",
-}
-"""What serves people: it costs a script nothing."""
+def broker(done):
+    return json.loads(done.stdout)["rows"][0]
 
 
 @pytest.mark.parametrize(
-    "words", [["-o", "tsv"], ["-o", "json", "--columns", "epoch", "--topic", "orders,ord*"]]
+    ("words", "message"),
+    [
+        (("--shutdown", "maybe"), "--shutdown maybe: expected one of clean, unclean"),
+        (("--kafka-version", "2.8"), "--kafka-version 2.8: expected a release such as 3.9 or 4.3.1"),
+        (("--kafka-version", "9.9"), "--kafka-version 9.9: 4.3 is the newest release whose start kcli knows"),
+        (("--kafka-version", "four"), "--kafka-version four: expected a release"),
+        (("--read-rate", "fast"), "--read-rate fast: expected a rate such as 500K, 50M or 1G"),
+    ],
 )
-def test_an_answer_without_settings_pays_for_no_comfort(log_dir, words):
-    log_dir.partition("orders-0")
-    _, modules, _ = loaded(AFTER_ANSWER.format(words=["epoch", "show", str(log_dir.path), *words]))
-
-    assert modules & COMFORT == set()
-
-
-@pytest.mark.parametrize("clean", [True, False])
-def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean):
-    directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=clean)
-    entry = PRODUCER_ENTRY.pack(ProducerEntry(1, 0, 0, 1, 1, 1000, 0, -1))
-    body = struct.pack(">i", 1) + entry
-    header = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), 1))
-    Path(directory, f"{2:020d}.snapshot").write_bytes(header + entry)
-    words = ["ls", "--recover", str(directory), "-o", "ndjson"]
-    packages, modules, printed = loaded(AFTER_ANSWER.format(words=words))
-
-    assert '"log_end_offset":3' in printed
-    assert "kcli.analysis.recovery" in modules or clean
-    assert packages & HEAVY == set()
+def test_words_that_are_none(kcli, demo, words, message):
+    done = kcli("startup", *words, demo)
+    assert done.exit_code == 2
+    assert message in done.stderr
 
 
-def test_only_a_table_draws_with_rich(log_dir):
-    words = ["epoch", "end-offset", "--epoch", "0", str(log_dir.partition("orders-0")), "-o", "table"]
-    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
-    packages, modules, _ = loaded(AFTER_ANSWER.format(words=words))
+def test_the_broker_comes_first_and_a_flat_format_shows_the_partitions(kcli, demo):
+    done = kcli(*STARTUP, demo)
+    assert done.exit_code == 0
+    types = [row["type"] for row in json.loads(done.stdout)["rows"]]
+    assert types == ["startup_broker", *["startup"] * 9]
+    lines = kcli("startup", "-o", "tsv", demo).stdout.splitlines()
+    assert lines[0].startswith("dir\tbroker_id") and len(lines) == 10
+    only = kcli("startup", "-o", "tsv", "--only", "startup_broker", demo).stdout.splitlines()
+    assert only[0].startswith("broker_id\t") and len(only) == 2
 
-    assert "rich.console" in modules
-    assert packages & (HEAVY - {"rich"}) == set()
+
+def test_several_processes_give_the_same(kcli, demo):
+    assert kcli(*STARTUP, "--jobs", "2", demo).stdout == kcli(*STARTUP, demo).stdout
 
 
-def test_every_command_with_workers_names_modules_that_they_import_early():
-    from kcli.__main__ import WORKERS_IMPORT
-    from kcli.rows import COMMANDS, READ_NO_FILES
+def test_a_start_that_fails_is_status_1(kcli, demo, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(demo, copy)
+    (copy / "orders-0" / "leader-epoch-checkpoint").write_text("0\n9\n")
+    done = kcli(*STARTUP, copy)
+    assert done.exit_code == 1
+    assert broker(done)["error"] == "KafkaStorageException"
+    assert kcli("startup", "-q", "--fail-on", "never", copy).exit_code == 0
+    assert kcli("startup", "-q", copy / "orders-1").exit_code == 0
 
-    for modules in WORKERS_IMPORT.values():
-        for name in modules:
-            importlib.import_module(name)
-    assert set(WORKERS_IMPORT) == {
-        command.split()[0] for command in COMMANDS if command not in READ_NO_FILES
-    } | {"sql"}
+
+def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    text = (demo / "meta.properties").read_text()
+    (other / "meta.properties").write_text(
+        "".join(line + "\n" for line in text.splitlines() if not line.startswith("directory.id"))
+    )
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=1\nlog.dirs={other},{demo}\nmetadata.log.dir={demo}\n")
+    done = kcli(*STARTUP, "--server-config", config)
+    assert (done.exit_code, broker(done)["metadata_log_dir"]) == (0, str(demo))
+    config.write_text(f"node.id=1\nlog.dirs={other}\nmetadata.log.dir={demo}/\n")
+    assert [one["dir"] for one in broker(kcli(*STARTUP, "--server-config", config))["log_dirs"]] == [
+        str(demo),
+        str(other),
+    ]
+    config.write_text(f"node.id=2\nlog.dirs={other},{demo}\n")
+    done = kcli(*STARTUP, "--server-config", config)
+    assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
+
+
+def test_check_says_what_the_start_says_of_the_metadata_log_dir(kcli, demo, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(demo, other)
+    shutil.rmtree(other / "__cluster_metadata-0")
+    config = tmp_path / "server.properties"
+    for text, expected in (
+        (f"node.id=1\nlog.dirs={other}\n", [("START-014", str(other))]),
+        (
+            f"node.id=1\nlog.dirs={demo}\nmetadata.log.dir={other}\n",
+            [("START-009", str(demo)), ("START-014", str(other))],
+        ),
+    ):
+        config.write_text(text)
+        for command in ("startup", "check"):
+            done = json.loads(kcli(command, "-o", "json", "--server-config", config).stdout)
+            found = [
+                (one["code"], one["dir"])
+                for one in done["findings"]
+                if one["code"] == "START-014" or "metadata log lies here" in one["message"]
+            ]
+            assert sorted(found) == expected, (command, found)
+
+
+def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
+    for word, clean in (("clean", True), ("unclean", False)):
+        rows = json.loads(kcli(*STARTUP, "--shutdown", word, demo).stdout)["rows"]
+        assert rows[0]["log_dirs"][0]["clean"] is clean
+        assert {row["clean"] for row in rows[1:] if row["topic"] != "__cluster_metadata"} == {clean}
+
+
+def test_the_estimate_follows_the_rate(kcli, demo):
+    slow = broker(kcli(*STARTUP, "--read-rate", "1K", demo))
+    assert slow["seconds"] == round(slow["bytes_read"] / 1024 + slow["segments"] / 1000, 3)
+
+
+def test_the_settings_of_topics_come_from_the_metadata_log(kcli, tmp_path):
+    """The recorded topic has index.interval.bytes=256, the broker's indexes are of another length."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    (root / "recovery-point-offset-checkpoint").unlink()
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=1\nlog.dirs={root}\nlog.index.size.max.bytes=65536\n")
+    words = ("startup", "--shutdown", "unclean", "--topic", "txn", "--at", "0", "-o", "json")
+
+    def files(*more):
+        rows = json.loads(kcli(*words, *more).stdout)["rows"]
+        return [row["files"] for row in rows if row.get("topic") == "txn"]
+
+    known = files("--server-config", config)
+    given = ("--segment-index-bytes", "65536", "--index-interval-bytes")
+    assert known == files(root, *given, "256") != files(root, *given, "4096")
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """The log dir of a broker that is its own controller, stopped in order."""
+    pack.unpack("single", tmp_path)
+    return tmp_path / "single" / "stopped"
+
+
+def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, stopped, tmp_path):
+    """As a 4.3.1 broker did: LogManager.recoverAbandonedFutureLogs."""
+    future = stopped / f"codecs-0.{7:032x}-future"
+    (stopped / "codecs-0").rename(future)
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copytree(future, other / "codecs-0")
+    meta = (stopped / "meta.properties").read_text()
+    lines = [line for line in meta.splitlines() if not line.startswith("directory.id")]
+    (other / "meta.properties").write_text("\n".join([*lines, "directory.id=hl8QH4ubQWKYLFPUAsYrVA", ""]))
+    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
+    (finding,) = (one for one in document["findings"] if one["code"] == "START-016")
+    assert finding["dir"] == str(future)
+    replaced = next(row for row in document["rows"] if row.get("dir") == str(other / "codecs-0"))
+    assert {one["action"] for one in replaced["files"]} == {"delete"}
+    before = json.loads(kcli(*STARTUP, "--kafka-version", "3.6", stopped, other).stdout)
+    assert "START-016" not in {one["code"] for one in before["findings"]}
+
+
+def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):
+    for path in (stopped / "__cluster_metadata-0").glob("*"):
+        if path.name.endswith((".log", ".checkpoint")):
+            path.write_bytes(b"")
+    document = json.loads(kcli(*STARTUP, stopped).stdout)
+    strays = {one["dir"] for one in document["findings"] if one["code"] == "START-013"}
+    rows = [row["dir"] for row in document["rows"] if row.get("topic")]
+    assert strays == {one for one in rows if "__cluster_metadata" not in one} != set()

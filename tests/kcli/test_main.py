@@ -1,0 +1,129 @@
+"""What is imported to answer: start-up is felt at every prompt."""
+
+import importlib
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from formats.crc import crc32c
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
+from tests.partitions import orders, put_range
+
+HEAVY = {
+    "numpy",
+    "crc32c",
+    "cramjam",
+    "pyarrow",
+    "pandas",
+    "pyspark",
+    "confluent_kafka",
+    "pydantic",
+    "multiprocessing",
+    "asyncio",
+    "rich",
+}
+
+COMMANDS = ("app", "epoch", "lookup", "ls", "rlmm", "truncate", "schema", "explain", "demo", "help")
+AFTER_IMPORT = f"import {', '.join(f'commands.{name}' for name in COMMANDS)}"
+AFTER_ANSWER = """
+sys.argv = ["kcli", *{words!r}]
+from kcli.__main__ import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+"""
+
+
+def loaded(code):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
+
+
+def test_importing_the_commands_loads_nothing_heavy():
+    packages, modules, _ = loaded(AFTER_IMPORT)
+
+    assert packages & (HEAVY | {"construct"}) == set()
+    assert {
+        name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))
+    } == set()
+
+
+@pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])
+def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
+    partition = log_dir.partition("orders-0")
+    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
+    packages, _, printed = loaded(
+        AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output])
+    )
+
+    assert str(partition) in printed
+    assert packages & HEAVY == set()
+
+
+COMFORT = {
+    "commands._settings",
+    "commands._completion",
+    "commands._pager",
+    "commands._man",
+    "commands._version",
+    "kcli.output.suggest",
+    "kcli.manual",
+    "tomllib",
+    "importlib.metadata",
+}
+"""What serves people: it costs a script nothing."""
+
+
+@pytest.mark.parametrize(
+    "words", [["-o", "tsv"], ["-o", "json", "--columns", "epoch", "--topic", "orders,ord*"]]
+)
+def test_an_answer_without_settings_pays_for_no_comfort(log_dir, words):
+    log_dir.partition("orders-0")
+    _, modules, _ = loaded(AFTER_ANSWER.format(words=["epoch", "show", str(log_dir.path), *words]))
+
+    assert modules & COMFORT == set()
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean):
+    directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=clean)
+    entry = PRODUCER_ENTRY.pack(ProducerEntry(1, 0, 0, 1, 1, 1000, 0, -1))
+    body = struct.pack(">i", 1) + entry
+    header = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), 1))
+    Path(directory, f"{2:020d}.snapshot").write_bytes(header + entry)
+    words = ["ls", "--recover", str(directory), "-o", "ndjson"]
+    packages, modules, printed = loaded(AFTER_ANSWER.format(words=words))
+
+    assert '"log_end_offset":3' in printed
+    assert "kcli.analysis.recovery" in modules or clean
+    assert packages & HEAVY == set()
+
+
+def test_only_a_table_draws_with_rich(log_dir):
+    words = ["epoch", "end-offset", "--epoch", "0", str(log_dir.partition("orders-0")), "-o", "table"]
+    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
+    packages, modules, _ = loaded(AFTER_ANSWER.format(words=words))
+
+    assert "rich.console" in modules
+    assert packages & (HEAVY - {"rich"}) == set()
+
+
+def test_every_command_with_workers_names_modules_that_they_import_early():
+    from kcli.__main__ import WORKERS_IMPORT
+    from kcli.rows import COMMANDS, READ_NO_FILES
+
+    for modules in WORKERS_IMPORT.values():
+        for name in modules:
+            importlib.import_module(name)
+    assert set(WORKERS_IMPORT) == {
+        command.split()[0] for command in COMMANDS if command not in READ_NO_FILES
+    } | {"sql"}
