@@ -106,11 +106,12 @@ class Out:
     ) -> bool:
         """Write the rows and return True.
 
-        Write nothing and return False if the run was cut short or answered no input.
+        Write nothing and return False if the run was cut short, or if it answered no input and there is no
+        run.json to say so.
         """
 
         def complete() -> tuple[list[Finding], list[Failure]]:
-            if not summary.is_complete:
+            if not (summary.is_complete if self.is_run else summary.has_answers):
                 raise IncompleteError
             return summary.tail()
 

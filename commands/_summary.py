@@ -67,8 +67,13 @@ class RunSummary:
 
     @property
     def is_complete(self) -> bool:
+        """Whether the command came to its end, whatever it could answer."""
+        return self.ended is ExitStatus.CLEAN
+
+    @property
+    def has_answers(self) -> bool:
         """Whether the command came to its end and answered at least one input."""
-        return self.ended is ExitStatus.CLEAN and self.status() is not ExitStatus.NOTHING_ANSWERED
+        return self.is_complete and self.status() is not ExitStatus.NOTHING_ANSWERED
 
     def status(self) -> int:
         """Return the exit status; after a signal it is 128 plus the signal's number."""

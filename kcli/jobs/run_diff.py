@@ -15,7 +15,10 @@ from kcli.rows.runs import RunDiffRow
 MOST_RECORD_BYTES = 1 << 20
 UNCHANGED = "unchanged"
 TEXTS = frozenset(
-    ("dir", "cluster_id", "topic", "path", "file", "code", "severity", "error", "result", "outcome")
+    (
+        *("dir", "cluster_id", "topic", "path", "file"),
+        *("code", "severity", "error", "message", "result", "outcome"),
+    )
 )
 """Names whose values are text; the others are numbers, and epochs a list."""
 NEVER_NULL = frozenset(("code", "severity", "error", "epochs", "epoch", "start_offset"))
@@ -120,6 +123,10 @@ def _read(record: RunRecord) -> dict[str, _Partition]:
         )
     for row in _objects(os.path.join(record.path, ERRORS)):
         path = row["path"] or ""
+        if not path or row["error"] == "nothing-matched":
+            if not facts:
+                raise RunError(f"{record.path}: this run read nothing: {row['message']}")
+            continue  # about no file: a topic that was named and is not there
         directory = next((place for place in (path, os.path.dirname(path)) if place in places), path)
         noted.setdefault(directory, set()).add(
             Noted(row["error"], "error", os.path.basename(path), row["position"])

@@ -131,6 +131,34 @@ def test_partitions_of_a_log_dir_that_could_not_be_read_are_not_gone(kcli, runs,
     assert "DIFF-006" not in found
 
 
+def test_a_log_dir_that_the_later_run_could_not_read(kcli, log_dir, tmp_path):
+    log_dir.partition("orders-0")
+    kcli("ls", log_dir.path, "--out", f"{tmp_path}/one/")
+    shutil.rmtree(log_dir.path)
+    assert kcli("ls", log_dir.path, "--out", f"{tmp_path}/two/").exit_code == 3
+    rows, found = rows_of(kcli("diff", tmp_path / "one", tmp_path / "two", "-o", "json"))
+
+    assert (rows["orders"]["verdict"], rows["orders"]["result_after"]) == ("damaged", "unreadable")
+    assert "DIFF-001" in found
+
+
+def test_a_topic_that_is_not_there_is_about_no_partition(kcli, log_dir, tmp_path):
+    for name in ("orders-0", "gone-0"):
+        log_dir.partition(name)
+    words = ("ls", log_dir.path, "--topic")
+    kcli(*words, "orders,gone", "--out", f"{tmp_path}/one/")
+    shutil.rmtree(log_dir.path / "gone-0")
+    assert kcli(*words, "orders,gone", "--out", f"{tmp_path}/two/").exit_code == 4
+    assert kcli(*words, "gone", "--out", f"{tmp_path}/three/").exit_code == 3
+    rows, _ = rows_of(kcli("diff", tmp_path / "one", tmp_path / "two", "-o", "json"))
+    refused = kcli("diff", tmp_path / "one", tmp_path / "three")
+
+    assert {topic: row["verdict"] for topic, row in rows.items()} == {"gone": "gone"}
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert f"{tmp_path}/three: this run read nothing: no partition or file here" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "status", "message"),

@@ -206,10 +206,26 @@ def test_a_log_dir_is_never_written(kcli, log, place):
     assert "is a log dir or a partition directory, and kcli never writes there" in result.stderr
 
 
-def test_a_run_that_answers_nothing_leaves_nothing(kcli, tmp_path):
-    result = kcli("ls", tmp_path / "absent", "--out", f"{tmp_path}/new/x/")
+@pytest.mark.parametrize("output", ["ndjson", "csv", "parquet"])
+@pytest.mark.parametrize("command", ["ls", "scan", "dump"])
+def test_a_run_that_answers_nothing_leaves_its_errors_and_its_status(kcli, log, tmp_path, command, output):
+    absent = kcli(command, tmp_path / "absent", "--out", f"{tmp_path}/new/x/", "-o", output)
+    other = kcli(command, log, "--topic", "order", "--out", f"{tmp_path}/new/y/", "-o", output)
 
-    assert result.exit_code == 3
+    assert (absent.exit_code, other.exit_code) == (3, 3)
+    for name, word in (("x", "absent"), ("y", "did you mean orders?")):
+        run = tmp_path / "new" / name
+        record = json.loads((run / "run.json").read_text())
+        assert [record[key] for key in ("rows", "answered", "errors", "exit_status", "verdict")] == [
+            *(0, 0, 1, 3, "nothing-answered")
+        ]
+        (errors,) = (run / "errors").iterdir()
+        assert word in str(pq.read_table(errors).to_pylist() if output == "parquet" else errors.read_text())
+        assert not any(file.stat().st_size for file in run.glob("rows/**/*.ndjson"))
+
+
+def test_a_run_that_answers_nothing_leaves_no_file(kcli, tmp_path):
+    assert kcli("ls", tmp_path / "absent", "--out", f"{tmp_path}/new/x.csv").exit_code == 3
     assert not any((tmp_path / "new").rglob("*"))
 
 
