@@ -10,5 +10,7 @@ def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
         try:
             ids.update(dict.fromkeys(sorted(parse_integers(option, [word], 0, INT32))))
         except UsageError as error:
-            raise UsageError(f"{option} {word}: expected ids of brokers, as in {option} 1,2") from error
+            raise UsageError(
+                f"{option} {word}: expected ids of brokers, as in {option} 1,2 or 1..3"
+            ) from error
     return tuple(ids)

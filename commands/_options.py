@@ -350,7 +350,10 @@ def _ranges(what: str, words: list[str], low: int, high: int) -> list[range]:
     ranges = []
     for word in words:
         first, dots, last = word.partition("..")
-        if not first or (dots and not last):
+        if dots and not (first and last):
+            both = f"{first or 0}..{last or '9' * (len(first) + 1)}"
+            raise UsageError(f"{what} {word!r}: write both ends of a range, such as {both}")
+        if not first:
             raise UsageError(f"{what} {word!r}: expected a whole number, or a range such as 0..3")
         begin = integer(first, what, low, high)
         end = integer(last, what, low, high) if dots else begin

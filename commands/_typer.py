@@ -39,7 +39,12 @@ class GroupedCommand(TyperCommand):
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
-            given, rest, order = parse(args)
+            words = [*args]  # the parser takes them away
+            try:
+                given, rest, order = parse(args)
+            except Exception as error:
+                _name_time(error, words)
+                raise
             if not ctx.resilient_parsing:
                 sources.clear()
                 with boundary():
@@ -136,6 +141,17 @@ def _refuse_repeated(order: list[Any]) -> None:
         is_plain_flag = getattr(option, "is_flag", False) and not option.secondary_opts
         if times > 1 and takes_one and not is_plain_flag:
             raise UsageError(f"{max(option.opts, key=len)} is given {times} times; it takes one value")
+
+
+def _name_time(error: Any, words: list[str]) -> None:
+    """Add how a time in the past is written to the message about an option like -1h."""
+    option = getattr(error, "option_name", "")
+    if option[1:].isdigit():
+        from kcli.analysis.times import DURATION  # noqa: PLC0415 - only for typing errors
+
+        times = [word[1:] for word in words if word.startswith(option) and DURATION.fullmatch(word[1:])]
+        if times:
+            error.message = f"No such option: -{times[0]}; for so long ago write {times[0]}"
 
 
 def _in_plain_words(message: str, number_type: Any) -> str:

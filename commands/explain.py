@@ -1,5 +1,6 @@
 """`kcli explain`: what a finding's code means."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -25,9 +26,16 @@ def explain(
             if code not in CATALOGUE:
                 from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
 
-                advice = did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
+                near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
+                advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
                 raise UsageError(f"explain {code}: no such code; {advice}")
             rule = CATALOGUE[code]
             typer.echo(hanging(f"{code} ({rule.severity}): ", rule.title))
             typer.echo(hanging("  broker: ", rule.broker))
             typer.echo(hanging("  what to do: ", rule.action))
+
+
+def _with_digits(code: str) -> str:
+    """Return LOG-001 for LOG-01, LOG-1, LOG1 and LOG_001."""
+    found = re.fullmatch(r"([A-Z]+)[-_ ]?([0-9]{1,6})", code)
+    return f"{found[1]}-{int(found[2]):03}" if found else code

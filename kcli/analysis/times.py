@@ -63,6 +63,8 @@ def moment_ms(text: str, now_ms: int | None = None) -> int:
         return _now(now_ms)
     if DURATION.fullmatch(text):
         return _bounded(text, _now(now_ms) - duration_ms(text))
+    if text.startswith("-") and DURATION.fullmatch(text[1:]):
+        raise TimeWordError(f"time {text!r}: for so long ago write {text[1:]}")
     if text.startswith(("@-", "@+")):
         by = duration_ms(text[2:])
         return _bounded(text, _now(now_ms) + (by if text[1] == "+" else -by))

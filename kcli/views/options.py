@@ -192,7 +192,9 @@ def _numbers(option: str, words: str) -> Iterator[int]:
     """Yield the numbers of a list like `0..3,7`, ranges inclusive."""
     count = 0
     for word in words.split(","):
-        first, dots, last = word.partition("..")
+        first, dots, last = word.strip().partition("..")
+        if dots and not (first and last):
+            raise OptionError(f"option {option} {words}: write both ends of a range, such as 0..99")
         begin = _whole(option, first)
         end = _whole(option, last) if dots else begin
         if end < begin:

@@ -32,6 +32,13 @@ def test_an_unknown_code_names_close_ones(kcli):
     assert "EPOCH-001" in result.stderr
 
 
+@pytest.mark.parametrize("word", ["LOG-01", "log-1", "LOG1", "LOG001", "log_001", "LOG-0001"])
+def test_a_code_with_other_digits_names_the_code(kcli, word):
+    assert (
+        kcli("explain", word).stderr == f"kcli: explain {word.upper()}: no such code; did you mean LOG-001?\n"
+    )
+
+
 def test_an_unknown_code_without_a_close_one_names_the_list(kcli):
     assert (
         kcli("explain", "zzzzzz").stderr

@@ -70,6 +70,7 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({"path": "a", "partition": ""}, "option partition : not numbers"),
         ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 partitions"),
         ({"path": "a", "epochs": "3..1"}, "option epochs 3..1: the range 3..1 is empty"),
+        ({"path": "a", "epochs": "3.."}, "option epochs 3..: write both ends of a range, such as 0..99"),
         ({"path": "a", "producer_ids": "0..1000000"}, "more than 1000000 numbers"),
         ({"path": "a", "times": "soon.."}, "option times: time 'soon': expected epoch milliseconds"),
         ({"path": "a", "epochs": "1_0"}, "option epochs 1_0: not a whole number of 64 bits"),
