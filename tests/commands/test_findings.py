@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import sys
 
@@ -59,6 +60,19 @@ def test_in_a_file_beside_rows_of_any_format(kcli, damaged, expected, tmp_path):
         (one["code"], one["path"], one["position"]) for one in expected
     ]
     assert pq.read_table(tmp_path / "rows.parquet").num_rows == 1
+
+
+@pytest.mark.parametrize("command", ["scan", "ls", "check", "dump"])
+def test_a_file_is_a_base_name_and_its_path_is_whole(kcli, damaged, command):
+    index = damaged / "orders-0" / f"{0:020}.index"
+    index.write_bytes(index.read_bytes() + b"\0")
+    (damaged / "orders-0" / "what.snapshot").write_bytes(b"x")
+    (damaged / "recovery-point-offset-checkpoint").write_text("0\n1\nx\n")
+    found = json.loads(kcli(command, damaged, "-o", "json").stdout)["findings"]
+    named = [(one["file"], one["path"]) for one in found if one["file"] is not None]
+
+    assert named
+    assert all(os.path.basename(path) == file and path.startswith(str(damaged)) for file, path in named)
 
 
 def test_quiet_writes_the_file(kcli, damaged, expected, tmp_path):

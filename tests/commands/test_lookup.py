@@ -98,3 +98,4 @@ def test_exit_code_says_that_an_offset_is_not_there(tmp_path, words, status):
     assert [row["found"] for row in json.loads(answer.stdout)["rows"]] == [False]
     assert answer.exit_code == status
     assert kcli("lookup", "offset", "0", partition, *words).exit_code == 0
+    assert kcli("lookup", "timestamp", "tomorrow", partition, *words).exit_code == status

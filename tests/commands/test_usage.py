@@ -41,6 +41,8 @@ from commands.app import app
         ("ls --sort=-zzz", "--sort: no column 'zzz'; there are dir, broker_id"),
         ("scan --only scan_segmnt", "did you mean scan_segment"),
         ("rlmm partition --topic t", "No such option: --topic"),
+        ("epoch --install-completion", "No such option: --install-completion"),
+        ("rlmm --show-completion", "No such option: --show-completion"),
         ("rlmm partition --jobs 2", "No such option: --jobs"),
     ],
 )

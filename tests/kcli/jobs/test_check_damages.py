@@ -153,6 +153,20 @@ def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path)
     assert results["damaged/d0"] == {"clean", "warning", "damaged"}
 
 
+@pytest.mark.parametrize("command", ["scan", "ls", "epoch show"])
+@pytest.mark.parametrize(
+    ("name", "why"), [("clean-damaged-zero-tail", "CorruptRecord"), ("damaged-bad-epochs", "KafkaStorage")]
+)
+def test_every_command_that_reads_logs_says_so(kcli, tmp_path, command, name, why):
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(tmp_path, filter="data")
+    done = kcli(*command.split(), "-o", "json", tmp_path / name / "d0")
+
+    assert done.exit_code == (3 if command == "epoch show" else 4)
+    refused = [one for one in json.loads(done.stdout)["errors"] if one["error"] == "load-failed"]
+    assert why in " ".join(one["message"] for one in refused)
+
+
 @pytest.mark.slow
 def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
     for name in ("single", "tiered", "truncation", "failover"):
