@@ -10,7 +10,7 @@ from formats.errors import FormatError
 from formats.legacy import LegacyHeader
 from formats.magic import LARGEST_HEADER, is_valid, read_header
 from formats.record import batch_records
-from kcli.broker.errors import ClusterError, SettingError
+from kcli.broker.errors import NAMES, ClusterError, SettingError, error_name
 from kcli.broker.settings import ClientSettings
 from kcli.broker.wire import LISTED_SINCE, Connection, Listed, is_supported
 
@@ -19,6 +19,7 @@ EXTRA = "pip install 'kcli-for-kafka[cluster]'"
 CONSUMER_OFFSETS = "__consumer_offsets"
 SLICE = 0.5
 """Seconds of one call into the library: no signal interrupts it."""
+UNKNOWN, NO_LEADER, NOT_AUTHORIZED = error_name(3), error_name(5), error_name(29)
 MESSAGES = 1000
 """Records of one call into the library."""
 
@@ -77,6 +78,30 @@ class Cluster:
                 found[each[1]] = begin if isinstance(begin, ClusterError) else cast("ClusterError", end)
             else:
                 found[each[1]] = (begin.offset, end.offset)
+        return found
+
+    def refused(self, topics: Iterable[str], *, to_read: bool = False) -> dict[str, str]:
+        """Return topic -> Kafka's error, of those that do not exist or that this client may not describe.
+
+        `to_read`: or that it may not read.
+        """
+        names = list(topics)
+        if not names:
+            return {}
+        answers = self._admin.describe_topics(
+            self._kafka.TopicCollection(names),
+            include_authorized_operations=to_read,
+            request_timeout=self._timeout,
+        )
+        found: dict[str, str] = {}
+        for topic, future in answers.items():
+            try:
+                allowed = future.result(self._timeout + 1).authorized_operations
+            except (self._kafka.KafkaException, TimeoutError) as error:
+                found[topic] = _text(error)
+            else:
+                if to_read and allowed and self._admin_module.AclOperation.READ not in allowed:
+                    found[topic] = NOT_AUTHORIZED
         return found
 
     def special_offsets(
@@ -146,7 +171,7 @@ class Cluster:
         self, partitions: Iterable[TopicPartition], spec: Any
     ) -> dict[TopicPartition, Listed | ClusterError]:
         found: dict[TopicPartition, Listed | ClusterError] = {
-            each: ClusterError(f"{each[0]}-{each[1]}: no leader") for each in partitions
+            each: ClusterError(NO_LEADER) for each in partitions
         }
         request = {
             self._kafka.TopicPartition(*each): spec for each in found if self.leaders[each] is not None
@@ -163,7 +188,7 @@ class Cluster:
             try:
                 answer = future.result(self._timeout + 1)
             except (self._kafka.KafkaException, TimeoutError) as error:
-                found[each] = ClusterError(f"{each[0]}-{each[1]}: ListOffsets: {_text(error)}")
+                found[each] = ClusterError(f"ListOffsets: {_text(error)}")
             else:
                 epoch = -1 if answer.leader_epoch is None else answer.leader_epoch
                 found[each] = Listed(0, answer.offset, epoch, answer.timestamp)
@@ -186,26 +211,26 @@ class Cluster:
                     elif error.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
                         return
                     elif not _may_pass(error, self._kafka.KafkaError):
-                        raise ClusterError(f"{topic}-{partition}: {error.str()}")
+                        raise ClusterError(f"Fetch: {_name(error)}")
                 if time.monotonic() - heard > self._timeout:
-                    raise ClusterError(f"{topic}-{partition}: no record within {self._timeout:g} s")
+                    raise ClusterError(f"no record within {self._timeout:g} s")
 
     def _fetched(self, topic: str, partition: int, begin: int, end: int) -> Iterator[ClusterRecord]:
         leader = self.leaders[topic, partition]
         if leader is None:
-            raise ClusterError(f"{topic}-{partition}: no leader")
+            raise ClusterError(NO_LEADER)
         offset = begin
         with self._connection(leader) as connection:
             while offset < end:
                 answer = connection.fetch(topic, partition, offset)
                 if answer.error:
-                    raise ClusterError(f"{topic}-{partition}: Fetch: error {answer.error}")
+                    raise ClusterError(f"Fetch: {error_name(answer.error)}")
                 before = offset
-                for following, records in _batches(answer.records, f"{topic}-{partition}"):
+                for following, records in _batches(answer.records):
                     yield from (record for record in records if offset <= record.offset < end)
                     offset = max(offset, following)
                 if offset == before:
-                    raise ClusterError(f"{topic}-{partition}: no whole batch at offset {offset}")
+                    raise ClusterError(f"no whole batch at offset {offset}")
 
     def _connection(self, broker: LiveBroker) -> Connection:
         return Connection(broker.host, broker.port, self.settings.security, self._timeout)
@@ -215,7 +240,7 @@ class Cluster:
         return ClusterError(f"--bootstrap-server {self.settings.servers}: {said}")
 
 
-def _batches(data: bytes, place: str) -> Iterator[tuple[int, list[ClusterRecord]]]:
+def _batches(data: bytes) -> Iterator[tuple[int, list[ClusterRecord]]]:
     """Yield the offset after each whole batch, and its records."""
     position = 0
     while position + LARGEST_HEADER <= len(data):
@@ -225,9 +250,7 @@ def _batches(data: bytes, place: str) -> Iterator[tuple[int, list[ClusterRecord]
             return
         position += header.size
         if not is_valid(raw) or isinstance(header, LegacyHeader):
-            raise ClusterError(
-                f"{place}: the batch at offset {header.base_offset} is damaged, or of before 0.11"
-            )
+            raise ClusterError(f"the batch at offset {header.base_offset} is damaged, or of before 0.11")
         try:
             found = () if header.is_control else batch_records(raw, LARGEST_BATCH)
             records = [
@@ -235,7 +258,7 @@ def _batches(data: bytes, place: str) -> Iterator[tuple[int, list[ClusterRecord]
                 for one in found
             ]
         except FormatError as error:
-            raise ClusterError(f"{place}: the batch at offset {header.base_offset}: {error}") from error
+            raise ClusterError(f"the batch at offset {header.base_offset}: {error}") from error
         yield header.last_offset + 1, records
 
 
@@ -251,7 +274,12 @@ def _may_pass(error: Any, codes: Any) -> bool:
 
 def _text(error: Exception) -> str:
     first = error.args[0] if error.args else error
-    return str(first.str() if hasattr(first, "str") else first)
+    return _name(first) if hasattr(first, "str") else str(first)
+
+
+def _name(error: Any) -> str:
+    """Return Kafka's name of an error of the library, in its words where it has none."""
+    return NAMES.get(error.code()) or str(error.str())
 
 
 def _library() -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-from kcli.broker.errors import ClusterError
+from kcli.broker.errors import ClusterError, error_name
 from kcli.broker.settings import Security
 
 FETCH, LIST_OFFSETS, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 1, 2, 17, 18, 36
@@ -140,7 +140,7 @@ class Connection:
         answer = self._answer(API_VERSIONS, 0, b"")
         error, count = answer.take(">hi")
         if error:
-            raise ClusterError(f"{self._place}: ApiVersions: error {error}")
+            raise ClusterError(f"{self._place}: ApiVersions: {error_name(error)}")
         keys = (answer.take(">hhh") for _ in range(count))
         return {key: (low, high) for key, low, high in keys}
 

@@ -6,10 +6,11 @@ import threading
 from contextlib import closing, contextmanager
 
 import pytest
+from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.broker.errors import ClusterError
+from kcli.broker.errors import NAMES, ClusterError, error_name
 from kcli.broker.settings import client_settings
 from kcli.broker.wire import Connection
 
@@ -105,3 +106,13 @@ def test_an_answer_that_is_not_of_scram(first):
 def test_a_broker_before_tiered_storage_is_not_asked():
     with answering(framed(struct.pack(">ihihhh", 1, 0, 1, 2, 0, 7))) as port, connect(port) as connection:
         assert connection.list_offsets(-4, [("t", 0)]) == {}
+
+
+def test_errors_have_the_names_of_kafka():
+    """librdkafka is the judge; three errors have an older name there, or a shorter one."""
+    others = {-1: "UNKNOWN", 3: "UNKNOWN_TOPIC_OR_PART", 6: "NOT_LEADER_FOR_PARTITION"}
+    others |= {2: "INVALID_MSG", 43: "UNSUPPORTED_FOR_MESSAGE_FORMAT"}
+    for number, name in NAMES.items():
+        assert KafkaError(number).name().lstrip("_") == others.get(number, name), number
+    assert error_name(29) == "TOPIC_AUTHORIZATION_FAILED"
+    assert error_name(999) == "error 999"
