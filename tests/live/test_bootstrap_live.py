@@ -12,7 +12,16 @@ from typing import Any
 import jsonschema
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from typer.testing import CliRunner
 
 from commands.app import app
@@ -72,6 +81,9 @@ def tiered_broker(folder: Path) -> Iterator[Cluster]:
     listeners += f",SSL://127.0.0.1:{base + 3}"
     settings = {
         **remote_storage(folder / "remote"),
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+        "super.users": "User:ANONYMOUS",
         "listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
         "advertised.listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
         "listener.security.protocol.map": (
@@ -152,13 +164,16 @@ def test_a_live_cluster_and_the_files_of_its_broker_give_the_same(tmp_path):
         assert missing["errors"][0]["error"] == "nothing-matched"
         printed = CliRunner().invoke(app, ["rlmm", "bootstrap", *live, "--events", "-o", "text"]).stdout
         assert len(printed.splitlines()) == len(events["rows"])
-        assert printed.startswith("partition: 0, offset: 0, value: RemoteLogSegmentMetadata{")
+        first = events["rows"][0]["metadata_partition"]  # topic ids differ from run to run
+        assert printed.startswith(f"partition: {first}, offset: 0, value: RemoteLogSegmentMetadata{{")
 
         # so far there was no consumer
         assert set(cluster.metadata().topics) == {*TOPICS, "__remote_log_metadata"}
         reads_with_a_password(tmp_path, cluster, without_place(events["rows"]))
         reads_over_tls(tmp_path, cluster, without_place(events["rows"]))
         reads_with_a_consumer(cluster, events["rows"])
+        deletes_a_topic(cluster, log_dir)
+        events = run("bootstrap", *live, "--events")
         cluster.nodes[1].stop()
         assert without_place(run("dump", log_dir)["rows"]) == without_place(events["rows"])
         gone = run("bootstrap", *live, status=4)
@@ -214,3 +229,45 @@ def reads_with_a_password(folder: Path, cluster: Cluster, expected: list[dict[st
         config.write_text(f"{head}sasl.jaas.config={login(module, username='kcli', password='wrong')}\n")
         failed = run(*words, status=4)
         assert "uthentication" in failed["errors"][0]["message"]
+    config.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f"sasl.jaas.config={login('Plain', username='kcli', password=PASSWORD)}\n"
+    )
+    is_refused_what_it_may_not(cluster, secured, words, expected)
+
+
+def is_refused_what_it_may_not(
+    cluster: Cluster, secured: str, words: tuple[object, ...], expected: list[dict[str, Any]]
+) -> None:
+    def allow(topic: str, user: str, operation: AclOperation) -> None:
+        allowed = (f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+        acl = AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, *allowed)
+        for future in cluster.admin.create_acls([acl]).values():
+            future.result(20)
+
+    def errors(*more: str, status: int) -> list[tuple[str, str]]:
+        return [(one["path"], one["message"]) for one in run(*words, *more, status=status)["errors"]]
+
+    allow("orders", "other", AclOperation.READ)
+    assert errors(status=4) == [(f"{secured}/orders", "TOPIC_AUTHORIZATION_FAILED")]
+    assert errors("--topic", "kept", status=0) == []
+    assert without_place(run(*words, "--events")["rows"]) == expected
+    allow("__remote_log_metadata", "kcli", AclOperation.DESCRIBE)
+    refused = [(f"{secured}/__remote_log_metadata", "TOPIC_AUTHORIZATION_FAILED")]
+    assert errors(status=3) == errors("--events", status=3) == refused
+
+
+def deletes_a_topic(cluster: Cluster, log_dir: Path) -> None:
+    cluster.admin.delete_topics(["orders"])["orders"].result(20)
+    wait(lambda: "orders" not in cluster.metadata().topics, "a topic to be gone")
+
+    def segments() -> list[dict[str, Any]]:
+        rows = run("state", log_dir)["rows"]
+        return [row for row in rows if row["topic"] == "orders" and row["state"] != "DELETE_SEGMENT_FINISHED"]
+
+    wait(lambda: not segments(), "its remote segments to be deleted")
+    document = run("bootstrap", "--bootstrap-server", cluster.bootstrap)
+    assert document["errors"] == []
+    assert [(one["code"], one["message"].split(":")[0]) for one in document["findings"]] == [
+        ("RLMM-034", "topic orders")
+    ]

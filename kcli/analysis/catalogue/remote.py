@@ -189,4 +189,10 @@ REMOTE: dict[str, Rule] = {
         "It fails each fetch that needs the manifest, or the bytes that are missing.",
         "Restore the objects from a version or a backup of the storage; see kcli dump of the .rsm-manifest.",
     ),
+    "RLMM-034": Rule(
+        "info",
+        "A topic of the events is not in the live cluster, and all its remote segments are deleted.",
+        "Nothing: the topic was deleted, and its remote segments with it.",
+        "Nothing.",
+    ),
 }

@@ -1,6 +1,6 @@
 """`rlmm bootstrap`: remote log metadata of a live cluster as its files would give it, and live offsets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
@@ -11,9 +11,10 @@ from formats.remote_metadata import (
     decode,
 )
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
 from kcli.analysis.remote.cache import RemoteStore
-from kcli.broker.cluster import Cluster, ClusterRecord, TopicPartition
-from kcli.broker.errors import ClusterError
+from kcli.broker.cluster import NO_LEADER, UNKNOWN, Cluster, ClusterRecord, TopicPartition
+from kcli.broker.errors import ClusterError, error_name
 from kcli.broker.wire import Listed
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
@@ -53,9 +54,9 @@ class _Event(NamedTuple):
 
 def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
     """Yield the events of each metadata partition in order, as `rlmm dump` gives them of files."""
-    targets = _targets(cluster)
-    if not targets:
-        yield _without_topic(cluster)
+    targets, refusal = _targets(cluster)
+    if refusal is not None:
+        yield refusal
     for target in targets:
         directory, file = target.path.rsplit("/", 1)
         event = RlmmEventRow(directory, file, metadata_partition=_number(target))
@@ -76,10 +77,10 @@ def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
 
 def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Iterator[Outcome]:
     """Yield the remote segments of each metadata partition as `rlmm state` does, then live ListOffsets."""
-    partitions: dict[TopicPartition, None] = {}
-    targets = _targets(cluster)
-    if not targets:
-        yield _without_topic(cluster)
+    partitions: dict[TopicPartition, bool] = {}
+    targets, refusal = _targets(cluster)
+    if refusal is not None:
+        yield refusal
     for target in targets:
         findings, store = FindingCollector(target), RemoteStore()
         outcome = Outcome(number=_number(target))
@@ -92,10 +93,12 @@ def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Ite
         except ClusterError as error:
             outcome = _failed(target, error)
         for (topic_id, topic, partition), cache in store:
-            partitions[topic, partition] = None
+            has_segments = bool(cache.segments) and (topic_id, topic, partition) not in store.deletions
+            partitions[topic, partition] = has_segments or partitions.get((topic, partition), False)
             place = RemotePartition(target.path, _number(target), topic_id, topic, partition)
             outcome.rows.extend(every_segment(place, cache))
         yield replace(outcome, findings=findings.take())
+    yield from _absent(cluster, partitions)
     yield from _offsets(cluster, sorted(partitions), on_disk)
 
 
@@ -115,20 +118,28 @@ def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnD
     return found, outcomes
 
 
-def _targets(cluster: Cluster) -> list[Target]:
-    """Return a target for each partition of the topic; nothing of it is opened."""
+def _targets(cluster: Cluster) -> tuple[list[Target], Outcome | None]:
+    """Return a target for each partition of the topic; nothing of it is opened.
+
+    None of them, and why, where this client may not read it.
+    """
     targets = []
     for topic, partition in sorted(cluster.leaders):
         if topic == REMOTE_LOG_METADATA:
             place, name = f"{cluster.settings.servers}/{topic}-{partition}", PartitionDir(topic, partition)
             targets.append(Target(kind=LOG, path=place, shown=place, name=name, log_dir=None))
-    return targets
+    if not targets:
+        message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
+        failure = Failure(cluster.settings.servers, "nothing-matched", None, None, message)
+        return [], Outcome(number=0, error=failure)
+    refused = cluster.refused([REMOTE_LOG_METADATA], to_read=True).get(REMOTE_LOG_METADATA)
+    return (targets, None) if refused is None else ([], _refused(cluster, REMOTE_LOG_METADATA, refused))
 
 
-def _without_topic(cluster: Cluster) -> Outcome:
-    message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
-    failure = Failure(cluster.settings.servers, "nothing-matched", None, None, message)
-    return Outcome(number=0, error=failure)
+def _refused(cluster: Cluster, name: str, message: str) -> Outcome:
+    """Return the outcome of a topic or a partition about which the cluster gives nothing."""
+    place = f"{cluster.settings.servers}/{name}"
+    return Outcome(number=0, error=Failure(place, "cluster", None, None, message))
 
 
 def _number(target: Target) -> int:
@@ -167,18 +178,38 @@ def _failed(target: Target, error: ClusterError) -> Outcome:
     return Outcome(number=_number(target), error=failure)
 
 
+def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iterator[Outcome]:
+    """Yield an error for what the events name and the cluster does not answer about: topics, partitions.
+
+    A finding for a topic that is not there, where the events have no segment of it left.
+    """
+    topics = {topic for topic, _ in cluster.leaders}
+    missing = sorted({topic for topic, _ in partitions if topic not in topics})
+    refused = cluster.refused(missing)
+    for topic in missing:
+        why = refused.get(topic, UNKNOWN)
+        if why == UNKNOWN and not any(left for each, left in partitions.items() if each[0] == topic):
+            what = f"topic {topic}: not in the cluster, and by the events its remote segments are deleted"
+            yield Outcome(number=0, findings=[Finding("RLMM-034", what, path=cluster.settings.servers)])
+        else:
+            yield _refused(cluster, topic, why)
+    for each in sorted(partitions):
+        if each[0] in topics and cluster.leaders.get(each) is None:
+            why = NO_LEADER if each in cluster.leaders else UNKNOWN
+            yield _refused(cluster, f"{each[0]}-{each[1]}", why)
+
+
 def _offsets(
     cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
 ) -> Iterator[Outcome]:
     """Yield the answers to ListOffsets of each partition, beside what the disk's files give."""
     found: dict[TopicPartition, dict[int, Listed]] = {each: {} for each in partitions}
     for each, timestamp, listed in cluster.special_offsets(partitions):
-        place = f"{cluster.settings.servers}/{each[0]}-{each[1]}"
+        name = f"{each[0]}-{each[1]}"
         if isinstance(listed, ClusterError):
-            yield Outcome(number=0, error=Failure(place, "cluster", None, None, str(listed)))
+            yield _refused(cluster, name, str(listed))
         elif listed.error:
-            message = f"ListOffsets {timestamp}: error {listed.error}"
-            yield Outcome(number=0, error=Failure(place, "cluster", None, None, message))
+            yield _refused(cluster, name, f"ListOffsets {timestamp}: {error_name(listed.error)}")
         else:
             found[each][timestamp] = listed
     for number, (each, answers) in enumerate(found.items()):
@@ -188,7 +219,8 @@ def _offsets(
                 rows.extend(
                     _beside(cluster, each, timestamp, answers.get(timestamp), on_disk.get(each, [None]))
                 )
-        yield Outcome(number=number, rows=rows)
+        if rows:
+            yield Outcome(number=number, rows=rows)
 
 
 def _beside(
