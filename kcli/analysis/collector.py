@@ -3,6 +3,8 @@
 import os
 
 from kcli.analysis.findings import Finding
+from kcli.logdir.buffers import FileError
+from kcli.logdir.moving import SHRANK
 from kcli.logdir.tree import Target
 
 LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
@@ -42,6 +44,10 @@ class FindingCollector:
         else:
             self.first[code] = self.finding(code, position, message)
             self.more[code] = 0
+
+    def add_error(self, error: FileError) -> None:
+        """Keep that the file cannot be read; a broker cut one that shrank, as a roll does an index."""
+        self.add("LOG-005" if error.code == SHRANK else "LOG-008", error.position, error.message)
 
     def take(self) -> list[Finding]:
         """Return the findings since the last call.

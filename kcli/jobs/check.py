@@ -220,6 +220,11 @@ class CheckReducer:
         judge = a.judge
         if b.state is not None and b.target is not None:
             judge = b.state.judge(b.target)
+        elif a.state is not None and a.target is not None and judge is not None:
+            gone = scan_logs.removed_segment(findings)
+            if gone is not None:  # retention did it, and took all before: the log begins after it
+                judge = a.state.judge(a.target)
+                _ = self.since.left_out(a.target.shown, gone) if self.since else ()
         segments: list[SegmentFacts] = []
         for facts in b.segments:
             earlier = self.since.left_out(b.target.shown, facts.base) if self.since and b.target else ()

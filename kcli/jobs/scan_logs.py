@@ -1,11 +1,12 @@
 """Which logs `scan` reads: one target for each, however it is named, a directory's together."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed, listed_log, unexpected_names
@@ -72,6 +73,12 @@ def unread(found: Found) -> frozenset[str]:
         path for path in unexpected if path.endswith((".log", ".log.swap"))
     ]
     return frozenset(identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
+
+
+def removed_segment(findings: Iterable[Finding]) -> int | None:
+    """Return the base offset of a segment that was removed after it was listed; None without one."""
+    names = (parse_file(os.path.basename(one.path)) for one in findings if one.code == "LOG-014" and one.path)
+    return next((name.base_offset for name in names if name.kind == LOG), None)
 
 
 def directory_of(target: Target) -> Target:

@@ -10,8 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from commands import _run
 from kcli.analysis.producers import Producer
 from kcli.analysis.start_files import snapshot_bytes
+from kcli.jobs import common
+from kcli.logdir.buffers import DataFile
 from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
 
 
@@ -83,6 +86,43 @@ def test_the_checkpoints_are_held_against_segments_that_are_passed_over(kcli, da
     assert [one["code"] for one in found[1]["findings"]] == ["CKPT-001"]
     assert [one["rows"][0]["segments"] for one in found] == [3, 1]
     assert [one["rows"][0]["log_end_offset"] for one in found] == [30, 30]
+
+
+@pytest.mark.parametrize("since", [False, True], ids=["whole", "since"])
+def test_what_retention_removes_while_a_log_is_read_leaves_no_hole(kcli, data, tmp_path, monkeypatch, since):
+    """The segments before were read, or passed over: they are gone, too."""
+    words = ["check", "-o", "json", *(["--since", tmp_path / "state"] if since else []), data]
+    path = data / "orders-0" / f"{10:020d}.log"
+    assert result(kcli(*words))["orders-0"] == "clean"
+    os.utime(path)
+    planned = common.plan
+
+    def plan_and_remove(found, accepts):
+        units = planned(found, accepts)
+        for one in path.parent.glob(f"{path.stem}.*"):
+            one.unlink()
+        return units
+
+    monkeypatch.setattr(_run, "plan", plan_and_remove)
+    document = json.loads(kcli(*words).stdout)
+    assert (document["rows"][0]["result"], document["errors"]) == ("clean", []), document["findings"]
+    assert {one["code"] for one in document["findings"] if one["code"] != "IDX-003"} == {"LOG-014"}
+
+
+def test_an_index_that_a_roll_cuts_while_it_is_read_is_none_that_does_not_load(kcli, data, monkeypatch):
+    path = data / "orders-0" / f"{20:020d}.timeindex"
+    path.write_bytes(path.read_bytes() + bytes(1200))
+    read = DataFile.read
+
+    def cut_and_read(file, *words):
+        if file.path == str(path):
+            os.truncate(path, 12)
+        return read(file, *words)
+
+    monkeypatch.setattr(DataFile, "read", cut_and_read)
+    document = json.loads(kcli("check", "-o", "json", data).stdout)
+    assert [row["result"] for row in document["rows"]] == ["clean", "clean"]
+    assert [one["file"] for one in document["findings"] if one["code"] == "LOG-005"] == [path.name]
 
 
 def test_what_only_all_segments_show_is_found_again(kcli, data, tmp_path):

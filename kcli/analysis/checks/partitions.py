@@ -206,7 +206,7 @@ class PartitionJudge:
             yield from findings.take()
             return
         except FileError as error:
-            findings.add("LOG-008", error.position, error.message)
+            findings.add_error(error)
             yield from findings.take()
             return
         runs = self._producers.runs

@@ -143,7 +143,7 @@ class SegmentJudge:
         try:
             return judge(target.path, self.base, findings)
         except FileError as error:
-            findings.add("LOG-008", error.position, error.message)
+            findings.add_error(error)
             return None
 
     def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
@@ -154,7 +154,7 @@ class SegmentJudge:
         try:
             data = read_optional(target.path, LARGEST_TXN_INDEX) or b""
         except FileError as error:
-            findings.add("LOG-008", error.position, error.message)
+            findings.add_error(error)
             return ()
         partial = len(data) % TXN_INDEX_ENTRY.size
         if partial:
