@@ -7,6 +7,7 @@ findings.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from formats.names import NORMAL
 from kcli.analysis.broker_start import (
     BrokerConfig,
     BrokerStart,
@@ -16,7 +17,9 @@ from kcli.analysis.broker_start import (
 )
 from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import shown
+from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.tree import LOG_DIR_FILES
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
@@ -47,6 +50,31 @@ def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     return [
         tuple(group) for known in groups for group in ([known] if _are_of_one(known) else map(_alone, known))
     ]
+
+
+def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
+    """Return `by_broker` of the log dirs among directories that hold partitions.
+
+    A folder of copied partitions, with no file of a log dir, is none, unless it lies in one directory with a
+    formatted log dir or holds one of its partitions: it is a log dir then that lost its files.
+    """
+    paths = list(dict.fromkeys(directories))
+    own = [one for one in paths if has_own_files(one)]
+    formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES))]
+    bare = [one for one in paths if one not in own and any(_goes_with(one, other) for other in formatted)]
+    return [dirs for dirs in by_broker([*own, *bare]) if any(one.path in own for one in dirs)]
+
+
+def has_own_files(path: str) -> bool:
+    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
+    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
+
+
+def _goes_with(bare: str, log_dir: str) -> bool:
+    if os.path.dirname(os.path.realpath(bare)) == os.path.dirname(os.path.realpath(log_dir)):
+        return True
+    here, there = (log_dir_state(one).names for one in (bare, log_dir))
+    return any(name is not None and name.kind == NORMAL for _, name in set(here) & set(there))
 
 
 def _alone(one: LogDirState) -> list[LogDirState]:

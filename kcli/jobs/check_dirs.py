@@ -9,7 +9,7 @@ from formats.names import CLUSTER_METADATA, NORMAL, PRODUCER_SNAPSHOT, parse_fil
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
-from kcli.jobs.brokers import by_broker, offline_by_log, start_at_rest, start_findings
+from kcli.jobs.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.duplicates import partitions_twice
 from kcli.jobs.known_settings import KnownMetadata, newest_images
@@ -22,7 +22,7 @@ from kcli.logdir.directory import (
     directory_facts,
 )
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.tree import LOG_DIR, LOG_DIR_FILES, PARTITION, Found, Target
+from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
@@ -51,11 +51,6 @@ def without_directory(target: Target) -> Iterator[Finding]:
             yield finding._replace(more=len(missing) - 1)
 
 
-def has_own_files(path: str) -> bool:
-    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
-    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
-
-
 class Fleet:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
@@ -68,9 +63,7 @@ class Fleet:
         self._targets = [
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
-        self._log_dirs = [
-            one.path for one in found.targets if one.kind == LOG_DIR and has_own_files(one.path)
-        ]
+        self._log_dirs = [one.path for one in found.targets if one.kind == LOG_DIR]
         self._config = config
         self._ids = {
             cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
@@ -115,7 +108,7 @@ class Fleet:
     def _brokers(self) -> list[tuple[LogDirState, ...]]:
         if self._config.metadata_log_dir is not None:  # server.properties names those of one broker
             return [tuple(map(log_dir_state, self._log_dirs))]
-        return by_broker(self._log_dirs)
+        return brokers_of(self._log_dirs)
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:

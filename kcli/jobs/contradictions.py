@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.analysis.broker_start import BrokerConfig, broker_start, release_of
-from kcli.jobs.brokers import by_broker
+from kcli.jobs.brokers import brokers_of
 from kcli.jobs.duplicates import with_duplicates
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, quorum_state_error
-from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target
+from kcli.logdir.tree import PARTITION, Found, Note, Target
 
 NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
 """Kinds of notes: log dirs that do not start together, of different clusters, and a file that is damaged."""
@@ -42,8 +42,7 @@ def with_quorum_states(found: Found) -> Found:
 def _brokers(found: Found) -> list[tuple[LogDirState, ...]]:
     """Return the log dirs among the inputs; one alone has nothing to contradict."""
     log_dirs = dict.fromkeys(one.log_dir for one in found.targets if one.log_dir is not None)
-    own = [one for one in log_dirs if any(os.path.lexists(os.path.join(one, name)) for name in LOG_DIR_FILES)]
-    return by_broker(own) if len(own) > 1 else []
+    return brokers_of(log_dirs) if len(log_dirs) > 1 else []
 
 
 def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure, broker_start
-from kcli.jobs.brokers import by_broker
+from kcli.jobs.brokers import brokers_of
 from kcli.logdir.buffers import shown
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
 TWICE = "twice"
@@ -20,10 +19,9 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     directory.id are copies of one, wherever they lie.
     """
     log_dirs = dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None)
-    known = [one for one in log_dirs if directory_facts(one).broker_id is not None]
     return {
         shown(stop.path): stop
-        for dirs in (by_broker(known) if len(known) > 1 else ())
+        for dirs in (brokers_of(log_dirs) if len(log_dirs) > 1 else ())
         if len(dirs) > 1 and not any(one.locked_by is not None for one in dirs)
         for stop in broker_start(dirs, BrokerConfig()).stops
         if stop.exception == ILLEGAL_STATE

@@ -33,8 +33,8 @@ PHASES = {
     "RLMM": "tiered metadata",
 }
 """By the first word of a finding's code: what was looked at."""
-OF_A_START = frozenset({"LOG-006", "LOG-009"})
-"""Findings about logs that say what a start does to them."""
+OF_A_START = frozenset({"LOG-006", "LOG-009", "DIR-009"})
+"""Findings with other codes that say what a start does."""
 MOST_CODES = 3
 """Codes of findings of a directory that are named."""
 

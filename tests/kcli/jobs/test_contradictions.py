@@ -1,6 +1,7 @@
 """Log dirs that do not fit together, and a damaged quorum-state: which commands say so."""
 
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -57,6 +58,26 @@ def test_log_dirs_that_fit_together(log_dirs, command):
 def test_a_log_dir_without_meta_properties(log_dirs, command):
     (log_dirs[1] / "meta.properties").unlink()
     assert findings(command, *log_dirs) == ([("START-009", str(log_dirs[1] / "meta.properties"))], 1)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "startup"])
+@pytest.mark.parametrize("place", ["beside", "elsewhere"])
+def test_a_log_dir_that_lost_all_its_files_is_one_of_the_broker(log_dirs, tmp_path, command, place):
+    """One parent, or the same partition in both: `startup` takes each directory for a log dir anyway."""
+    bare = tmp_path / (place if place == "beside" else f"{place}/d1")
+    shutil.copytree(log_dirs[0] / "d0-0", bare / "d0-0")
+    expected = [("START-009", str(bare / name)) for name in ("d0-0", "meta.properties")]
+    found, status = findings(command, *log_dirs, bare)
+    assert (sorted(found), status) == (expected, 1)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_of_copies_is_no_log_dir_where_nothing_says_so(log_dirs, tmp_path, command):
+    copies = shutil.copytree(log_dirs[0] / "d0-0", tmp_path / "copies" / "of" / "other-0").parent
+    assert findings(command, *log_dirs, copies)[0] == []
+    meta(log_dirs[1], node=8, directory=IDS[1])  # two brokers: which of them has it is not known
+    copied = shutil.copytree(log_dirs[0] / "d0-0", tmp_path / "copies" / "d0-0").parent
+    assert findings(command, *log_dirs, copied)[0] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
