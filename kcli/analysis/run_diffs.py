@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from kcli.analysis.findings import SEVERITIES
 
+LOG = ".log"
 UNREADABLE = "unreadable"
 RANKS = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
 """Results, the better first."""
@@ -38,6 +39,8 @@ class LogFacts(NamedTuple):
     log_bytes: int
     contents: tuple[Any, ...]
     """Facts of its batches that only another content changes."""
+    ends: tuple[tuple[int | None, int | None], ...] = ()
+    """Offset and leader epoch at its first batch, and at the end of its last."""
 
 
 class PartitionFacts(NamedTuple):
@@ -74,10 +77,13 @@ def compared(before: PartitionFacts | None, after: PartitionFacts | None) -> Run
     first, last = before or PartitionFacts(), after or PartitionFacts()
     noted_new, noted_gone = _sorted(last.noted - first.noted), _sorted(first.noted - last.noted)
     common = first.logs.keys() & last.logs.keys()
+    logs_new, logs_gone = last.logs.keys() - common, first.logs.keys() - common
     changed = tuple(sorted(name for name in common if _is_other(first.logs[name], last.logs[name])))
     found = [] if before is None else [*_of_offsets(before, last)] if after is not None else []
     if after is None:
         found.append(("DIFF-006", "the later run does not have it"))
+    if lost := _lost(first.logs, last.logs):
+        found.append(("DIFF-007", f"{lost[0]} is gone, and the log before it is as it was"))
     found[:0] = _of_damage(first, last, noted_new)
     codes = {code for code, _ in found}
     verdict = next(
@@ -98,7 +104,6 @@ def compared(before: PartitionFacts | None, after: PartitionFacts | None) -> Run
         )
         if applies
     )
-    logs_new, logs_gone = last.logs.keys() - common, first.logs.keys() - common
     return RunChange(
         verdict,
         tuple(sorted(logs_new)),
@@ -108,6 +113,18 @@ def compared(before: PartitionFacts | None, after: PartitionFacts | None) -> Run
         noted_gone,
         tuple(found),
     )
+
+
+def _lost(first: dict[str, LogFacts], last: dict[str, LogFacts]) -> list[str]:
+    """Return the segments that went from between two others, though the one before did not change.
+
+    Retention removes the oldest; compaction merges a segment into one before, which it writes anew.
+    """
+    gone = sorted(
+        name for name in first.keys() - last.keys() if name.endswith(LOG) and name < max(last, default="")
+    )
+    before = {name: max((one for one in last if one < name), default="") for name in gone}
+    return [name for name, one in before.items() if one in last and first.get(one) == last[one]]
 
 
 def _of_damage(
@@ -152,6 +169,12 @@ def _rewritten(first: PartitionFacts, last: PartitionFacts) -> str | None:
             is_now = "is not there now" if found is None else f"begins at {found} now"
             return f"leader epoch {epoch} began at {start} before, it {is_now}"
         return None
+    for name in sorted(first.logs.keys() & last.logs.keys()):
+        for (offset, was), (at_now, epoch_now) in zip(
+            first.logs[name].ends, last.logs[name].ends, strict=False
+        ):
+            if offset == at_now and None not in (was, epoch_now) and was != epoch_now:
+                return f"{name}: offset {offset} was of leader epoch {was} before, it is of {epoch_now} now"
     epochs = first.latest_epoch, last.latest_epoch
     if None not in epochs and epochs[1] < epochs[0]:  # type: ignore[operator]
         return f"the newest leader epoch was {epochs[0]} before, it is {epochs[1]} now"

@@ -214,7 +214,8 @@ def _of_scan(known: PartitionFacts, row: Row) -> PartitionFacts:
             *(row[name] for name in ("batches", "records", "base_offset", "last_offset", "max_timestamp")),
             *(row[name] for name in ("first_epoch", "last_epoch", "valid_batches", "damaged_bytes")),
         )
-        known.logs[row["file"]] = LogFacts(row["log_bytes"], contents)
+        ends = (row["base_offset"], row["first_epoch"]), (last, row["last_epoch"])
+        known.logs[row["file"]] = LogFacts(row["log_bytes"], contents, ends)
         return known
     return known._replace(
         log_start_offset=row["base_offset"],

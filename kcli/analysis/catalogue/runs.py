@@ -41,4 +41,12 @@ RUNS: dict[str, Rule] = {
         "It removes one that was deleted or reassigned; a log dir that is not mounted has none.",
         "Check that all log dirs are mounted and that both runs were given the same paths and topics.",
     ),
+    "DIFF-007": Rule(
+        "warning",
+        "A segment went from the middle of a log.",
+        "It removes the oldest segments, and compaction merges segments into the one before, which is then "
+        "another file. One whose records compaction removed all may go as well.",
+        "If the topic is not compacted the records are lost here: compare with another replica "
+        "(kcli replica diff).",
+    ),
 }

@@ -83,6 +83,50 @@ def test_segments_are_new_gone_or_changed_but_may_grow():
     assert (change.logs_new, change.logs_gone, change.logs_changed) == (("f",), ("a",), ("d", "e"))
 
 
+def logs_of(*bases, **changed):
+    return {f"{base:020d}.log": changed.get(f"at{base}", LogFacts(10, ("x",))) for base in bases}
+
+
+@pytest.mark.parametrize(
+    ("after", "codes"),
+    [
+        (logs_of(5, 20, 30), ["DIFF-007"]),
+        (logs_of(10, 20, 30), []),
+        (logs_of(5, 20, 30, at5=LogFacts(15, ("y",))), []),
+        (logs_of(5, 20, 30, at5=LogFacts(9, ("y",))), []),
+        (logs_of(5, 10, 20), []),
+        (logs_of(30), []),
+    ],
+    ids=["lost", "retention", "merged", "compacted", "cut", "retention-of-all-but-one"],
+)
+def test_a_segment_goes_from_the_middle(after, codes):
+    change = compared(of(logs=logs_of(5, 10, 20, 30)), of(logs=after))
+    assert [code for code, _ in change.findings] == codes
+
+
+def test_a_snapshot_of_the_metadata_log_is_no_segment():
+    name = f"{10:020d}-0000000001.checkpoint"
+    change = compared(of(logs={**logs_of(5, 20), name: LogFacts(1, ())}), of(logs=logs_of(5, 20)))
+    assert change.findings == ()
+
+
+def test_a_segment_tells_that_older_epochs_were_rewritten():
+    """The newest leader epoch may be the same."""
+
+    def with_ends(first, last):
+        return of(epochs=None, logs={f"{5:020d}.log": LogFacts(10, (first, last), (first, last))})
+
+    before = with_ends((5, 1), (29, 2))
+    for after, codes in (
+        (with_ends((5, 1), (29, 3)), ["DIFF-004"]),
+        (with_ends((5, 2), (29, 2)), ["DIFF-004"]),
+        (with_ends((7, 2), (29, 2)), []),
+        (with_ends((5, 1), (35, 3)), []),
+        (with_ends((None, None), (None, None)), []),
+    ):
+        assert [code for code, _ in compared(before, after).findings] == codes
+
+
 def test_messages_say_both_values():
     change = compared(ONE, of(log_end_offset=40, log_start_offset=0, epochs=((1, 5), (3, 29))))
 
