@@ -31,7 +31,7 @@ ELSEWHERE = {
     "commands/_version.py": "tests/commands/test_help.py",
     "commands/app.py": "tests/commands/test_help.py",
     # commands
-    "commands/checkpoint.py": "tests/kcli/jobs/test_epoch.py",
+    "commands/checkpoint.py": SCREENS,
     "commands/demo.py": "tests/recordings/test_demo.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/replica.py": "tests/commands/test_elect.py",
@@ -62,7 +62,7 @@ ELSEWHERE = {
     "kcli/analysis/fencing.py": "tests/oracle/test_positions_oracle.py",
     "kcli/analysis/findings.py": "tests/kcli/output/test_text.py",
     "kcli/analysis/fingerprints.py": "tests/kcli/jobs/test_replica.py",
-    "kcli/analysis/header_recovery.py": "tests/kcli/jobs/test_epoch.py",
+    "kcli/analysis/header_recovery.py": "tests/kcli/jobs/test_ls.py",
     "kcli/analysis/loaded_log.py": "tests/kcli/analysis/test_start.py",
     "kcli/analysis/log_batches.py": "tests/kcli/analysis/test_start.py",
     "kcli/analysis/log_findings.py": "tests/kcli/jobs/test_scan.py",

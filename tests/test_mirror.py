@@ -15,7 +15,7 @@ from tests.screens import CASES
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("formats", "kcli", "commands")
-IMPORT_STEPS, COMMAND_STEPS = 2, 4
+IMPORT_STEPS, COMMAND_STEPS = 3, 4
 """How far a module may be from what a test imports, and from a command that it runs: a command imports its
 job, that the algorithms, and those one another."""
 DRAWN = "kcli/output/drawings/"
@@ -84,13 +84,19 @@ def sibling(path, word):
 
 
 def commands_of(test):
-    """Return the files of the commands that a test types: the first words of its texts."""
-    words = {node.value.partition(" ")[0] for node in tree(test) if is_text(node)}
-    return {file for word in words if word and (file := file_of(f"commands.{word.replace('-', '_')}"))}
+    """Return the files of the commands that a test types: words that come first in a call or a list."""
+    found = {getattr(first, "value", None) for node in tree(test) for first in words_of(node)[:1]}
+    return {command_file(words) for words in found if isinstance(words, str)} - {None}
 
 
-def is_text(node):
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def command_file(words):
+    name = words.partition(" ")[0].replace("-", "_")
+    return file_of(f"commands.{name}") if name.isidentifier() else None
+
+
+def words_of(node):
+    found = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+    return [one for one in found if not isinstance(one, ast.Starred)]
 
 
 def within(files, steps):
@@ -115,8 +121,8 @@ def reached(test):
     return within(direct, IMPORT_STEPS) | within(commands_of(test), COMMAND_STEPS)
 
 
-def drawn_by_screens():
-    """Return the files of the drawings of all rows that a recorded command has, with what they import."""
+def shown_by_screens():
+    """Return the files of the recorded commands, and of the drawings of all their rows and near to them."""
     typed = [f"{case} " for case in CASES.values()]
     types = {
         row_type.name
@@ -125,7 +131,8 @@ def drawn_by_screens():
         for row_type in row_types(command)
     }
     drawn = {DRAWN + DRAWINGS[name].partition(".")[0] + ".py" for name in types}
-    return within(drawn | {file_of("kcli.output.drawings.tables")}, COMMAND_STEPS)
+    near = within(drawn | {file_of("kcli.output.drawings.tables")}, COMMAND_STEPS)
+    return near | {command_file(case) for case in typed}
 
 
 def test_every_module_has_a_test_file_of_its_name_or_an_entry_of_the_table():
@@ -140,7 +147,7 @@ def test_an_entry_is_needed(pattern):
 @pytest.mark.parametrize("pattern", ELSEWHERE)
 def test_the_test_of_an_entry_judges_its_modules(pattern):
     test = ELSEWHERE[pattern]
-    judged = drawn_by_screens() if test == SCREENS else reached(test)
+    judged = shown_by_screens() if test == SCREENS else reached(test)
 
     assert [module for module in WITHOUT if entry_of(module) == pattern and module not in judged] == []
 
