@@ -167,11 +167,14 @@ def arguments(command: str, given: list[str]) -> Words:
     return find(words) if find is not None else ()
 
 
+WITH_TEXT = {"dump", "rlmm dump", "epoch rebuild"}
+
+
 def _formats(command: str) -> Words:
     from kcli.output.formats import FORMATS, TEXT  # noqa: PLC0415 - each answer imports what it needs
 
     formats = [one for one in FORMATS.values() if one.on_stdout and one.of in {None, command}]
-    return [(one.name, "") for one in formats if one is not TEXT or command in {"dump", "rlmm dump"}]
+    return [(one.name, "") for one in formats if one is not TEXT or command in WITH_TEXT]
 
 
 def _row_types(command: str) -> Words:

@@ -43,9 +43,7 @@ class ContentOptions:
     ] = False
     layout: Annotated[
         bool,
-        _option(
-            "--layout", panel=CONTENTS, text="Byte by byte, with the names of the fields; text if no -o."
-        ),
+        _option("--layout", panel=CONTENTS, text="Each field with its bytes; as text, unless -o."),
     ] = False
     decoder: Annotated[
         str,
@@ -215,7 +213,8 @@ class ToolOptions:
     """The flags of kafka-dump-log that say which files are shown, and what of them."""
 
     files: Annotated[
-        list[str] | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")
+        list[str] | None,
+        _option("--files", panel=TOOL, metavar="A,B", text="Paths, with commas."),
     ] = None
     print_data_log: Annotated[
         bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")

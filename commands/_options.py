@@ -112,8 +112,8 @@ class Common:
             "--output",
             panel=OUTPUT,
             metavar="FORMAT",
-            text="table (on a terminal), wide, json, ndjson, csv, tsv (elsewhere); dump, epoch "
-            "rebuild: text; check: junit, prometheus.",
+            text="table (the default on a terminal), tsv (the default elsewhere), wide, json, ndjson, csv; "
+            "text of dump, rlmm dump and epoch rebuild; junit and prometheus of check.",
         ),
     ] = None
     out: Annotated[

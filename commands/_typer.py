@@ -1,6 +1,7 @@
 """Typer as kcli uses it: help without rich, its options in groups."""
 
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from commands._boundary import boundary, origin, sources
 from commands._status import UsageError
 
-INT64 = 2**63 - 1
+INT32, INT64 = 2**31 - 1, 2**63 - 1
 WIDEST_HELP = 120
 LONGEST_SUMMARY = 1000
 GIVEN = "kcli.given"
@@ -71,10 +72,7 @@ class GroupedCommand(TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                record = (
-                    record[0],
-                    record[1].replace(f"  [0<=x<={INT64}]", ""),
-                )  # says nothing that N does not
+                record = (record[0], _without_bounds(record[1]))
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 sections[getattr(parameter, "rich_help_panel", None) or kind].append(record)
         for first in ("Options", "Arguments"):
@@ -141,6 +139,13 @@ def _refuse_repeated(order: list[Any]) -> None:
         is_plain_flag = getattr(option, "is_flag", False) and not option.secondary_opts
         if times > 1 and takes_one and not is_plain_flag:
             raise UsageError(f"{max(option.opts, key=len)} is given {times} times; it takes one value")
+
+
+def _without_bounds(text: str) -> str:
+    """Return the help of an option without bounds that say nothing, the others in plain words."""
+    text = re.sub(rf"(-?[0-9]+)<=x<=({INT64}|{INT32})\b", r"x>=\1", text)
+    text = re.sub(r"  \[x>=[01]\]|; x>=[01](?=\])", "", text)
+    return re.sub(r"x>=(-?[0-9]+)", r"at least \1", re.sub(r"(-?[0-9]+)<=x<=(-?[0-9]+)", r"\1..\2", text))
 
 
 def _name_time(error: Any, words: list[str]) -> None:

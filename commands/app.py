@@ -39,6 +39,7 @@ Start here:
   kcli check /var/lib/kafka/data    is it whole, will it load? status 1 if not
   kcli ls -h                        what a command answers, and an example
   kcli help start                   which command answers which question
+  kcli demo                         the main commands at work, without a broker
 """
 
 
@@ -122,7 +123,8 @@ app = Group(
     name="kcli",
     cls=Commands,
     no_args_is_help=True,
-    help="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them.",
+    help="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them. "
+    "kcli never changes them.",
 )
 
 

@@ -27,12 +27,12 @@ def dump(
     checks: CheckOptions,
     common: Common,
 ) -> None:
-    """Dump every file of log dirs, partition dirs, or named.
+    """Print what files hold: batches or records of logs, entries of all others.
 
-    Logs, indexes, snapshots, checkpoints, properties. With -o text, logs, indexes and snapshots are printed
-    as kafka-dump-log of Kafka 4.3.1 prints them.
+    The others are indexes, snapshots, checkpoints and properties. With -o text, logs, indexes and snapshots
+    are printed as kafka-dump-log of Kafka 4.3.1 prints them.
 
-    Example: kcli dump -o ndjson --records --offsets 100..200 /var/lib/kafka/data/orders-0
+    Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
     if contents.layout and common.output is None and common.out is None:
         common = replace(common, output=TEXT)

@@ -55,7 +55,7 @@ def failover(
 
     PATH is a metadata log (__cluster_metadata-0), the log dir around it, or a .checkpoint of it.
 
-    Example: kcli failover --broker 1 /var/lib/kafka/metadata/__cluster_metadata-0
+    Example: kcli failover --broker 1 /var/lib/kafka/data/__cluster_metadata-0
     """
     if not (broker or controller or everything):
         raise UsageError("use --broker N or --controller: who goes away? --all shows what is")

@@ -98,7 +98,7 @@ def timestamp(
 
     TIME max: the first record with the largest timestamp.
 
-    Example: kcli lookup timestamp 2026-01-31T12:00:00 /var/lib/kafka/data/orders-0
+    Example: kcli lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data/orders-0
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help

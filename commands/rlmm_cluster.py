@@ -57,7 +57,7 @@ def bootstrap(
 
     Nothing is written, no group is joined, nothing is committed. --topic, --partition: of the user.
 
-    Example: kcli rlmm bootstrap --bootstrap-server localhost:9092 /var/lib/kafka/data
+    Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
     from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.rows import kafka_lines  # noqa: PLC0415 - kept out of --help

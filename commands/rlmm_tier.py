@@ -104,7 +104,7 @@ def lookup_timestamp(
 ) -> None:
     """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
 
-    Example: kcli rlmm lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data --topic orders
+    Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
     from kcli.jobs.rlmm import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
@@ -170,7 +170,7 @@ def retention(
 ) -> None:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
-    Example: kcli rlmm retention --retention-ms 604800000 --local-retention-ms 3600000 /var/lib/kafka/data
+    Example: kcli rlmm retention --retention-ms 604800000 /var/lib/kafka/data
     """
     from kcli.analysis.remote.retention import Limits  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import retention as jobs  # noqa: PLC0415 - kept out of --help

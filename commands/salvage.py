@@ -33,7 +33,7 @@ def salvage(
     Batches that can be read are copied, also those past damage; indexes, producer snapshots and
     leader-epoch-checkpoint are made anew as recovery makes them. The partition itself stays as it is.
 
-    Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/rescue/orders-0
+    Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/saved/orders-0
     """
     from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help

@@ -60,7 +60,7 @@ def submit_command(
 ) -> None:
     """Write what spark-submit needs (kcli's packages, a script) and print the complete command line.
 
-    Example: kcli spark submit-command --master yarn -- epoch end-offset --epoch all -o ndjson /data/kafka
+    Example: kcli spark submit-command --master yarn -- ls -o ndjson /data/kafka
     """
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415

@@ -38,7 +38,7 @@ def sql(
 
     Spark has the same views. A view takes options: FROM batches(topic := 'orders', offsets := '5..9')
 
-    Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /var/lib/kafka/data
+    Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /data
     """
     from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
 

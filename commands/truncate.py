@@ -124,7 +124,7 @@ def truncate(
 
     With a leader: the rounds in which it and the replica find where their logs part, and the cut.
 
-    Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
+    Example: kcli truncate --dry-run --to-offset 90 /var/lib/kafka/data/orders-0
     """
     if not dry_run:
         raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")

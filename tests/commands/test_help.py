@@ -108,6 +108,16 @@ def test_help_is_as_wide_as_the_terminal(columns, widest):
     assert max(map(len, lines)) > widest - 20
 
 
+@pytest.mark.parametrize("command", ["sql", "spark submit-command", *ROWS_OF])
+def test_an_example_is_one_line_that_can_be_copied_and_bounds_are_words(kcli, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = kcli(*command.split(), "-h").stdout.splitlines()
+    after = [lines[number + 1] for number, line in enumerate(lines) if line.startswith("  Example: ")]
+
+    assert set(after) <= {""}
+    assert not [line for line in lines if "<=" in line.split("--where")[0] or "2147483647" in line]
+
+
 def test_the_commands_are_grouped_and_a_beginner_sees_what_to_type(kcli):
     shown = kcli("-h").stdout
     titles = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
