@@ -12,6 +12,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.jobs.rlmm.events import events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
@@ -55,7 +56,7 @@ def recorded(demo):
     """The events of the demo's tiered partition: eight segments of the leader epochs 0, 2, 4 and 6."""
     (target,) = find([str(demo / "__remote_log_metadata-1" / LOG)], Selection()).targets
     with DataFile(target.path) as file:
-        return [record for _, record in events(file, FindingCollector(target))]
+        return [record for _, record in events(file, FindingCollector(target), EventsHere())]
 
 
 def written(folder, records):

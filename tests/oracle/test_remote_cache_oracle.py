@@ -14,6 +14,7 @@ from formats.remote_metadata import (
 )
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.jobs.rlmm.events import events as remote_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
@@ -153,7 +154,7 @@ def test_events_of_every_release_in_one_metadata_partition(oracle: Oracle, oracl
     (folder / LOG).write_bytes(b"".join(batches))
     (target,) = find([str(folder / LOG)], Selection()).targets
     with DataFile(target.path) as file:
-        read = list(remote_events(file, FindingCollector(target)))
+        read = list(remote_events(file, FindingCollector(target), EventsHere()))
     store = RemoteStore()
     refused = {offset: store.apply(event, offset) for offset, event in read}
 

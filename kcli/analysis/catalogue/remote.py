@@ -189,6 +189,14 @@ REMOTE: dict[str, Rule] = {
         "It fails each fetch that needs the manifest, or the bytes that are missing.",
         "Restore the objects from a version or a backup of the storage; see kcli dump of the .rsm-manifest.",
     ),
+    "RLMM-032": Rule(
+        "error",
+        "Events of a partition of __remote_log_metadata are gone.",
+        "It knows these events as long as it runs. After a start it neither reads nor deletes the remote "
+        "segments that they began.",
+        "Name a replica that has them. Check that the topic has cleanup.policy=delete and unlimited "
+        "retention. While brokers still run, read what these segments hold before you stop them.",
+    ),
     "RLMM-034": Rule(
         "info",
         "A topic of the events is not in the live cluster, and all its remote segments are deleted.",

@@ -26,6 +26,7 @@ from formats.remote_snapshot import SnapshotEntry, decode_entry
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
 from kcli.analysis.remote.events import refusal
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
@@ -42,11 +43,15 @@ class _Values(NamedTuple):
     positions: list[int]
 
 
-def events(file: DataFile, findings: FindingCollector) -> Iterator[Event]:
-    """Yield the events of a segment that a broker can use, in order; what else there is are findings."""
+def events(file: DataFile, findings: FindingCollector, extent: EventsHere) -> Iterator[Event]:
+    """Yield the events of a segment that a broker can use, in order; what else there is are findings.
+
+    `extent` takes the offsets of all that is read.
+    """
     read, is_old_reported = event_decoder(), False
     walk = BulkWalk(file)
     for window in walk:
+        extent.add_batches(window.fields)
         for part in values_of(file, window, findings):
             for offset, value, position in zip(*part, strict=True):
                 metadata, refused = read_event(read, offset, value, position, findings)

@@ -6,7 +6,7 @@ are in memory, not the events.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,10 +15,12 @@ from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataS
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
+from kcli.analysis.remote.events_here import UNREADABLE, EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events
+from kcli.jobs.rlmm.metadata import extent_of, gone_findings
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
@@ -51,7 +53,7 @@ class Asked:
 
     selection: Selection
     until: Until = EVERYTHING
-    events: Callable[[DataFile, FindingCollector], Iterator[Event]] = events
+    events: Callable[[DataFile, FindingCollector, EventsHere], Iterator[Event]] = events
     load: Callable[..., Any] | None = None
 
     def of(self, found: Iterator[Event]) -> Iterator[Event]:
@@ -69,11 +71,12 @@ def _names(record: RemoteLogMetadata) -> tuple[str, int]:
 
 @dataclass(slots=True)
 class FoldedDirectory:
-    """What the events of one directory come to."""
+    """What the events of one directory come to, and which of them are here."""
 
     dir: str
     metadata_partition: int | None
     store: RemoteStore
+    extent: EventsHere = field(default_factory=EventsHere)
 
     def place(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
@@ -114,11 +117,22 @@ def folding(
         rlmm.file_place(target)[0], rlmm.metadata_partition(target), RemoteStore(keeps_deleted=keeps_deleted)
     )
 
-    def read(target: Target, findings: FindingCollector) -> None:
-        with DataFile(target.path) as file, reading(target.path):
-            fold(folded, asked.of(asked.events(file, findings)), watch)
+    folded.extent = extent_of(unit.targets)
 
-    return reading_all(unit, read, lambda: answer(folded))
+    def read(target: Target, findings: FindingCollector) -> None:
+        try:
+            with DataFile(target.path) as file, reading(target.path):
+                fold(folded, asked.of(asked.events(file, findings, folded.extent)), watch)
+        except FileError:
+            folded.extent.trouble = UNREADABLE
+            raise
+        folded.extent.take(findings.first.values())
+
+    def found() -> Iterator[Item | Finding | FileError]:
+        yield from gone_findings(folded.metadata_partition, folded.dir, folded.extent)
+        yield from answer(folded)
+
+    return reading_all(unit, read, found)
 
 
 def reading_all(

@@ -21,6 +21,7 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import RemoteLogSnapshotHeader
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, report_end, values_of
@@ -62,10 +63,14 @@ def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as ever
     return [Unit(number=0, targets=(*files, *(target for unit in logs for target in unit.targets)))]
 
 
-def events(file: DataFile, findings: FindingCollector) -> Iterator[Event]:
-    """Yield the events of a segment of the topic in order; what else there is are findings."""
+def events(file: DataFile, findings: FindingCollector, extent: EventsHere) -> Iterator[Event]:
+    """Yield the events of a segment of the topic in order; what else there is are findings.
+
+    `extent` takes the offsets of all that is read.
+    """
     walk = BulkWalk(file)
     for window in walk:
+        extent.add_batches(window.fields)
         for part in values_of(file, window, findings):
             for offset, value, position in zip(*part, strict=True):
                 if value is None:

@@ -6,7 +6,6 @@ A unit is the partition's directory, then those of `__remote_log_metadata` from 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from formats.names import (
@@ -17,12 +16,11 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kcli.analysis.collector import FindingCollector
 from kcli.analysis.epochs import EpochCache, load, truncate_from_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.analysis.log_segment import LoadedSegment
-from kcli.analysis.remote.cache import CachedSegment, RemoteCache, RemoteStore
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 from kcli.analysis.remote.lineage import (
     NOTHING_REMOTE,
     HighestRemote,
@@ -33,13 +31,9 @@ from kcli.analysis.remote.lineage import (
 from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.cluster import metadata_image
-from kcli.jobs.common import Yield, answer, log_dir_findings
-from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import events
+from kcli.jobs.common import Yield, answer
+from kcli.jobs.rlmm.metadata import cache_of, folded, has_remote_storage
 from kcli.jobs.rlmm.stored import segment_at
-from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Found, Selection, Target, find
 
@@ -113,9 +107,9 @@ def _led(partition: Partition, unit: Unit, work: Callable[[Leader], Yield]) -> Y
 
 
 def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
-    """Yield what the start finds; return the Leader. FileError where a metadata partition cannot be read."""
+    """Yield what the start finds; return the Leader. FileError where the events about it are not here."""
     topic_id = partition.topic_id()
-    return (yield from lead_of(partition, topic_id, _cache_of(partition, topic_id, folded(metadata).store)))
+    return (yield from lead_of(partition, topic_id, cache_of(partition, folded(metadata))))
 
 
 def lead_of(
@@ -130,9 +124,13 @@ def lead_of(
 
 
 def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:
-    """Return the leader of a log that is loaded. FileError where a metadata partition cannot be read."""
+    """Return the leader of a log that is loaded; without events about it, it has no remote segments.
+
+    FileError where they cannot be read.
+    """
     topic_id = partition.topic_id()
-    return _leader(partition, topic_id, log, _cache_of(partition, topic_id, folded(metadata).store))
+    cache = cache_of(partition, folded(metadata), is_needed=False)
+    return _leader(partition, topic_id, log, cache)
 
 
 def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: RemoteCache) -> Leader:
@@ -150,20 +148,14 @@ def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: R
 
 
 def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:
-    """Whether the topic has remote storage: it has remote segments, or had some and it is not switched off.
+    """Whether the topic has remote storage: it has remote segments, or it is switched on.
 
-    That is known by the cluster metadata, where it is in the same log dir.
+    Where the cluster metadata does not say that, it is if there were remote segments.
     """
-    if cache.segments or not cache.epochs:
-        return bool(cache.segments)
-    log_dir = partition.target.log_dir
-    metadata = None if log_dir is None else os.path.join(log_dir, f"{CLUSTER_METADATA}-0")
-    if metadata is None or partition.topic is None or not os.path.isdir(metadata):
+    if cache.segments:
         return True
-    try:
-        return metadata_image(metadata).config(partition.topic, "remote.storage.enable") == "true"
-    except FileError:
-        return True
+    switched = has_remote_storage(partition)
+    return bool(cache.epochs) if switched is None else switched
 
 
 def side_of_leader(leader: Leader) -> Side:
@@ -181,7 +173,7 @@ def remote_segment(
     partition: Partition, log: LoadedLog, metadata: tuple[Target, ...], offset: int
 ) -> CachedSegment | None:
     """Return the remote segment that serves an offset of a loaded log, by events of the metadata topic."""
-    cache = _cache_of(partition, partition.topic_id(), folded(metadata).store)
+    cache = cache_of(partition, folded(metadata))
     return serving(cache, running_epochs(log), offset).segment
 
 
@@ -197,62 +189,6 @@ def metadata_targets(paths: Iterable[str]) -> Found:
         target for target in found.targets if target.name and target.name.topic == REMOTE_LOG_METADATA
     ]
     return found
-
-
-def _cache_of(partition: Partition, topic_id: str | None, store: RemoteStore) -> RemoteCache:
-    found = [
-        (key, cache)
-        for key, cache in store
-        if key[1:] == (partition.topic, partition.number) and topic_id in {key[0], None}
-    ]
-    if len(found) > 1:
-        ids = ", ".join(key[0] for key, _ in found)
-        message = f"no partition.metadata, and events are about several topics of this name: {ids}"
-        raise FileError(partition.path, "unknown-topic-id", message)
-    return found[0][1] if found else RemoteCache()
-
-
-class Folded(NamedTuple):
-    """The remote segments by the events of metadata partitions, and what was found of their files."""
-
-    store: RemoteStore
-    findings: tuple[Finding, ...]
-
-
-def folded(metadata: tuple[Target, ...]) -> Folded:
-    """Return the remote segments by the events of metadata partitions, replicas of one another among them.
-
-    An event is taken once. Unchanged files are read once. FileError where one cannot be read to its end.
-    """
-    expanded = rlmm.expand(Found(targets=list(metadata)))
-    for failure in expanded.failures:
-        raise failure
-    return _folded(tuple(expanded.targets), tuple(map(_version, expanded.targets)))
-
-
-def _version(target: Target) -> tuple[int, int] | None:
-    try:
-        status = os.stat(target.path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
-@lru_cache(maxsize=2)
-def _folded(files: tuple[Target, ...], versions: tuple[tuple[int, int] | None, ...]) -> Folded:  # noqa: ARG001 - a key of the cache
-    store, findings = RemoteStore(), list[Finding]()
-    seen: dict[tuple[str | None, int | None], int] = {}
-    for target in files:
-        findings += log_dir_findings(target)
-        cluster = None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
-        log, collector = (cluster, rlmm.metadata_partition(target)), FindingCollector(target)
-        with DataFile(target.path) as file, reading(target.path):
-            for offset, record in events(file, collector):
-                if offset > seen.get(log, -1):
-                    seen[log] = offset
-                    store.apply(record, offset)
-        findings += collector.take()
-    return Folded(store, tuple(findings))
 
 
 def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:

@@ -24,6 +24,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
 from kcli.analysis.remote.events import has_whole_header
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import read_entry
@@ -159,7 +160,7 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
     def read(target: Target, findings: FindingCollector) -> None:
         if target.kind != REMOTE_LOG_SNAPSHOT:
             with DataFile(target.path) as file, reading(target.path):
-                for event in asked.of(asked.events(file, findings)):
+                for event in asked.of(asked.events(file, findings, EventsHere())):
                     record = event[1]
                     if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
                         for each, work in files.get((record.topic, record.partition), ()):

@@ -8,6 +8,7 @@ import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.jobs.rlmm.events import events
 from kcli.jobs.rlmm.rows import valid_record
 from kcli.logdir.buffers import DataFile
@@ -34,7 +35,10 @@ def read(path):
     (target,) = find([str(path)], Selection()).targets
     collector = FindingCollector(target)
     with DataFile(str(path)) as file:
-        found = [(offset, record._replace(unknown_tags=())) for offset, record in events(file, collector)]
+        found = [
+            (offset, record._replace(unknown_tags=()))
+            for offset, record in events(file, collector, EventsHere())
+        ]
     return found, collector.take()
 
 

@@ -1,0 +1,100 @@
+"""Which events of a partition of __remote_log_metadata are here.
+
+A broker reads the partition from its first offset to its end, and no release compacts it: where an offset is
+missing, an event is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.magic import is_legacy
+from kcli.analysis.collector import LIKE_AN_APPEND
+from kcli.analysis.findings import Finding
+
+UNREADABLE = "unreadable"
+DAMAGED = "damaged"
+CUT = "cut by --at"
+
+
+@dataclass(slots=True)
+class EventsHere:
+    """The offsets that are here, as ranges (first, last) by rising offset.
+
+    `start`: the first offset that the log should have by its first file, or by its log start. `trouble`: why
+    more may be missing than `ranges` shows, None for no reason.
+    """
+
+    start: int = 0
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    trouble: str | None = None
+
+    def add_batches(self, fields: NDArray[np.void]) -> None:
+        """Take the headers of some batches, in the order of the log."""
+        if not len(fields):
+            return
+        firsts = fields["base_offset"].astype(np.int64)
+        deltas = np.where(is_legacy(fields["magic"]), 0, fields["last_offset_delta"])
+        lasts = firsts + deltas.astype(np.int64)
+        breaks = (firsts[1:] != lasts[:-1] + 1).nonzero()[0]
+        begins, ends = [0, *(breaks + 1).tolist()], [*breaks.tolist(), len(firsts) - 1]
+        for begin, end in zip(begins, ends, strict=True):
+            self.add(int(firsts[begin]), int(lasts[end]))
+
+    def add(self, first: int, last: int) -> None:
+        """Take a range that does not begin before the last one."""
+        if self.ranges and first <= self.ranges[-1][1] + 1:
+            self.ranges[-1] = (self.ranges[-1][0], max(last, self.ranges[-1][1]))
+        else:
+            self.ranges.append((first, last))
+
+    def take(self, findings: Iterable[Finding]) -> None:
+        """Take what was found of a file: after damage, and in it, events are missing."""
+        found = {finding.code: finding for finding in findings}
+        like_an_append = LIKE_AN_APPEND if "LOG-005" in found else ()
+        for code, finding in found.items():
+            is_damage = code.startswith("LOG-") and finding.severity != "info"
+            if (is_damage and code not in like_an_append) or code == "RLMM-001":
+                self.trouble = self.trouble or DAMAGED
+
+    def gone(self) -> list[tuple[int, int]]:
+        """Return the ranges of offsets that are not here: before the first event, and between two."""
+        begins = max(self.start, self.ranges[0][0]) if self.ranges else self.start
+        before = [(0, begins - 1)] if begins > 0 else []
+        between = [
+            (one[1] + 1, other[0] - 1)
+            for one, other in zip(self.ranges, self.ranges[1:], strict=False)
+            if other[0] > begins
+        ]
+        return before + between
+
+    @property
+    def lacks(self) -> str | None:
+        """Why not all events are here; None where they are."""
+        gone = self.gone()
+        return gone_words(gone[0]) if gone else self.trouble
+
+
+def gone_words(offsets: tuple[int, int], of: str = "") -> str:
+    """Return in words which offsets `of` a partition are gone."""
+    first, last = offsets
+    if not first:
+        return f"the events before offset {last + 1}{of} are gone"
+    which = f"offset {first}" if first == last else f"offsets {first}..{last}"
+    return f"the events of {which}{of} are gone"
+
+
+def together(copies: Iterable[EventsHere]) -> EventsHere:
+    """Return what several copies of one partition hold together; the best one where it has everything."""
+    extents = list(copies)
+    whole = next((each for each in extents if each.lacks is None), None)
+    if whole is not None:
+        return whole
+    result = EventsHere(min(each.start for each in extents))
+    for first, last in sorted(part for each in extents for part in each.ranges):
+        result.add(first, last)
+    troubles = [each.trouble for each in extents]
+    result.trouble = None if None in troubles else min(one for one in troubles if one is not None)
+    return result

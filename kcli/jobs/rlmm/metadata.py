@@ -1,0 +1,291 @@
+"""What is here of `__remote_log_metadata`, and whether that is all about a user partition.
+
+The events of a user partition are in one metadata partition. A broker that does not hold that one may hold
+others: without it nothing can be said of the remote segments.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from heapq import merge
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from formats.errors import FormatError
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.types import TopicPartition
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
+from kcli.analysis.metadata_image import Image
+from kcli.analysis.partitioning import events_topic_size, partition_of_events
+from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
+from kcli.analysis.remote.events_here import UNREADABLE, EventsHere, gone_words, together
+from kcli.jobs.cluster import metadata_image
+from kcli.jobs.common import log_dir_findings
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import Event, events
+from kcli.logdir.buffers import DataFile, FileError, reading
+from kcli.logdir.directory import directory_facts
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Found, Target
+
+EVIDENCE = 64
+"""User partitions that say how many metadata partitions there are."""
+
+
+class MetadataPartition(NamedTuple):
+    """One partition of the topic: `lacks` says why not all its events are here, None where they are.
+
+    `error`: that of a copy that cannot be read, where no other copy has everything.
+    """
+
+    number: int | None
+    lacks: str | None
+    error: FileError | None = None
+
+
+class Folded(NamedTuple):
+    """The remote segments by the events of metadata partitions, and what was found of their files.
+
+    `places`: in which metadata partition the events of a user partition are.
+    """
+
+    store: RemoteStore
+    findings: tuple[Finding, ...]
+    partitions: tuple[MetadataPartition, ...]
+    places: dict[UserPartition, int]
+
+
+class _Copy(NamedTuple):
+    """A directory of the topic, its segments, and the arguments of a FileError if it cannot be listed."""
+
+    target: Target
+    files: tuple[Target, ...]
+    error: tuple[Any, ...] | None
+
+
+def folded(metadata: tuple[Target, ...]) -> Folded:
+    """Return the remote segments by the events of metadata partitions, copies of one among them.
+
+    An event is taken once. Unchanged files are read once. A partition that cannot be read says so itself.
+    """
+    copies = tuple(map(_listed, metadata))
+    return _folded(copies, tuple(_version(file) for copy in copies for file in copy.files))
+
+
+def _listed(target: Target) -> _Copy:
+    expanded = rlmm.expand(Found(targets=[target]))
+    failure = next(iter(expanded.failures), None)
+    return _Copy(target, tuple(expanded.targets), None if failure is None else failure.args)
+
+
+def _version(target: Target) -> tuple[int, int] | None:
+    try:
+        status = os.stat(target.path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=2)
+def _folded(copies: tuple[_Copy, ...], versions: tuple[tuple[int, int] | None, ...]) -> Folded:  # noqa: ARG001 - a key of the cache
+    store, findings = RemoteStore(), list[Finding]()
+    partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
+    for number, same in _by_partition(copies):
+        reads = [_Read(copy) for copy in same]
+        last = -1
+        for offset, record in merge(*(iter(one) for one in reads), key=itemgetter(0)):
+            if offset > last:
+                last = offset
+                store.apply(record, offset)
+        if number is not None:
+            for key in store.caches:
+                places.setdefault(key, number)
+        extent = together(one.extent for one in reads)
+        lacks = extent.lacks
+        error = None if lacks is None else next((one.error for one in reads if one.error), None)
+        findings += [finding for one in reads for finding in one.findings]
+        findings += gone_findings(number, same[0].target.shown, extent)
+        partitions.append(MetadataPartition(number, lacks, error))
+    return Folded(store, tuple(findings), tuple(partitions), places)
+
+
+def _by_partition(copies: Iterable[_Copy]) -> Iterator[tuple[int | None, list[_Copy]]]:
+    """Yield the copies of each metadata partition; one of an unknown cluster is of the only one there is."""
+    given = [(rlmm.metadata_partition(copy.target), _cluster_of(copy), copy) for copy in copies]
+    known = {cluster for _, cluster, _ in given if cluster is not None}
+    only = next(iter(known)) if len(known) == 1 else None
+    groups: dict[tuple[int | None, str | None], list[_Copy]] = {}
+    for number, cluster, copy in given:
+        groups.setdefault((number, cluster or only), []).append(copy)
+    for (number, _), same in groups.items():
+        yield number, same
+
+
+def _cluster_of(copy: _Copy) -> str | None:
+    log_dir = copy.target.log_dir
+    return None if log_dir is None else directory_facts(log_dir).cluster_id
+
+
+class _Read:
+    """The events of one copy, in order; then what was found, and the error that ended it."""
+
+    def __init__(self, copy: _Copy) -> None:
+        self._copy = copy
+        self.findings: list[Finding] = []
+        self.extent = extent_of(copy.files)
+        self.error: FileError | None = None
+        if copy.error is not None:
+            self._fails(FileError(*copy.error))
+
+    def _fails(self, error: FileError) -> None:
+        self.error, self.extent.trouble = error, UNREADABLE
+
+    def __iter__(self) -> Iterator[Event]:
+        for target in self._copy.files:
+            self.findings += log_dir_findings(target)
+            collector = FindingCollector(target)
+            try:
+                with DataFile(target.path) as file, reading(target.path):
+                    yield from events(file, collector, self.extent)
+            except FileError as error:
+                self._fails(error)
+            found = collector.take()
+            self.extent.take(found)
+            self.findings += found
+
+
+def extent_of(files: Iterable[Target]) -> EventsHere:
+    """Return the empty extent of a copy: where it begins by its first file, and by its log start."""
+    first = next(iter(files), None)
+    if first is None:
+        return EventsHere()
+    start = 0
+    if first.log_dir is not None and first.name is not None:
+        key = TopicPartition(first.name.topic, first.name.partition)
+        start = (directory_facts(first.log_dir).log_start_offsets or {}).get(key, 0)
+    stem = os.path.basename(first.path).partition(".")[0]
+    return EventsHere(max(start, int(stem) if stem.isdecimal() else 0))
+
+
+def gone_findings(number: int | None, directory: str, extent: EventsHere) -> Iterator[Finding]:
+    """Yield which events of a metadata partition are gone; damage and unreadable files say so themselves."""
+    if extent.trouble == UNREADABLE:
+        return
+    of = "" if number is None else f" of {REMOTE_LOG_METADATA}-{number}"
+    for offsets in extent.gone():
+        if offsets[0] and extent.trouble is not None:
+            return
+        yield Finding("RLMM-032", gone_words(offsets, of), dir=directory)
+
+
+# The rule
+
+
+def cluster_metadata(log_dir: str | None) -> Image | None:
+    """Return the cluster metadata of a log dir; None where there is none, or it cannot be read."""
+    path = None if log_dir is None else os.path.join(log_dir, f"{CLUSTER_METADATA}-0")
+    if path is None or not os.path.isdir(path):
+        return None
+    try:
+        return metadata_image(path)
+    except FileError:
+        return None
+
+
+def topic_size(log_dir: str | None) -> int | None:
+    """Return how many partitions the metadata topic has by the cluster metadata of a log dir."""
+    image = cluster_metadata(log_dir)
+    if image is None:
+        return None
+    sizes = (len(each.partitions) for each in image.topics.values() if each.name == REMOTE_LOG_METADATA)
+    return next(sizes, None)
+
+
+def has_remote_storage(partition: Partition) -> bool | None:
+    """Whether the partition's topic has remote.storage.enable, by the cluster metadata of its log dir."""
+    image = cluster_metadata(partition.target.log_dir)
+    if image is None or partition.topic is None:
+        return None
+    topic_id = partition.topic_id()
+    known = [key for key, each in image.topics.items() if each.name == partition.topic]
+    if not known or topic_id not in {known[0], None}:
+        return None
+    return image.config(partition.topic, "remote.storage.enable") == "true"
+
+
+def place_of(
+    user: UserPartition, places: Iterable[tuple[UserPartition, int]], size: int | None
+) -> int | None:
+    """Return in which metadata partition the events of a user partition are; None where that is not known.
+
+    `places`: where those of others are. `size`: that of the topic by the cluster metadata.
+    """
+    evidence = list(places)
+    known = next((number for key, number in evidence if key == user), None)
+    if known is not None:
+        return known
+    partitions = size or events_topic_size(evidence[:EVIDENCE])
+    if partitions is None:
+        return None
+    try:
+        return partition_of_events(user[0], user[2], partitions).partition
+    except FormatError:
+        return None
+
+
+def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:
+    """Return why the events of a metadata partition are not all here; None where they are.
+
+    `partitions`: the number of each copy that is here, and what it lacks. Where the number is not known, any
+    that has all its events will do.
+    """
+    found = [why for at, why in partitions if number in {at, None}]
+    if not found:
+        return "not here"
+    return None if None in found else found[0]
+
+
+def cache_of(partition: Partition, metadata: Folded, *, is_needed: bool = True) -> RemoteCache:
+    """Return the remote segments of a partition; FileError where its events cannot be read.
+
+    So it is where they are not here, if they are needed, and the topic may have remote storage.
+    """
+    topic_id = partition.topic_id()
+    found = [
+        (key, cache)
+        for key, cache in metadata.store
+        if key[1:] == (partition.topic, partition.number) and topic_id in {key[0], None}
+    ]
+    if len(found) > 1:
+        ids = ", ".join(key[0] for key, _ in found)
+        message = f"no partition.metadata, and events are about several topics of this name: {ids}"
+        raise FileError(partition.path, "unknown-topic-id", message)
+    if not found and has_remote_storage(partition) is False:
+        return RemoteCache()
+    size = topic_size(partition.target.log_dir)
+    by_name = topic_id or _id_by_name(partition) or ""
+    user = found[0][0] if found else (by_name, partition.topic or "", partition.number or 0)
+    number = place_of(user, metadata.places.items(), size)
+    here = [each for each in metadata.partitions if number in {each.number, None}]
+    error = next((each.error for each in here if each.error is not None), None)
+    if error is not None and all(each.error is not None for each in here):
+        message = f"{_words(partition, number, metadata, size)} cannot be read: {error}"
+        raise FileError(partition.path, error.code, message)
+    if not found and is_needed and not here:
+        remedy = "is not here: name the log dir of a broker that has it, or --remote-metadata"
+        message = f"{_words(partition, number, metadata, size)} {remedy}"
+        raise FileError(partition.path, "no-remote-metadata", message)
+    return found[0][1] if found else RemoteCache()
+
+
+def _id_by_name(partition: Partition) -> str | None:
+    image = cluster_metadata(partition.target.log_dir)
+    topics = {} if image is None else image.topics
+    return next((key for key, each in topics.items() if each.name == partition.topic), None)
+
+
+def _words(partition: Partition, number: int | None, metadata: Folded, size: int | None) -> str:
+    is_known = number is not None and (size is not None or metadata.places)
+    place = f"{REMOTE_LOG_METADATA}-{number}" if is_known else REMOTE_LOG_METADATA
+    return f"the events of {partition.topic}-{partition.number} are in {place}, which"

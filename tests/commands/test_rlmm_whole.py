@@ -1,0 +1,139 @@
+"""`rlmm` where the events about a partition are not all here: a recorded cluster without some of them."""
+
+import shutil
+
+import pytest
+
+from tests.commands.test_rlmm_tier import SPECS, ask
+from tests.tiered import cluster
+
+ABSENT = {"t-plain-0", "t-delete-records-0"}
+"""Their events are in __remote_log_metadata-0."""
+METADATA = "__remote_log_metadata-0"
+LOG = f"{0:020}.log"
+
+
+@pytest.fixture
+def node(tmp_path):
+    """A copy of the log dir, for damage."""
+    return shutil.copytree(cluster().node1, tmp_path / "node")
+
+
+def live_offsets():
+    said = cluster().answers["offsets"]
+    return {(each["topic"], each["partition"], each["spec"]): each["offset"] for each in said}
+
+
+def offsets_of(document):
+    return {
+        (row["topic"], row["partition"], spec): row[f"{spec.replace('-', '_')}_offset"]
+        for row in document["rows"]
+        for spec in SPECS
+    }
+
+
+def errors_of(document):
+    return {one["path"].rpartition("/")[2]: one["error"] for one in document["errors"]}
+
+
+@pytest.mark.parametrize("command", [("offsets",), ("lookup", "offset", "5"), ("coverage",), ("retention",)])
+def test_without_its_events_a_partition_has_no_answer_and_the_others_have(node, command):
+    shutil.rmtree(node / METADATA)
+    limits = ("--retention-ms", "1000") if command == ("retention",) else ()
+    document, status = ask("rlmm", *command, node, *limits)
+
+    assert (status, errors_of(document)) == (4, dict.fromkeys(ABSENT, "no-remote-metadata"))
+    assert all("which is not here" in one["message"] for one in document["errors"])
+    assert {f"{row['topic']}-{row['partition']}" for row in document["rows"]}.isdisjoint(ABSENT)
+    if command == ("offsets",):
+        live = live_offsets()
+        found = offsets_of(document)
+        assert found == {key: live[key] for key in found} and len(found) == 54
+
+
+def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
+    shutil.rmtree(node / METADATA)
+    shutil.copytree(node / "t-plain-0", tmp_path / "fol" / "t-plain-0")
+    document, status = ask("rlmm", "follow", tmp_path / "fol" / "t-plain-0", "--leader", node)
+
+    assert (status, document["rows"]) == (3, [])
+    assert [one["error"] for one in document["errors"]] == ["no-remote-metadata"]
+
+
+def test_a_partition_alone_has_its_events_elsewhere(node):
+    document, status = ask("rlmm", "offsets", node / "t-plain-0")
+    assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
+    (error,) = document["errors"]
+    assert f"are in {METADATA}, which is not here" in error["message"]
+
+    shutil.rmtree(node / "__cluster_metadata-0")
+    document, status = ask("rlmm", "offsets", node / "t-plain-0")
+    assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
+
+
+def test_lookup_offset_with_remote_metadata_that_lacks_the_partition(node, tmp_path):
+    words = ("lookup", "offset", "5", node / "t-plain-0", "--remote-metadata")
+    assert ask(*words, node)[0]["rows"][0]["remote_segment_id"] is not None
+    other = shutil.copytree(node, tmp_path / "other")
+    shutil.rmtree(other / METADATA)
+    document, status = ask(*words, other)
+    assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
+
+
+def test_the_cluster_metadata_says_which_topics_need_no_events(node):
+    for directory in node.glob("__remote_log_metadata-*"):
+        shutil.rmtree(directory)
+    document, status = ask("rlmm", "offsets", node)
+
+    assert (status, {row["topic"] for row in document["rows"]}) == (4, {"local-only", "t-disabled"})
+    assert all(offsets_of(document)[key] == live_offsets()[key] for key in offsets_of(document))
+
+
+def test_a_topic_with_remote_storage_and_no_event_yet_is_tiered(node):
+    """Its metadata partition is here, and empty."""
+    (node / METADATA / LOG).write_bytes(b"")
+    row = ask("rlmm", "offsets", node, "--topic", "t-delete-records")[0]["rows"][0]
+    assert (row["remote_storage"], row["latest_tiered_offset"]) == (True, -1)
+
+
+def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
+    whole = ask("rlmm", "offsets", node)[0]["rows"]
+    source = cluster().node1
+    for name in ("gap", "late"):
+        (tmp_path / name).mkdir()
+        shutil.copytree(source / METADATA, tmp_path / name / METADATA)
+    shutil.copy(source / "meta.properties", tmp_path / "gap")
+    data = (source / METADATA / LOG).read_bytes()
+    (tmp_path / "gap" / METADATA / LOG).unlink()
+    (tmp_path / "gap" / METADATA / f"{12:020}.log").write_bytes(data[batch(data, 12) :])
+    (tmp_path / "late" / METADATA / LOG).write_bytes(data[: batch(data, 20)])
+    shutil.rmtree(node / METADATA)
+
+    for names in (("gap", "late"), ("late", "gap")):
+        more = [word for name in names for word in ("--remote-metadata", tmp_path / name)]
+        document, status = ask("rlmm", "offsets", node, *more)
+        assert (status, document["rows"], document["findings"]) == (0, whole, [])
+    document, status = ask("rlmm", "offsets", node, "--remote-metadata", tmp_path / "gap")
+    (finding,) = document["findings"]
+    assert (status, finding["code"]) == (1, "RLMM-032")
+    assert finding["message"] == f"the events before offset 12 of {METADATA} are gone"
+
+
+def test_a_metadata_partition_that_cannot_be_read_fails_its_own_partitions(node):
+    (node / METADATA / LOG).unlink()
+    (node / METADATA / LOG).mkdir()
+    document, status = ask("rlmm", "offsets", node)
+
+    assert (status, set(errors_of(document))) == (4, ABSENT)
+    assert "no-remote-metadata" not in errors_of(document).values()
+    found = offsets_of(document)
+    assert found == {key: live_offsets()[key] for key in found} and len(found) == 54
+
+
+def batch(data, offset):
+    """Return the position of the batch that begins at an offset."""
+    position = 0
+    while int.from_bytes(data[position : position + 8], "big") < offset:
+        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    assert int.from_bytes(data[position : position + 8], "big") == offset
+    return position
