@@ -51,17 +51,17 @@ def draw_segments(
 def _segments(
     rows: Sequence[RemoteSegmentRow], screen: Screen, findings: Sequence[Finding]
 ) -> Iterator[RenderableType]:
-    time, day = time_column("COPIED", "copy_finished_ms", rows)
+    time, day = time_column("COPIED", "copy_finished_ms", rows, rank=1)
     view = TableView(
         columns=(
             *_partition_column(rows),
             ShownColumn("SEGMENT ID", "segment_id"),
             ShownColumn("OFFSETS", lambda row: (row.start_offset, row.end_offset + 1), RANGE),
-            ShownColumn("EPOCH", _epochs, TEXT, rank=3),
-            ShownColumn("SIZE", "segment_size_bytes", SIZE),
+            ShownColumn("EPOCH", _epochs, TEXT, rank=5),
+            ShownColumn("SIZE", "segment_size_bytes", SIZE, rank=2),
             time,
-            ShownColumn("TOOK", _took, DURATION, rank=2),
-            ShownColumn("BY", "broker_id", NUMBER, rank=1),
+            ShownColumn("TOOK", _took, DURATION, rank=4),
+            ShownColumn("BY", "broker_id", NUMBER, rank=3),
             *_dir_column(rows),
             ShownColumn(
                 "STATE",
