@@ -5,10 +5,12 @@ as the plugin does, and each command must answer the same.
 """
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.nobody import as_nobody
 from tests.plugin import NO_KEY, store_all
 from tests.stories import Story, first_segments
 from tests.tiered import cluster
@@ -240,3 +242,42 @@ def test_damage_is_never_a_bug(ask, tmp_path, extension, words):
         for each in (path, stem.with_suffix(".log"), stem.with_suffix(".indexes")):
             document, _ = ask("dump", each, *words)
             assert "internal" not in {error["error"] for error in document["errors"]}
+
+
+RUN = "CliRunner().invoke(app, ['rlmm', *{words}, '--storage', sys.argv[2], '-o', 'json']).stdout"
+IMPORTS = "from commands.app import app\nfrom typer.testing import CliRunner"
+
+
+def refused(words, *paths):
+    """Return the document of an `rlmm` command that may do only what everybody may."""
+    run = RUN.format(words=words)
+    return json.loads(as_nobody(f"{IMPORTS}\n{run}", f"print({run})", *paths))
+
+
+def test_a_manifest_that_may_not_be_read_is_an_input_that_could_not_be_read(tmp_path):
+    log_dir = shutil.copytree(cluster().node1, tmp_path / "node1")
+    stem = store_all(cluster().storage, tmp_path / "objects", "t-retention")[0]
+    stem.with_suffix(".rsm-manifest").chmod(0)
+    words = "['check', sys.argv[1], '--topic', 't-retention']"
+    document = refused(words, log_dir, tmp_path / "objects")
+
+    assert [one["code"] for one in document["findings"] if one["code"] == "RLMM-031"] == []
+    assert [(one["error"], one["path"]) for one in document["errors"]] == [
+        ("no-permission", str(stem.with_suffix(".rsm-manifest")))
+    ]
+    assert [row["topic"] for row in document["rows"]] == ["t-retention"]
+
+
+def test_a_storage_that_may_not_be_searched_is_no_lost_segment(tmp_path):
+    log_dir = shutil.copytree(cluster().node1, tmp_path / "node1")
+    stem = store_all(cluster().storage, tmp_path / "objects", "t-retention")[0]
+    number = stem.parent.name
+    words = f"['lookup', 'timestamp', '0', sys.argv[1], '--topic', 't-retention', '--partition', '{number}']"
+    assert refused(words, log_dir, tmp_path / "objects")["errors"] == []
+    stem.parent.chmod(0)
+    document = refused(words, log_dir, tmp_path / "objects")
+    stem.parent.chmod(0o755)
+
+    (error,) = document["errors"]
+    assert (document["rows"], error["error"]) == ([], "no-permission")
+    assert error["path"].startswith(str(stem.parent))

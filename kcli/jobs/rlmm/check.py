@@ -119,6 +119,7 @@ class Checking:
         self._latest = 0
         self._seen: dict[str, UserPartition] = {}
         """Segments that have objects, and an event."""
+        self._unread: list[FileError] = []
 
     def known(self, metadata_partition: int | None) -> Known:
         """Return what a StorageReducer must know."""
@@ -145,6 +146,7 @@ class Checking:
                 yield self._row(folded, key, RemoteCache())
         for checked in self._found.values():
             yield from checked.listed
+        yield from self._unread
 
     def _of(self, folded: FoldedDirectory, key: UserPartition) -> CheckedPartition:
         found = self._found.get(key)
@@ -217,8 +219,11 @@ class Checking:
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
                 checked.add(code, f"{named(segment)}: {since}{self._objects_of(segment)}")
             if self._stored is not None and absent <= 1:
-                for code, message in missing(metadata, self._stored):
-                    checked.add(code, f"{named(segment)}: {message}")
+                try:
+                    for code, message in missing(metadata, self._stored):
+                        checked.add(code, f"{named(segment)}: {message}")
+                except FileError as error:
+                    self._unread.append(error)
         _check_histories(checked, cache)
         marked = folded.store.deletions.get(key)
         if cache.segments and marked is not None:

@@ -17,7 +17,7 @@ from kcli.analysis.partitioning import events_topic_size, partition_of_events
 from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
 from kcli.analysis.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
 from kcli.engine.contract import Outcome
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.objects import stored_objects
 from kcli.logdir.remote_objects import read_manifest
 from kcli.logdir.tree import Found, Selection
@@ -61,7 +61,10 @@ def absent_segments(cache: RemoteCache, objects: Stored) -> int:
 
 
 def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tuple[str, str]]:
-    """Yield code and message of what a copied segment lacks in remote storage, and of a wrong size."""
+    """Yield code and message of what a copied segment lacks in remote storage, and of a wrong size.
+
+    FileError where its manifest cannot be read for another reason than what is in it.
+    """
     if metadata.state != COPY_SEGMENT_FINISHED:
         return
     lacks = objects.lacks(metadata.segment_id)
@@ -83,6 +86,8 @@ def _against_manifest(metadata: RemoteLogSegmentMetadata, objects: Stored) -> It
     try:
         manifest = read_manifest(parts[MANIFEST].name)
     except FileError as error:
+        if error.code in CANNOT_READ:
+            raise
         yield "RLMM-031", f"its manifest: {error.message}"
         return
     size = manifest.chunk_index.original_file_size

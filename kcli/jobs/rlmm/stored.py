@@ -14,6 +14,7 @@ from formats.names import (
 )
 from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, memory_index, size_of
 from kcli.analysis.remote.cache import CachedSegment
+from kcli.logdir.buffers import file_error
 from kcli.logdir.remote_objects import manifest_path, open_log, read_target
 from kcli.logdir.tree import file_target
 
@@ -21,14 +22,25 @@ from kcli.logdir.tree import file_target
 def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
     """Return the path of a remote segment in directories of remote storage, without its extension.
 
-    None where none of them has its log.
+    None where none of them has its log. FileError where that cannot be seen.
     """
     metadata = segment.metadata
     topic, partition, topic_id = metadata.topic, str(metadata.partition), metadata.topic_id
     stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
     above = ((f"{topic}-{partition}-{topic_id}",), (f"{topic}-{topic_id}", partition), (partition,), ())
     paths = (os.path.join(root, *inner, stem) for root in storage for inner in above)
-    return next((path for path in paths if os.path.lexists(f"{path}.log")), None)
+    return next((path for path in paths if _is_there(f"{path}.log")), None)
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is an object; FileError where its directory may not be searched."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise file_error(path, error) from error
+    return True
 
 
 def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
