@@ -58,7 +58,7 @@ def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) 
         lines = _for_people(shown, failures, common)
     else:
         lines = [*finding_lines(shown, explained=common.verbose > 0), *map(failure_line, failures)]
-    for line in (*lines, *_count_unanswered(failures, summary.inputs)):
+    for line in (*lines, *_count_unread(summary)):
         say(line)
 
 
@@ -130,8 +130,8 @@ def _is_shown(finding: Finding, common: Common) -> bool:
     return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
 
 
-def _count_unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
+def _count_unread(summary: RunSummary) -> Iterator[str]:
     """Yield the line that counts the inputs that could not be read, if there were several inputs."""
-    count = min(len({failure.path for failure in failures if failure.path}), inputs)
-    if count and inputs > 1:
-        yield f"kcli: {count} of {inputs} inputs could not be read"
+    count = summary.unread
+    if count and summary.inputs > 1:
+        yield f"kcli: {count} of {summary.inputs} inputs could not be read"

@@ -213,6 +213,7 @@ def _units(
                 out.refuse_inputs(found)
             refuse_input(common.findings, found)
             summary.inputs = len(found.targets) + len(found.failures)
+            summary.places = frozenset(target.shown for target in found.targets)
             if command.expand is not None:
                 found = command.expand(found)
             units, failures = plan(found, command.accepts)

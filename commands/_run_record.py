@@ -41,7 +41,7 @@ def run_record(view: View, summary: RunSummary) -> dict[str, object]:
         "started_timestamp": summary.started_ms,
         "ended_timestamp": time.time_ns() // 1_000_000,
         "inputs": summary.inputs,
-        "answered": max(summary.inputs - len({failure.path for failure in failures}), 0),
+        "answered": summary.inputs - summary.unread,
         "findings": {severity: severities[severity] for severity in SEVERITIES},
         "errors": len(failures),
         "exit_status": int(status),

@@ -1,5 +1,6 @@
 """Findings, errors and counts of a run, and the exit status that follows from them."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,11 +19,15 @@ def _answers(item: Item) -> bool:
 
 @dataclass(slots=True)
 class RunSummary:
-    """Findings, errors and counts of one run; `inputs` are the paths that were to be answered."""
+    """Findings, errors and counts of one run.
+
+    `inputs` are the paths that were to be answered, `places` those of them that were found, as shown.
+    """
 
     fail_on: str
     findings_to: str = "inline"
     inputs: int = 0
+    places: frozenset[str] = frozenset()
     answered: int = 0
     findings: list[Finding] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -64,6 +69,21 @@ class RunSummary:
     def messages(self) -> tuple[list[Finding], list[Failure]]:
         """Return the findings without repetitions, and the errors, wherever they go."""
         return distinct(self.findings), self.failures
+
+    @property
+    def unread(self) -> int:
+        """How many inputs have an error; files in a directory that is one are of this one input."""
+        paths = {self._place_of(failure.path) for failure in self.failures if failure.path}
+        return min(len(paths), self.inputs)
+
+    def _place_of(self, path: str) -> str:
+        place = path
+        while place not in self.places:
+            above = os.path.dirname(place)
+            if above in {place, ""}:
+                return path
+            place = above
+        return place
 
     @property
     def is_complete(self) -> bool:

@@ -178,6 +178,14 @@ def test_check_of_a_storage(ask, tmp_path):
     assert (status, [row["segments"] for row in whole["rows"]]) == (4, [len(stems) - 1])
 
 
+def test_a_partition_with_several_unread_objects_is_one_input(ask, kcli, tmp_path):
+    store_all(cluster().storage, tmp_path, "t-txn")
+    store_all(cluster().storage, tmp_path, "t-retention", encryption=NO_KEY)
+    document, _ = ask("check", tmp_path)
+    assert len({error["path"] for error in document["errors"]}) > 1
+    assert kcli("check", tmp_path).stderr.splitlines()[-1] == "kcli: 1 of 2 inputs could not be read"
+
+
 def check(ask, root):
     document, _ = ask("rlmm", "check", cluster().node1, "--topic", ",".join(TOPICS), "--storage", root)
     return [
