@@ -158,9 +158,14 @@ def test_a_new_follower_of_a_log_that_begins_later_fetches_from_0_first(story):
 
 def test_a_segment_that_is_not_in_the_storage_named_says_so(story):
     first_segments(story)
-    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
+    log, epochs = [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)]
+    leader, *others = [story.replica(name, log, epochs) for name in "abcde"]
     for file in story.storage.glob("*/*"):
         file.unlink()
     for words in (("offset", 1), ("timestamp", 0)):
         row = story.ask("lookup", *words, leader)
         assert f"its log is not in {story.storage}" in row["reason"]
+        for paths in ([leader], [leader, *others]):
+            drawn = [*story.command("lookup", *words, *paths), "-o", "table"]
+            shown = CliRunner().invoke(app, drawn, env={"COLUMNS": "300"}).stdout
+            assert shown.count(f"its log is not in {story.storage}") == len(paths)

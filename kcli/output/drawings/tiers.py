@@ -68,6 +68,8 @@ def draw_lookups(
         tries = row.tries if isinstance(row, RlmmLookupOffsetRow) else map(readable, row.tries)
         for step, text in enumerate(tries, 1):
             yield sentences(screen, f"  {step:>4}   {text}", indent="         ")
+        if row.found and not _is_read(row):
+            yield sentences(screen, f"  {row.reason}", indent="  ")
 
 
 MOST_ANSWERS = 4
@@ -89,6 +91,13 @@ def _served(row: RlmmLookupOffsetRow | RlmmLookupTimestampRow) -> str:
     return f"{place}{_position(row)}"
 
 
+def _is_read(row: RlmmLookupOffsetRow | RlmmLookupTimestampRow) -> bool:
+    """Whether the batch or the record was found in a log, and not by remote log metadata alone."""
+    if isinstance(row, RlmmLookupOffsetRow):
+        return row.batch.position is not None
+    return row.record.offset is not None
+
+
 def _position(row: RlmmLookupOffsetRow | RlmmLookupTimestampRow) -> str:
     if isinstance(row, RlmmLookupOffsetRow):
         batch = row.batch
@@ -99,12 +108,18 @@ def _position(row: RlmmLookupOffsetRow | RlmmLookupTimestampRow) -> str:
     return "" if row.record.offset is None else f", offset {row.record.offset}"
 
 
+def _doubt(row: Any) -> str:
+    """Return why nothing is found, or that the log of what is found is not in remote storage."""
+    said: str = row.reason.partition(":")[0]
+    return said if not row.found else "" if _is_read(row) else said.partition("; ")[2]
+
+
 LOOKUPS = TableView(
     columns=(
         ShownColumn("TIER", "tier"),
         ShownColumn("SEGMENT ID", "remote.segment_id"),
         ShownColumn("WHERE", lambda row: _position(row).removeprefix(", "), rank=2),
-        ShownColumn("", lambda row: "" if row.found else row.reason.partition(":")[0], style="yellow"),
+        ShownColumn("", _doubt, least=20, style="yellow"),
     ),
     closing=lambda rows: (
         f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
