@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, LOG, REMOTE_LOG_METADATA, parse_file
+from formats.names import CLUSTER_METADATA, LOG, parse_file
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
@@ -21,7 +21,7 @@ from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, producer_snapshots, without_directory
-from kcli.jobs.check_remote import remote_findings
+from kcli.jobs.check_remote import is_remote_metadata, remote_findings
 from kcli.jobs.check_start import (
     REFUSED,
     attempted,
@@ -148,8 +148,7 @@ class CheckLog:
             found = inspected(unit, lambda partition: _state(partition, self.known, states, stops))
             state = states[-1] if states and not stops else None
             partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
-            is_remote = target.name is not None and target.name.topic == REMOTE_LOG_METADATA
-            findings = list(remote_findings(target)) if is_remote and state is not None else []
+            findings = list(remote_findings(target)) if state and is_remote_metadata(target) else []
             return Outcome(number=unit.number, findings=findings, partial=partial)
         found, segments, findings = self._log(unit)
         directory = scan_logs.directory_of(target)
@@ -224,7 +223,7 @@ class CheckReducer:
             gone = scan_logs.removed_segment(findings)
             if gone is not None:  # retention did it, and took all before: the log begins after it
                 judge = a.state.judge(a.target)
-                _ = self.since.left_out(a.target.shown, gone) if self.since else ()
+                _ = self.since and self.since.left_out(a.target.shown, gone)
         segments: list[SegmentFacts] = []
         for facts in b.segments:
             earlier = self.since.left_out(b.target.shown, facts.base) if self.since and b.target else ()
@@ -264,7 +263,7 @@ class CheckReducer:
         findings, log_end = _at_the_end(known, self.known, stops)
         if self.since is not None and any(_is_of_producers(one) for one in (*known.findings, *findings)):
             self.since.forget(target.path)
-        self.fleet.add(target, stops)
+        self.fleet.add(target, stops, known.findings)
         if known.state is not None:
             has_records = any(one.size for one in known.segments)
             findings += self.fleet.findings(target, known.state.topic_id, has_records=has_records)
@@ -368,10 +367,11 @@ def _place(target: Target) -> Where:
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
     result = scan_logs.expand(found, starts=True, swaps=True)
-    last = {target.log_dir: number for number, target in enumerate(result.targets)}
+    inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
+    last = {target.log_dir: number for number, target in enumerate(inputs)}
     log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
     targets: list[Target] = []
-    for number, target in enumerate(result.targets):
+    for number, target in enumerate(inputs):
         targets.append(target)
         if target.log_dir in log_dirs and last[target.log_dir] == number:
             targets.append(log_dirs.pop(target.log_dir))

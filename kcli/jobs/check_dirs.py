@@ -10,6 +10,7 @@ from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailur
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.jobs.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
+from kcli.jobs.check_remote import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.duplicates import partitions_twice
 from kcli.jobs.known_settings import KnownMetadata, newest_images
@@ -72,14 +73,22 @@ class Fleet:
         self._images = {(one.cluster_id, one.broker_id): one.image for one in metadata}
         self._seen: dict[tuple[object, ...], str] = {}
         self._failed: dict[str, StartFailure] = {}
+        self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
+        """What events show of a partition's remote segments: replicas of their log show the same."""
         self._facts = cache(directory_facts)
         """As they were at first: a run asks for each partition."""
 
-    def add(self, target: Target, stops: Iterable[StartFailure]) -> None:
-        """Keep why a log takes its log dir offline."""
+    def add(self, target: Target, stops: Iterable[StartFailure], findings: Iterable[Finding] = ()) -> None:
+        """Keep why a log takes its log dir offline, and what is wrong with the remote segments of others."""
         for stop in stops:
             if stop.exception == KAFKA_STORAGE and target.log_dir is not None:
                 self._failed.setdefault(os.path.realpath(target.log_dir), stop)
+        if is_remote_metadata(target) and target.log_dir is not None:
+            cluster = self._facts(target.log_dir).cluster_id
+            for one in findings:
+                if (name := user_partition(one)) is not None:
+                    found = self._remote.setdefault((cluster, name.topic, name.partition), {})
+                    found.setdefault((one.code, one.message), one)
 
     def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
         """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""
@@ -123,6 +132,8 @@ class Fleet:
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
         facts = self._facts(target.log_dir)
+        for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
+            yield one._replace(dir=target.shown)
         path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
             if facts.is_kraft and has_records:

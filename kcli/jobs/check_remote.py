@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from formats.names import LOG, parse_file
-from kcli.analysis.findings import Finding
+from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
+from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import check as rlmm_check
 from kcli.jobs.rlmm.fold import Asked
@@ -13,6 +13,18 @@ from kcli.logdir.tree import Selection, Target, entry_of
 OF_THE_EVENTS = "RLMM-"
 STUCK_AFTER_MS = 3_600_000
 """A copy or a deletion that was not finished so long before the last event is a finding."""
+
+
+def is_remote_metadata(target: Target) -> bool:
+    """Whether a target is a partition of __remote_log_metadata, or lies in one."""
+    return target.name is not None and target.name.topic == REMOTE_LOG_METADATA
+
+
+def user_partition(finding: Finding) -> PartitionDir | None:
+    """Return the partition whose remote segments a finding above info is about, as its message begins."""
+    if finding.severity == SEVERITIES[0] or not finding.code.startswith(OF_THE_EVENTS):
+        return None
+    return parse_partition_dir(finding.message.partition(": ")[0])
 
 
 def remote_findings(directory: Target) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Every damage of a matrix is found by `check`, each by its own code; without damage it finds nothing."""
 
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -132,6 +133,32 @@ def test_the_events_of_remote_log_metadata_are_checked_with_its_partition(kcli, 
     document = found(kcli, directory)
     assert code in {one["code"] for one in document["findings"]}
     assert document["rows"][0]["result"] in {"warning", "damaged"}
+
+
+def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):
+    root = tmp_path / "node1"
+    shutil.copytree(cluster().node1, root)
+    of_topic = sorted(path for path in root.glob("t-*-*") if path.is_dir())
+    assert {row["result"] for row in found(kcli, root)["rows"] if row["topic"]} == {"clean"}
+    for path in root.glob(f"__remote_log_metadata-*/{0:020d}.log"):
+        batches = whole_batches(path)
+        path.write_bytes(b"".join(batches[1:]))
+    document = found(kcli, root)
+    about = [one for one in document["findings"] if one["code"] == "RLMM-012"]
+    users = {one["dir"] for one in about if "__remote" not in one["dir"]}
+    assert users and users <= set(map(str, of_topic))
+    for row in document["rows"]:
+        if row["dir"] in users:
+            own = [one for one in document["findings"] if one["dir"] == row["dir"]]
+            assert all(one["message"].startswith(os.path.basename(row["dir"]) + ": ") for one in own)
+            assert (row["result"], row["findings"]) == (worst(own), len(own))
+        elif row["topic"] and not row["topic"].startswith("__"):
+            assert row["result"] == "clean"
+
+
+def worst(findings):
+    severities = {one["severity"] for one in findings}
+    return "damaged" if "error" in severities else "warning" if "warning" in severities else "clean"
 
 
 def test_the_matrix_is_as_large_as_it_should_be():
