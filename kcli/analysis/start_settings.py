@@ -81,9 +81,10 @@ class KnownSettings(NamedTuple):
             ),
         )
 
-    def is_compacted(self, partition: Partition) -> bool:
-        """Whether the configuration of the topic says that the cleaner comes to its logs."""
-        return self._topic(partition).is_compacted
+    def is_compacted(self, partition: Partition) -> bool | None:
+        """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
+        is_known = partition.directory.cluster_id in self.topics
+        return self._topic(partition).is_compacted if is_known else None
 
     def _topic(self, partition: Partition) -> TopicConfig:
         cluster = self.topics.get(partition.directory.cluster_id, {})

@@ -71,7 +71,7 @@ class DirectoryState(NamedTuple):
     metadata_snapshot: tuple[int, int] | None = None
     has_swaps: bool = False
     """A start takes segments from .swap files, so that it alone says what the log is."""
-    is_compacted: bool = False
+    is_compacted: bool | None = None
 
     def judge(self, target: Target) -> PartitionJudge:
         """Return the judge of the partition's segments."""
@@ -82,9 +82,9 @@ class DirectoryState(NamedTuple):
             found.given,
             None if found.epoch_lines is None else found.epochs,
             self.snapshots,
-            is_compacted=self.is_compacted
-            or self.offsets.cleaner_point is not None
-            or topic in COMPACTED_TOPICS,
+            is_compacted=self.offsets.cleaner_point is not None
+            or topic in COMPACTED_TOPICS
+            or self.is_compacted,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=bool(found.epoch_lines),
         )

@@ -52,6 +52,13 @@ CHECKS: dict[str, Rule] = {
         "Fetch the batches from another replica (kcli replica diff), if one has them. Nothing is lost where "
         "this broker fetched the log from a leader that had compacted it.",
     ),
+    "LOG-023": Rule(
+        "error",
+        "Offsets are missing between two segments of a topic that is not compacted by its configuration.",
+        "It does not notice: consumers go on at the next segment.",
+        "A segment is lost: copy it from another replica (kcli replica diff), or let this one fetch anew. "
+        "Nothing is lost if the topic was compacted before.",
+    ),
     "IDX-004": Rule(
         "error",
         "An entry of an offset index leads to a byte at which no good batch begins.",

@@ -33,8 +33,8 @@ SNAPSHOT = ".snapshot"
 class PartitionJudge:
     """Takes in the segments of a partition in order; changed in place.
 
-    `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition.
-    `epoch` is that of the last batch so far.
+    `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition,
+    None where no metadata says whether. `epoch` is that of the last batch so far.
     """
 
     def __init__(
@@ -44,14 +44,15 @@ class PartitionJudge:
         epochs: EpochCache | None,
         snapshots: Sequence[int],
         *,
-        is_compacted: bool,
+        is_compacted: bool | None,
         has_log_dir: bool,
         has_epoch_lines: bool,
     ) -> None:
         self.target = target
         self.given = given
         self.epochs = epochs
-        self.is_compacted = is_compacted
+        self.is_compacted = bool(is_compacted)
+        self._is_never_compacted = is_compacted is False
         self.has_log_dir = has_log_dir
         self._has_epoch_lines = has_epoch_lines
         self.log_start: int | None = None
@@ -159,7 +160,8 @@ class PartitionJudge:
         is_cleaned = self.is_compacted or before.is_compacted or facts.is_compacted
         if facts.base > end and not is_cleaned and not before.is_cut and self.has_log_dir:
             words = f"the segment before ends at offset {end}: {facts.base - end} offsets are missing"
-            yield FindingCollector(facts.target).finding("LOG-019", None, words)
+            code = "LOG-023" if self._is_never_compacted else "LOG-019"
+            yield FindingCollector(facts.target).finding(code, None, words)
 
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
         """Yield that bytes follow the batches of a segment that is not the last, and not recovered."""

@@ -14,7 +14,7 @@ from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import orders, put_range
+from tests.partitions import orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
@@ -95,6 +95,23 @@ def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli,
     assert (finding["code"], finding["dir"]) == ("START-013", str(root / "codecs-9"))
     strays = json.loads(kcli("startup", "-o", "json", root).stdout)["findings"]
     assert finding in strays
+
+
+def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_compacted(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    for topic in ("codecs", "compacted"):
+        for base in (0, 40):
+            segment(root / f"{topic}-9", base, put_range(base, 20))
+
+    def codes():
+        findings = found(kcli, root, "--partition", "9")["findings"]
+        holes = {"LOG-019", "LOG-023"}
+        return sorted((os.path.basename(one["dir"]), one["code"]) for one in findings if one["code"] in holes)
+
+    assert codes() == [("codecs-9", "LOG-023")]
+    shutil.rmtree(root / "__cluster_metadata-0")
+    assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
 
 
 def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):
