@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, NORMAL, PRODUCER_SNAPSHOT, parse_file, parse_partition_dir
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PRODUCER_SNAPSHOT, parse_file, parse_partition_dir
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
@@ -23,6 +24,7 @@ from kcli.logdir.directory import (
     directory_facts,
 )
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
@@ -136,9 +138,9 @@ class Fleet:
             yield one._replace(dir=target.shown)
         path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
-            if facts.is_kraft and has_records:
+            if facts.is_kraft and (has_records or not is_running(target)):
                 message = "no partition.metadata: a KRaft broker renames the directory to -stray"
-                yield Finding("START-012", message, dir=target.shown)
+                yield Finding("START-012" if has_records else "START-017", message, dir=target.shown)
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None and topic_id != expected and not is_running(target):
@@ -164,6 +166,28 @@ class Fleet:
         reason = stray_reason(replicas, topic_id, name.partition, facts.broker_id)
         if reason is not None:
             yield Finding("START-013", reason, dir=target.shown)
+        assigned = None if state is None else state.directory_of(facts.broker_id)
+        future = self._futures.get((assigned, topic_id, name.partition))
+        if future is not None:
+            words = (
+                f"the metadata assigns the partition to the log dir of {future}: that becomes the current log"
+            )
+            yield Finding("START-016", f"{words}, and {target.shown} is deleted", dir=target.shown)
+
+    @cached_property
+    def _futures(self) -> Mapping[tuple[str | None, str | None, int], str]:
+        """The -future logs of brokers at rest, by directory.id, topic id and partition."""
+        found: dict[tuple[str | None, str | None, int], str] = {}
+        for path in {*self._log_dirs, *(one.log_dir for one in self._targets if one.log_dir is not None)}:
+            log_dir = log_dir_state(path)
+            for name, parsed in log_dir.names if log_dir.locked_by is None else ():
+                if parsed is not None and parsed.kind == FUTURE and log_dir.meta is not None:
+                    place = os.path.join(path, name)
+                    target = Target(kind=PARTITION, path=place, shown=shown(place), name=parsed, log_dir=path)
+                    with suppress(FileError):
+                        topic_id = Partition(target).topic_id()
+                        found[log_dir.meta.directory_id, topic_id, parsed.partition] = target.shown
+        return found
 
 
 def is_running(target: Target) -> bool:

@@ -14,6 +14,7 @@ from kcli.analysis.start_files import all_deleted
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.analysis.startup import Startup, failure, forgets_producers, predict
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.check_dirs import is_running
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup_broker import Started, log_dir_outcome
 from kcli.jobs.startup_future import Replicas, StartedPartition
@@ -131,14 +132,15 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     # a broker makes the directory first, and writes the file before the first record
     holds_records = found.log is not None and any(segment.log_size for segment in found.log.segments)
     if (
-        holds_records
+        found.log is not None
+        and (holds_records or not is_running(partition.target))
         and _needs_topic_id(partition.target)
         and not any(change.file == PARTITION_METADATA for change in found.files)
     ):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:
             message = "no partition.metadata: a broker before 3.7 writes it anew"
-        yield Finding("START-012", message, dir=partition.shown)
+        yield Finding("START-012" if holds_records else "START-017", message, dir=partition.shown)
 
 
 def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow:

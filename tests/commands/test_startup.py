@@ -154,6 +154,23 @@ def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, st
     assert {one["action"] for one in replaced["files"]} == {"delete"}
     before = json.loads(kcli(*STARTUP, "--kafka-version", "3.6", stopped, other).stdout)
     assert "START-016" not in {one["code"] for one in before["findings"]}
+    checked = json.loads(kcli("check", "-o", "json", stopped, other).stdout)
+    (finding,) = (one for one in checked["findings"] if one["code"] == "START-016")
+    assert (finding["dir"], str(future) in finding["message"]) == (str(other / "codecs-0"), True)
+    (row,) = (row for row in checked["rows"] if row["dir"] == finding["dir"])
+    assert row["result"] == "warning"
+
+
+def test_a_log_without_records_and_without_its_topic_id_becomes_a_stray(kcli, stopped):
+    (stopped / "empty-0" / "partition.metadata").unlink()
+    (stopped / "codecs-0" / "partition.metadata").unlink()
+    for command in ("startup", "check"):
+        findings = json.loads(kcli(command, "-o", "json", stopped).stdout)["findings"]
+        strays = {(one["code"], one["dir"]) for one in findings if "-stray" in one["message"]}
+        assert strays == {
+            ("START-017", str(stopped / "empty-0")),
+            ("START-012", str(stopped / "codecs-0")),
+        }, command
 
 
 def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):

@@ -189,6 +189,13 @@ STARTS: dict[str, Rule] = {
         "Compare the log ends of both first (kcli ls --include-leftovers). If the -future log is the shorter "
         "one, keep a copy of the other.",
     ),
+    "START-017": Rule(
+        "info",
+        "A partition directory without records has no partition.metadata.",
+        "From 3.7 on a KRaft broker renames the directory to -stray and makes the log anew. It writes the "
+        "file before the first record: a crash after the topic was created leaves this.",
+        "Nothing: no record is lost.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",
