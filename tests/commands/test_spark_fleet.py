@@ -5,6 +5,7 @@ The answer is the same, or it is said why there is none.
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from tests.partitions import log_dir, put_log
 
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 WAIT_SECONDS = 120
 GONE_SECONDS = 30
 
@@ -250,7 +252,7 @@ class TestEnds:
         assert rest.endswith(b"\n")
         assert b'"error":"interrupted"' in rest[-300:]
         assert "0 of 452 " in seen
-        assert seen.endswith("error interrupted: the rows are not complete\r\n")
+        assert COLOURS.sub("", seen).endswith("error interrupted: the rows are not complete\r\n")
         assert "Traceback" not in seen
         assert is_gone(process.pid)
 
