@@ -137,3 +137,81 @@ def batch(data, offset):
         position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
     assert int.from_bytes(data[position : position + 8], "big") == offset
     return position
+
+
+def stored_check(node, *words):
+    document, status = ask("rlmm", "check", node, "--storage", cluster().storage, *words)
+    left_out = {"RLMM-009", "RLMM-012", "DIR-002"}
+    return [
+        (one["code"], one["message"]) for one in document["findings"] if one["code"] not in left_out
+    ], status
+
+
+def without_offsets(first, last):
+    def damage(log):
+        data = log.read_bytes()
+        begin, end = batch(data, first), batch(data, last + 1)
+        log.write_bytes(data[:begin] + data[end:])
+
+    return damage
+
+
+def damaged_length(log):
+    data = bytearray(log.read_bytes())
+    data[8:12] = b"\x7f\xff\xff\xff"
+    log.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "code", "why"),
+    [
+        (lambda log: log.write_bytes(b""), "RLMM-032", "the events before offset 64 are gone"),
+        (without_offsets(0, 39), "RLMM-032", "the events before offset 40 are gone"),
+        (without_offsets(6, 39), "RLMM-032", "the events of offsets 6..39 are gone"),
+        (damaged_length, "LOG-001", "damaged"),
+    ],
+)
+def test_objects_are_of_no_segment_only_where_all_events_are_here(node, damage, code, why):
+    """RLMM-020 says: delete the objects. The storage is whole, and the events about it are not."""
+    damage(node / "__remote_log_metadata-3" / LOG)
+    found, _ = stored_check(node, "--topic", "t-retention,t-txn")
+    said = dict(found)
+
+    assert {"RLMM-020", "RLMM-023"}.isdisjoint(said) and code in said
+    assert said["RLMM-025"].endswith(f"not all events about them are here: __remote_log_metadata-3: {why}")
+    if code == "RLMM-032":
+        assert said[code] == why.replace(" are gone", " of __remote_log_metadata-3 are gone")
+        for command in ("state", "offsets", "coverage"):
+            document, status = ask("rlmm", command, node, "--topic", "t-local")
+            assert (status, [one["code"] for one in document["findings"]]) == (1, [code])
+
+
+def test_events_after_the_moment_asked_may_name_the_objects(node):
+    found, _ = stored_check(node, "--topic", "t-retention", "--at", "2")
+    assert "RLMM-020" not in dict(found)
+    assert dict(found)["RLMM-025"].endswith("__remote_log_metadata-3: cut by --at")
+    assert stored_check(node, "--topic", "t-retention", "--at", "63") == ([], 0)
+
+
+def test_objects_of_a_metadata_partition_that_cannot_be_read_are_not_judged(node):
+    (node / "__remote_log_metadata-3" / LOG).unlink()
+    (node / "__remote_log_metadata-3" / LOG).mkdir()
+    document, status = ask("rlmm", "check", node, "--storage", cluster().storage, "--topic", "t-retention")
+    said = {one["code"]: one["message"] for one in document["findings"]}
+    assert (status, "RLMM-020" in said, "RLMM-025" in said) == (4, False, True)
+
+
+def test_a_segment_is_deleted_where_an_event_says_so(node, tmp_path):
+    """Its start is gone, so no broker knows it: RLMM-012 says that."""
+    log = node / "__remote_log_metadata-3" / LOG
+    document, _ = ask("rlmm", "dump", log)
+    rows = [row for row in document["rows"] if row["topic"] == "t-retention"]
+    started = [row for row in rows if row["state"] == "COPY_SEGMENT_STARTED"][-1]
+    without_offsets(started["metadata_offset"], started["metadata_offset"])(log)
+    listing = tmp_path / "objects"
+    owner = f"t-retention-0-{started['topic_id']}"
+    listing.write_text(f"12 {owner}/{0:020}-{started['segment_id']}.log\n")
+    words = ("rlmm", "check", node, "--storage", listing, "--topic", "t-retention")
+    codes = {one["code"] for one in ask(*words)[0]["findings"]}
+
+    assert "RLMM-012" in codes and {"RLMM-023", "RLMM-020"}.isdisjoint(codes)

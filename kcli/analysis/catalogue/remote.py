@@ -148,9 +148,9 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-025": Rule(
         "info",
-        "Objects in remote storage are not judged: their events are in partitions that are not here.",
+        "Objects in remote storage are not judged: not all events about their partitions are here.",
         "Nothing.",
-        "Name a replica of every partition of __remote_log_metadata.",
+        "Name a replica of every partition of __remote_log_metadata that has all its events, without --at.",
     ),
     "RLMM-026": Rule(
         "warning",

@@ -23,11 +23,12 @@ CUT = "cut by --at"
 class EventsHere:
     """The offsets that are here, as ranges (first, last) by rising offset.
 
-    `start`: the first offset that the log should have by its first file, or by its log start. `trouble`: why
-    more may be missing than `ranges` shows, None for no reason.
+    `start`: where the log begins by its first file, or by its log start. `end`: it was as long as that at
+    least, by its checkpoints. `trouble`: why more may be missing than `ranges` shows, None for no reason.
     """
 
     start: int = 0
+    end: int = 0
     ranges: list[tuple[int, int]] = field(default_factory=list)
     trouble: str | None = None
 
@@ -60,15 +61,23 @@ class EventsHere:
                 self.trouble = self.trouble or DAMAGED
 
     def gone(self) -> list[tuple[int, int]]:
-        """Return the ranges of offsets that are not here: before the first event, and between two."""
+        """Return the ranges of offsets that are not here: before the first event, between two, at the end.
+
+        What damage or an unreadable file may hold is not gone.
+        """
+        if self.trouble == UNREADABLE or (self.trouble == DAMAGED and not self.ranges):
+            return []
         begins = max(self.start, self.ranges[0][0]) if self.ranges else self.start
         before = [(0, begins - 1)] if begins > 0 else []
+        if self.trouble == DAMAGED:
+            return before
         between = [
             (one[1] + 1, other[0] - 1)
             for one, other in zip(self.ranges, self.ranges[1:], strict=False)
             if other[0] > begins
         ]
-        return before + between
+        after = self.ranges[-1][1] + 1 if self.ranges else begins
+        return before + between + ([(after, self.end - 1)] if after < self.end else [])
 
     @property
     def lacks(self) -> str | None:
@@ -88,13 +97,13 @@ def gone_words(offsets: tuple[int, int], of: str = "") -> str:
 
 def together(copies: Iterable[EventsHere]) -> EventsHere:
     """Return what several copies of one partition hold together; the best one where it has everything."""
-    extents = list(copies)
-    whole = next((each for each in extents if each.lacks is None), None)
+    parts = list(copies)
+    whole = next((each for each in parts if each.lacks is None), None)
     if whole is not None:
         return whole
-    result = EventsHere(min(each.start for each in extents))
-    for first, last in sorted(part for each in extents for part in each.ranges):
+    result = EventsHere(min(each.start for each in parts), max(each.end for each in parts))
+    for first, last in sorted(part for each in parts for part in each.ranges):
         result.add(first, last)
-    troubles = [each.trouble for each in extents]
+    troubles = [each.trouble for each in parts]
     result.trouble = None if None in troubles else min(one for one in troubles if one is not None)
     return result

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from formats.names import REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.remote_metadata import (
+    DELETE_SEGMENT_FINISHED,
     SEGMENT_STATES,
     RemoteLogSegmentMetadata,
     RemoteLogSegmentMetadataSnapshot,
@@ -26,6 +27,7 @@ from kcli.analysis.remote.cache import (
     UserPartition,
 )
 from kcli.analysis.remote.events import state_name
+from kcli.analysis.remote.events_here import CUT, UNREADABLE
 from kcli.analysis.remote.histories import contradicting_starts, gaps, overlaps, written_again
 from kcli.analysis.remote.objects import Stored
 from kcli.analysis.times import duration
@@ -35,6 +37,7 @@ from kcli.jobs.rlmm.events import Event
 from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, folding
 from kcli.jobs.rlmm.leader import Leader, lead_of
 from kcli.jobs.rlmm.lineage import against_leader, named
+from kcli.jobs.rlmm.metadata import topic_size
 from kcli.jobs.rlmm.snapshots import FileWork, replaying
 from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
 from kcli.logdir.buffers import FileError
@@ -97,7 +100,7 @@ def check(unit: Unit, *, asked: Asked, options: RemoteCheck) -> Outcome:
         return replaying(unit, asked, lambda: _work(Checking(options, objects)))
     checking = Checking(options, objects)
     outcome = folding(unit, asked, checking.found, checking.watch)
-    return replace(outcome, partial=checking.known(rlmm.metadata_partition(unit.target)))
+    return replace(outcome, partial=checking.known(unit.target))
 
 
 def _work(checking: "Checking") -> FileWork:
@@ -120,17 +123,24 @@ class Checking:
         self._seen: dict[str, UserPartition] = {}
         """Segments that have objects, and an event."""
         self._unread: list[FileError] = []
+        self._deleted: dict[str, None] = {}
+        """Those whose deletion is finished by an event."""
+        self._lacks: str | None = UNREADABLE
 
-    def known(self, metadata_partition: int | None) -> Known:
-        """Return what a StorageReducer must know."""
-        places = frozenset((key, metadata_partition) for key in self._found)
-        return Known(frozenset(self._seen), places, frozenset({metadata_partition}))
+    def known(self, target: Target) -> Known:
+        """Return what a StorageReducer must know of the metadata partition that a file is of."""
+        number, size = rlmm.metadata_partition(target), topic_size(target.log_dir)
+        places = frozenset((key, number) for key in self._found)
+        sizes = frozenset[int]() if size is None else frozenset({size})
+        return Known(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
 
     def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding | FileError]:
         """Yield the rows, then the findings."""
+        self._lacks = folded.here.lacks
         for key, count in folded.store.remnants.items():
             self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
-        for segment_id, key in self._seen.items():
+        for segment_id in self._deleted:
+            key = self._seen[segment_id]
             left = folded.store.caches.get(key)
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = described(self._stored.objects[segment_id])
@@ -169,6 +179,8 @@ class Checking:
             and record.segment_id in self._stored.objects
         ):
             self._seen[record.segment_id] = key
+            if record.state == DELETE_SEGMENT_FINISHED:
+                self._deleted[record.segment_id] = None
         if isinstance(record, RemoteLogSegmentMetadata):
             for reason in contradictions(record):
                 checked.add("RLMM-015", f"segment {record.segment_id}: {reason}")
@@ -229,6 +241,8 @@ class Checking:
         if cache.segments and marked is not None:
             checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
+        if worst == "info" and folded.here.lacks not in {CUT, None}:
+            worst = "warning"
         return RemoteCheckRow(
             checked.place,
             result=RESULTS[worst],

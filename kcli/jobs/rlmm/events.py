@@ -43,15 +43,15 @@ class _Values(NamedTuple):
     positions: list[int]
 
 
-def events(file: DataFile, findings: FindingCollector, extent: EventsHere) -> Iterator[Event]:
+def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iterator[Event]:
     """Yield the events of a segment that a broker can use, in order; what else there is are findings.
 
-    `extent` takes the offsets of all that is read.
+    `here` takes the offsets of all that is read.
     """
     read, is_old_reported = event_decoder(), False
     walk = BulkWalk(file)
     for window in walk:
-        extent.add_batches(window.fields)
+        here.add_batches(window.fields)
         for part in values_of(file, window, findings):
             for offset, value, position in zip(*part, strict=True):
                 metadata, refused = read_event(read, offset, value, position, findings)

@@ -15,12 +15,12 @@ from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataS
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.analysis.remote.events_here import UNREADABLE, EventsHere
+from kcli.analysis.remote.events_here import CUT, UNREADABLE, EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events
-from kcli.jobs.rlmm.metadata import extent_of, gone_findings
+from kcli.jobs.rlmm.metadata import events_here, gone_findings
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
@@ -56,12 +56,19 @@ class Asked:
     events: Callable[[DataFile, FindingCollector, EventsHere], Iterator[Event]] = events
     load: Callable[..., Any] | None = None
 
-    def of(self, found: Iterator[Event]) -> Iterator[Event]:
-        """Yield the events that count."""
+    def of(self, found: Iterator[Event], here: EventsHere) -> Iterator[Event]:
+        """Yield the events that count; `here` is then without those after them."""
         if self.selection.names:
             wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
             found = (event for event in found if wants(*_names(event[1])))
-        return found if self.until == EVERYTHING else filter(self.until.takes, found)
+        return found if self.until == EVERYTHING else self._up_to(found, here)
+
+    def _up_to(self, found: Iterator[Event], here: EventsHere) -> Iterator[Event]:
+        for event in found:
+            if self.until.takes(event):
+                yield event
+            else:
+                here.trouble = here.trouble or CUT
 
 
 def _names(record: RemoteLogMetadata) -> tuple[str, int]:
@@ -76,7 +83,7 @@ class FoldedDirectory:
     dir: str
     metadata_partition: int | None
     store: RemoteStore
-    extent: EventsHere = field(default_factory=EventsHere)
+    here: EventsHere = field(default_factory=EventsHere)
 
     def place(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
@@ -117,19 +124,19 @@ def folding(
         rlmm.file_place(target)[0], rlmm.metadata_partition(target), RemoteStore(keeps_deleted=keeps_deleted)
     )
 
-    folded.extent = extent_of(unit.targets)
+    folded.here = events_here(unit.targets)
 
     def read(target: Target, findings: FindingCollector) -> None:
         try:
             with DataFile(target.path) as file, reading(target.path):
-                fold(folded, asked.of(asked.events(file, findings, folded.extent)), watch)
+                fold(folded, asked.of(asked.events(file, findings, folded.here), folded.here), watch)
         except FileError:
-            folded.extent.trouble = UNREADABLE
+            folded.here.trouble = UNREADABLE
             raise
-        folded.extent.take(findings.first.values())
+        folded.here.take(findings.first.values())
 
     def found() -> Iterator[Item | Finding | FileError]:
-        yield from gone_findings(folded.metadata_partition, folded.dir, folded.extent)
+        yield from gone_findings(folded.metadata_partition, folded.dir, folded.here)
         yield from answer(folded)
 
     return reading_all(unit, read, found)

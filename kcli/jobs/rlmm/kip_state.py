@@ -63,14 +63,14 @@ def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as ever
     return [Unit(number=0, targets=(*files, *(target for unit in logs for target in unit.targets)))]
 
 
-def events(file: DataFile, findings: FindingCollector, extent: EventsHere) -> Iterator[Event]:
+def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iterator[Event]:
     """Yield the events of a segment of the topic in order; what else there is are findings.
 
-    `extent` takes the offsets of all that is read.
+    `here` takes the offsets of all that is read.
     """
     walk = BulkWalk(file)
     for window in walk:
-        extent.add_batches(window.fields)
+        here.add_batches(window.fields)
         for part in values_of(file, window, findings):
             for offset, value, position in zip(*part, strict=True):
                 if value is None:

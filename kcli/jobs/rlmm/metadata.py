@@ -29,6 +29,7 @@ from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Found, Target
 
+ABSENT = "not here"
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
 
@@ -101,11 +102,11 @@ def _folded(copies: tuple[_Copy, ...], versions: tuple[tuple[int, int] | None, .
         if number is not None:
             for key in store.caches:
                 places.setdefault(key, number)
-        extent = together(one.extent for one in reads)
-        lacks = extent.lacks
+        here = together(one.here for one in reads)
+        lacks = here.lacks
         error = None if lacks is None else next((one.error for one in reads if one.error), None)
         findings += [finding for one in reads for finding in one.findings]
-        findings += gone_findings(number, same[0].target.shown, extent)
+        findings += gone_findings(number, same[0].target.shown, here)
         partitions.append(MetadataPartition(number, lacks, error))
     return Folded(store, tuple(findings), tuple(partitions), places)
 
@@ -133,13 +134,13 @@ class _Read:
     def __init__(self, copy: _Copy) -> None:
         self._copy = copy
         self.findings: list[Finding] = []
-        self.extent = extent_of(copy.files)
+        self.here = events_here(copy.files)
         self.error: FileError | None = None
         if copy.error is not None:
             self._fails(FileError(*copy.error))
 
     def _fails(self, error: FileError) -> None:
-        self.error, self.extent.trouble = error, UNREADABLE
+        self.error, self.here.trouble = error, UNREADABLE
 
     def __iter__(self) -> Iterator[Event]:
         for target in self._copy.files:
@@ -147,35 +148,32 @@ class _Read:
             collector = FindingCollector(target)
             try:
                 with DataFile(target.path) as file, reading(target.path):
-                    yield from events(file, collector, self.extent)
+                    yield from events(file, collector, self.here)
             except FileError as error:
                 self._fails(error)
             found = collector.take()
-            self.extent.take(found)
+            self.here.take(found)
             self.findings += found
 
 
-def extent_of(files: Iterable[Target]) -> EventsHere:
-    """Return the empty extent of a copy: where it begins by its first file, and by its log start."""
+def events_here(files: Iterable[Target]) -> EventsHere:
+    """Return the EventsHere of a copy before it is read: where its log begins and ends by what is around."""
     first = next(iter(files), None)
     if first is None:
         return EventsHere()
-    start = 0
+    start, end = 0, 0
     if first.log_dir is not None and first.name is not None:
-        key = TopicPartition(first.name.topic, first.name.partition)
-        start = (directory_facts(first.log_dir).log_start_offsets or {}).get(key, 0)
+        facts, key = directory_facts(first.log_dir), TopicPartition(first.name.topic, first.name.partition)
+        start = (facts.log_start_offsets or {}).get(key, 0)
+        end = max((given or {}).get(key, 0) for given in (facts.high_watermarks, facts.recovery_points))
     stem = os.path.basename(first.path).partition(".")[0]
-    return EventsHere(max(start, int(stem) if stem.isdecimal() else 0))
+    return EventsHere(max(start, int(stem) if stem.isdecimal() else 0), end)
 
 
-def gone_findings(number: int | None, directory: str, extent: EventsHere) -> Iterator[Finding]:
-    """Yield which events of a metadata partition are gone; damage and unreadable files say so themselves."""
-    if extent.trouble == UNREADABLE:
-        return
+def gone_findings(number: int | None, directory: str, here: EventsHere) -> Iterator[Finding]:
+    """Yield which events of a metadata partition are gone."""
     of = "" if number is None else f" of {REMOTE_LOG_METADATA}-{number}"
-    for offsets in extent.gone():
-        if offsets[0] and extent.trouble is not None:
-            return
+    for offsets in here.gone():
         yield Finding("RLMM-032", gone_words(offsets, of), dir=directory)
 
 
@@ -242,7 +240,7 @@ def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]
     """
     found = [why for at, why in partitions if number in {at, None}]
     if not found:
-        return "not here"
+        return ABSENT
     return None if None in found else found[0]
 
 

@@ -160,7 +160,8 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
     def read(target: Target, findings: FindingCollector) -> None:
         if target.kind != REMOTE_LOG_SNAPSHOT:
             with DataFile(target.path) as file, reading(target.path):
-                for event in asked.of(asked.events(file, findings, EventsHere())):
+                events_here = EventsHere()
+                for event in asked.of(asked.events(file, findings, events_here), events_here):
                     record = event[1]
                     if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
                         for each, work in files.get((record.topic, record.partition), ()):

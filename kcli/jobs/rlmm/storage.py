@@ -5,18 +5,19 @@ none: that is the reduce.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
-from formats.names import INDEXES_EXTENSION, PartitionDir
+from formats.names import INDEXES_EXTENSION, REMOTE_LOG_METADATA, PartitionDir
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.analysis.findings import Finding
-from kcli.analysis.partitioning import events_topic_size, partition_of_events
 from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
 from kcli.analysis.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
 from kcli.engine.contract import Outcome
+from kcli.jobs.rlmm.metadata import ABSENT, lacks, place_of
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.objects import stored_objects
 from kcli.logdir.remote_objects import read_manifest
@@ -24,8 +25,6 @@ from kcli.logdir.tree import Found, Selection
 
 MOST_FINDINGS = 1000
 """Segments without an event that are listed; more are counted."""
-EVIDENCE = 64
-"""User partitions that say how many metadata partitions there are."""
 
 
 class Storage(NamedTuple):
@@ -111,11 +110,16 @@ def described(objects: list[RemoteObject], *, named: bool = True) -> str:
 
 
 class Known(NamedTuple):
-    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs."""
+    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs.
+
+    `metadata_partitions`: the number of each, and why not all its events are here. `sizes`: how many there
+    are by the cluster metadata.
+    """
 
     segments: frozenset[str] = frozenset()
     partitions: frozenset[tuple[UserPartition, int | None]] = frozenset()
-    metadata_partitions: frozenset[int | None] = frozenset()
+    metadata_partitions: frozenset[tuple[int | None, str | None]] = frozenset()
+    sizes: frozenset[int] = frozenset()
 
 
 def reducer(storage: Storage, selection: Selection, _: Found) -> "StorageReducer":
@@ -143,18 +147,16 @@ class StorageReducer:
 
     def _unknown(self, known: Known) -> Iterator[Finding]:
         """Yield findings about objects of segments that no event names."""
-        listed, elsewhere = 0, 0
-        partitions = {key for key, _ in known.partitions}
-        size = events_topic_size([(key, at) for key, at in known.partitions if at is not None][:EVIDENCE])
+        listed, unjudged = 0, Counter[str]()
+        lacking = lru_cache(partial(_lacks, known))
         for segment_id, objects in objects_of(self.storage).objects.items():
             owner = objects[0].owner
             if segment_id in known.segments or not self._is_selected(owner):
                 continue
-            if owner is not None and owner not in partitions:
-                at = None if size is None else partition_of_events(owner[0], owner[2], size).partition
-                if at not in known.metadata_partitions:
-                    elsewhere += 1
-                    continue
+            why = lacking(owner)
+            if why is not None:
+                unjudged[why] += 1
+                continue
             listed += 1
             if listed <= MOST_FINDINGS:
                 place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
@@ -162,11 +164,33 @@ class StorageReducer:
                 yield Finding("RLMM-020", what, path=objects[0].name)
         if listed > MOST_FINDINGS:
             yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
-        if elsewhere:
-            what = f"{elsewhere} segments in remote storage: their events are in partitions that are not here"
-            yield Finding("RLMM-025", what, path=self.storage.paths[0])
+        for why, count in sorted(unjudged.items()):
+            segments = "1 segment" if count == 1 else f"{count} segments"
+            yield Finding("RLMM-025", f"{segments} in remote storage: {why}", path=self.storage.paths[0])
 
     def _is_selected(self, owner: UserPartition | None) -> bool:
         if not self.selection.names:
             return True
         return owner is not None and self.selection.wants(PartitionDir(owner[1], owner[2]))
+
+
+def _lacks(known: Known, owner: UserPartition | None) -> str | None:
+    """Return why not all events about a user partition are here; None where they are.
+
+    Objects without an owner in their names are judged where no metadata partition here lacks events.
+    """
+    if owner is None:
+        numbers = {number for number, _ in known.metadata_partitions}
+        found = [lacks(number, known.metadata_partitions) for number in numbers]
+        why = next((one for one in found if one is not None), None)
+        return None if why is None else f"not all events are here: {why}"
+    size = next(iter(known.sizes), None)
+    number = place_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)
+    if number is None and all(key != owner for key, _ in known.partitions):
+        why = ABSENT
+    else:
+        why = lacks(number, known.metadata_partitions)
+    if why is None or why == ABSENT:
+        return None if why is None else "their events are in partitions that are not here"
+    of = "" if number is None else f"{REMOTE_LOG_METADATA}-{number}: "
+    return f"not all events about them are here: {of}{why}"
