@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from tests.builders import put_record, put_records
 from tests.commands.test_rlmm_tier import SPECS, ask
 from tests.tiered import cluster
 
@@ -215,3 +216,22 @@ def test_a_segment_is_deleted_where_an_event_says_so(node, tmp_path):
     codes = {one["code"] for one in ask(*words)[0]["findings"]}
 
     assert "RLMM-012" in codes and {"RLMM-023", "RLMM-020"}.isdisjoint(codes)
+
+
+def test_a_record_that_stops_brokers_says_so(tmp_path):
+    source = cluster().node1 / METADATA / LOG
+    directory = tmp_path / METADATA
+    directory.mkdir()
+    stop = put_records([put_record(value=b"\x09\x00")], base_offset=12)
+    data = source.read_bytes()
+    at, after = batch(data, 12), batch(data, 13)
+    (directory / LOG).write_bytes(data[:at] + stop + data[after:])
+    words = "brokers stop at this offset, and do not hold what follows of any metadata partition"
+    for command in (
+        ("state", tmp_path),
+        ("offsets", cluster().node1 / "t-plain-0", "--remote-metadata", tmp_path),
+        ("lookup", "offset", "5", cluster().node1 / "t-plain-0", "--remote-metadata", tmp_path),
+    ):
+        document, status = ask("rlmm", *command)
+        (finding,) = [one for one in document["findings"] if one["code"] == "RLMM-001"]
+        assert status == 1 and "offset 12: " in finding["message"] and words in finding["message"]

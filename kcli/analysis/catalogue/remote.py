@@ -6,20 +6,20 @@ REMOTE: dict[str, Rule] = {
     "RLMM-001": Rule(
         "error",
         "A value of remote log metadata cannot be decoded.",
-        "Its metadata consumer stops for good at such a record: this broker learns nothing new about remote "
-        "segments.",
+        "Its metadata consumer stops for good at such a record: it does not hold what follows, of any "
+        "metadata partition.",
         "See the row's error and raw bytes. Check that all brokers of the cluster run the same release line.",
     ),
     "RLMM-002": Rule(
         "error",
         "A record of remote log metadata has no value.",
-        "Its metadata consumer fails on a null value and stops for good.",
+        "Its metadata consumer stops for good at it, as of RLMM-001.",
         "Find out who writes to this topic: no release up to 4.3 writes tombstones.",
     ),
     "RLMM-003": Rule(
         "error",
         "A value of remote log metadata decodes, but a broker would reject it.",
-        "Its metadata consumer, or the load of the snapshot file, fails on it.",
+        "Its metadata consumer stops for good at it, as of RLMM-001; the load of a snapshot file fails.",
         "Find out who wrote it. A flipped bit that the checksum missed also looks like this.",
     ),
     "RLMM-004": Rule(
@@ -76,7 +76,8 @@ REMOTE: dict[str, Rule] = {
     "RLMM-013": Rule(
         "error",
         "A remote segment begins in another state than COPY_SEGMENT_STARTED, or is set back to it.",
-        "Its metadata cache throws IllegalArgumentException.",
+        "Its metadata cache throws IllegalArgumentException: the metadata consumer of a broker that has the "
+        "partition stops for good, as of RLMM-001.",
         "Find out who wrote the event: no broker does.",
     ),
     "RLMM-014": Rule(

@@ -35,6 +35,10 @@ Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""
 
 
+STOPS = "brokers stop at this offset, and do not hold what follows of any metadata partition"
+"""ConsumerTask, which reads every metadata partition, ends at an exception that is not retriable."""
+
+
 class _Values(NamedTuple):
     """Some records: their offsets, their values, the positions of their batches."""
 
@@ -77,16 +81,16 @@ def read_event(
     cannot be decoded.
     """
     if value is None:
-        findings.add("RLMM-002", position, f"offset {offset}: null value")
+        findings.add("RLMM-002", position, f"offset {offset}: null value; {STOPS}")
         return None, "null value"
     try:
         metadata = read(value)
     except FormatError as error:
-        findings.add("RLMM-001", position, f"offset {offset}: {error}")
+        findings.add("RLMM-001", position, f"offset {offset}: {error}; {STOPS}")
         return None, str(error)
     refused = refusal(metadata, in_topic=True)
     if refused is not None:
-        findings.add("RLMM-003", position, f"offset {offset}: {refused}")
+        findings.add("RLMM-003", position, f"offset {offset}: {refused}; {STOPS}")
     return metadata, refused
 
 

@@ -23,6 +23,7 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
 from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
 from kcli.jobs.rlmm.lookup import place_of
+from kcli.jobs.rlmm.metadata import folded
 from kcli.jobs.rlmm.stored import stored_file, stored_path
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
@@ -66,6 +67,8 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     name = partition.target.name
     if len(unit.targets) == 1 or unit.targets[1].name != name:
         raise FileError(partition.path, "no-leader", f"{leader_path} has no replica of this partition")
+    if not unit.number:
+        yield from folded(unit.targets[2:]).findings
     log = yield from start(partition)
     leader = yield from lead(Partition(unit.targets[1]), unit.targets[2:])
     given = checkpoints(partition)

@@ -139,7 +139,7 @@ def test_a_value_that_cannot_be_decoded_is_a_row_with_its_bytes_and_the_error(pa
         ("RLMM-003", 0),
     ]
     assert result.findings[1].more == 2
-    assert result.findings[2].message == "offset 14: state 9 is unknown"
+    assert result.findings[2].message.startswith("offset 14: state 9 is unknown; brokers stop at this offset")
     assert [line.split(",")[1] for line in kafka_lines(result.rows)] == [" offset: 10", " offset: 15"]
 
 
