@@ -68,6 +68,8 @@ def test_documents_match_their_schema(kcli, log_dir, command):
     log_dir.partition("orders-0")
     log_dir.partition("orders-1", checkpoint=False)
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
+    if command.startswith("rlmm "):
+        log_dir.partition("__remote_log_metadata-0")
     paths = [log_dir.path] * (2 if command in {"epoch diff", "replica diff", "replica elect"} else 1)
     result = kcli(*RUNS[command], *paths, log_dir.path / "absent", "-o", "json")
     document = json.loads(result.stdout)
