@@ -16,11 +16,13 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from tests.builders import put_record, put_records
+from tests.formats.files import content
 from tests.partitions import epoch_lines, put_range, segment
 
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 EVENTS = "__remote_log_metadata-0"
 COPY_STARTED, COPY_FINISHED = 0, 1
+NO_PRODUCERS = content("no-producers.snapshot")
 
 
 def uuid(number):
@@ -77,7 +79,7 @@ class Story:
         return log_dir
 
     def remote(self, number, records, segment_epochs, epochs):
-        """Copy a segment; `epochs` is the leader epoch checkpoint that goes with it."""
+        """Copy a segment; `epochs` is the leader epoch checkpoint that goes with it, beside a snapshot."""
         start, end = records[0][0], records[-1][0]
         self.values += [event(number, start, end, segment_epochs), finished(number)]
         directory = self.storage / f"t-0-{TOPIC_ID}"
@@ -86,13 +88,14 @@ class Story:
         batches = [put_range(offset, 1, epoch, timestamp=1000 + offset) for offset, epoch in records]
         stem.with_suffix(".log").write_bytes(b"".join(batches))
         stem.with_suffix(".leader_epoch_checkpoint").write_text(epoch_lines(*epochs))
+        stem.with_suffix(".snapshot").write_bytes(NO_PRODUCERS)
 
     def command(self, *words):
         """Write the events; return the words of a `kcli rlmm` about them."""
         records = [put_record(n, n, None, value) for n, value in enumerate(self.values)]
         segment(self.root / "events" / EVENTS, 0, put_records(records))
         more = ("--remote-metadata", self.root / "events")
-        if words[0] in {"follow", "lookup"}:
+        if words[0] in {"follow", "lookup"} and self.storage is not None:
             more += ("--storage", self.storage)
         return ["rlmm", *map(str, (*words, *more))]
 

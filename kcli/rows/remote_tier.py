@@ -118,7 +118,8 @@ class RlmmFollowRow(NamedTuple):
     outcome: Annotated[
         str,
         "local: it fetches from the leader's local log; tiered: it takes the state of a remote segment; "
-        "failed: no such segment; out-of-range: it is reset to an end of the leader's log",
+        "failed: no such segment, or its state is not in --storage; out-of-range: it is reset to an end of "
+        "the leader's log",
     ]
     fetch_offset: Annotated[int, "of the fetch after the rounds in which it truncates"]
     last_fetched_epoch: Annotated[int | None, "in that fetch"]

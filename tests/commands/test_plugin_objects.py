@@ -149,6 +149,10 @@ def test_rlmm_follow_takes_the_state_from_the_objects(tmp_path, compression):
 
     assert story.follow(follower, leader) == expected
     assert (expected["outcome"], expected["epochs_source"]) == ("tiered", "storage")
+    for manifest in story.storage.glob("*/*/*.rsm-manifest"):
+        manifest.unlink()
+    row = story.follow(follower, leader)
+    assert (row["outcome"], row["epochs_source"]) == ("failed", None)
 
 
 def test_check_and_scan_of_logs(ask, root):

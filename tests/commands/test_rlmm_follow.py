@@ -104,12 +104,44 @@ def test_without_storage_the_leaders_epochs_are_taken(story):
     first_segments(story)
     leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
     row = story.follow(story.replica("b", [], []), leader)
-    for file in story.storage.glob("*/*"):
-        file.unlink()
+    story.storage = None
     again = story.follow(story.root / "b", leader)
 
     assert (again["epochs_source"], row["epochs_source"]) == ("leader", "storage")
     assert epochs_of(again) == epochs_of(row) == [(0, 0), (1, 3), (2, 5)]
+
+
+@pytest.mark.parametrize(
+    ("extension", "lost", "epochs"),
+    [
+        ("*", "leader epoch checkpoint", []),
+        ("leader_epoch_checkpoint", "leader epoch checkpoint", []),
+        ("snapshot", "producer snapshot", [(0, 0), (1, 3), (2, 5)]),
+        ("log", None, [(0, 0), (1, 3), (2, 5)]),
+    ],
+)
+def test_a_follower_whose_segment_lacks_its_state_in_remote_storage_tries_for_ever(
+    story, extension, lost, epochs
+):
+    first_segments(story)
+    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
+    follower = story.replica("b", [], [])
+    for file in story.storage.glob(f"*/*-{uuid(2)}.{extension}"):
+        file.unlink()
+    row = story.follow(follower, leader)
+
+    assert (row["segment_id"], epochs_of(row)) == (uuid(2), epochs)
+    if lost is None:
+        assert (row["outcome"], row["next_fetch_offset"], row["producers"]) == ("tiered", 6, 0)
+        return
+    assert (row["outcome"], row["next_fetch_offset"], row["producer_snapshot"]) == ("failed", None, None)
+    assert row["epochs_source"] == ("storage" if epochs else None)
+    assert "truncate the whole log, and begin at 6; log start 0" in row["steps"]
+    why = f"not in {story.storage}, RemoteResourceNotFoundException; the follower tries again for ever"
+    assert row["steps"][-1] == f"its {lost}: {why}"
+    words = story.command("follow", follower, "--leader", leader)
+    done = CliRunner().invoke(app, [*words, "-o", "table"])
+    assert "cannot take the state of a remote segment" in " ".join(done.stdout.split())
 
 
 def test_on_a_terminal_each_request_has_its_answer(story):

@@ -1,7 +1,9 @@
 """`rlmm follow`: how a follower gets into a tiered log, step by step, and what it holds then.
 
-The state that goes with a segment is read from directories of remote storage where these are given. Without
-them the leader's own epochs below the segment's end are taken for those that were uploaded with it.
+The state that goes with a segment is read from directories of remote storage where these are given, and what
+is not there fails the follower, as `TierStateMachine.buildRemoteLogAuxState` does: when its log is truncated
+already. Without them the leader's own epochs below the segment's end are taken for those that were uploaded
+with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +16,7 @@ from formats.producer_snapshot import read_snapshot
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
 from kcli.analysis.loaded_log import checkpoints
-from kcli.analysis.remote.cache import CachedSegment
-from kcli.analysis.remote.follow import LOCAL, Follow, follow
+from kcli.analysis.remote.follow import FAILED, LOCAL, Follow, follow
 from kcli.analysis.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
@@ -24,24 +25,27 @@ from kcli.jobs.pairs import with_leaders
 from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
 from kcli.jobs.rlmm.lookup import place_of
 from kcli.jobs.rlmm.metadata import folded
-from kcli.jobs.rlmm.stored import stored_file, stored_path
+from kcli.jobs.rlmm.stored import fetched_index
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, Target
 from kcli.rows.remote_tier import RlmmFollowRow
 
 STORAGE, LEADER = "storage", "leader"
+FOR_EVER = "the follower tries again for ever"
 
 
 class Auxiliary(NamedTuple):
     """The state that goes with a remote segment.
 
-    Leader epochs and where they are from, producers of its snapshot; None where that is not at hand.
+    Leader epochs and where they are from, producers of its snapshot; None where that is not at hand. `lost`
+    says what of it is not in the directories of remote storage.
     """
 
     epochs: EpochCache
-    source: str
-    producers: int | None
+    source: str | None
+    producers: int | None = None
+    lost: str | None = None
 
 
 def with_leader_and_metadata(
@@ -77,11 +81,15 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     found = follow(leading, leader.remote, meet(leading, follower), follower)
     auxiliary = _auxiliary(found, leader, storage)
     epochs = follower.cut(found.fetch_offset).epochs if auxiliary is None else auxiliary.epochs
+    if auxiliary is not None and auxiliary.lost is not None:
+        outcome, next_offset = FAILED, None
+    else:
+        outcome, next_offset = found.outcome, found.next_offset
     yield RlmmFollowRow(
         where(partition),
         leader.partition.shown,
         leader.topic_id,
-        found.outcome,
+        outcome,
         found.fetch_offset,
         found.last_fetched_epoch,
         leader.log_start_offset,
@@ -94,9 +102,9 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
         place_of(found.segment),
         epochs,
         None if auxiliary is None else auxiliary.source,
-        f"{file_prefix(found.next_offset)}.snapshot" if auxiliary and found.next_offset is not None else None,
+        f"{file_prefix(next_offset)}.snapshot" if auxiliary and next_offset is not None else None,
         None if auxiliary is None else auxiliary.producers,
-        found.next_offset,
+        next_offset,
         tuple(_steps(found, leader, auxiliary)),
     )
 
@@ -105,22 +113,18 @@ def _auxiliary(found: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxil
     """Return what the follower takes from remote storage with a segment; None where it takes none."""
     if found.segment is None or found.next_offset is None:
         return None
-    lines = _stored(found.segment, storage, LEADER_EPOCH_CHECKPOINT)
-    snapshot = _stored(found.segment, storage, PRODUCER_SNAPSHOT)
-    producers = None
-    if snapshot is not None:
-        with reading(snapshot[0]):
-            producers = len(read_snapshot(snapshot[1]).entries)
+    if not storage:
+        return Auxiliary(truncate_from_end(leader.epochs, found.next_offset), LEADER)
+    lines = fetched_index(found.segment, storage, LEADER_EPOCH_CHECKPOINT)
     if lines is None:
-        return Auxiliary(truncate_from_end(leader.epochs, found.next_offset), LEADER, producers)
+        return Auxiliary((), None, lost=f"leader epoch checkpoint: not in {', '.join(storage)}")
     with reading(lines[0]):
-        return Auxiliary(replay(read_leader_epoch_checkpoint(lines[1])), STORAGE, producers)
-
-
-def _stored(segment: CachedSegment, storage: tuple[str, ...], kind: str) -> tuple[str, bytes] | None:
-    """Return the path and the bytes of a file that was uploaded with a segment."""
-    stem = stored_path(segment, storage)
-    return None if stem is None else stored_file(stem, kind)
+        epochs = replay(read_leader_epoch_checkpoint(lines[1]))
+    snapshot = fetched_index(found.segment, storage, PRODUCER_SNAPSHOT)
+    if snapshot is None:
+        return Auxiliary(epochs, STORAGE, lost=f"producer snapshot: not in {', '.join(storage)}")
+    with reading(snapshot[0]):
+        return Auxiliary(epochs, STORAGE, len(read_snapshot(snapshot[1]).entries))
 
 
 def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterator[str]:
@@ -156,15 +160,24 @@ def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterat
         )
     lookup = f"remote segment of epoch {found.target_epoch}, offset {local_start - 1}"
     if found.segment is None or auxiliary is None:
-        yield f"{lookup}: none, RemoteStorageException; the follower tries again for ever"
+        yield f"{lookup}: none, RemoteStorageException; {FOR_EVER}"
         return
     metadata = found.segment.metadata
     yield f"{lookup}: {metadata.segment_id}, offsets {metadata.start_offset} to {metadata.end_offset}"
     yield f"truncate the whole log, and begin at {found.next_offset}; log start {leader.log_start_offset}"
-    where_from = "by the segment's checkpoint" if auxiliary.source == STORAGE else "as the leader's below"
-    epochs = ", ".join(f"{entry.epoch} from {entry.start_offset}" for entry in auxiliary.epochs)
-    yield f"its leader epochs, {where_from}: {epochs or 'none'}"
+    yield from _taking(auxiliary, found.next_offset or 0)
+
+
+def _taking(auxiliary: Auxiliary, next_offset: int) -> Iterator[str]:
+    """Yield what happens once the log is truncated, up to the next fetch or the failure."""
+    if auxiliary.source is not None:
+        where_from = "by the segment's checkpoint" if auxiliary.source == STORAGE else "as the leader's below"
+        epochs = ", ".join(f"{entry.epoch} from {entry.start_offset}" for entry in auxiliary.epochs)
+        yield f"its leader epochs, {where_from}: {epochs or 'none'}"
+    if auxiliary.lost is not None:
+        yield f"its {auxiliary.lost}, RemoteResourceNotFoundException; {FOR_EVER}"
+        return
     count = "" if auxiliary.producers is None else f", {auxiliary.producers} producers"
-    yield f"producer snapshot {file_prefix(found.next_offset or 0)}.snapshot{count}"
+    yield f"producer snapshot {file_prefix(next_offset)}.snapshot{count}"
     newest = auxiliary.epochs[-1].epoch if auxiliary.epochs else "none"
-    yield f"fetch from {found.next_offset}, last epoch {newest}"
+    yield f"fetch from {next_offset}, last epoch {newest}"

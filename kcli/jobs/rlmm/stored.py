@@ -1,7 +1,7 @@
 """Remote segments in directories of remote storage: of LocalTieredStorage, and of Aiven's plugin."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
@@ -24,12 +24,16 @@ def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
 
     None where none of them has its log. FileError where that cannot be seen.
     """
+    return next((path for path in _paths(segment, storage) if _is_there(f"{path}.log")), None)
+
+
+def _paths(segment: CachedSegment, storage: Iterable[str]) -> Iterator[str]:
+    """Yield the paths, without extension, that a remote segment can have in directories of remote storage."""
     metadata = segment.metadata
     topic, partition, topic_id = metadata.topic, str(metadata.partition), metadata.topic_id
     stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
     above = ((f"{topic}-{partition}-{topic_id}",), (f"{topic}-{topic_id}", partition), (partition,), ())
-    paths = (os.path.join(root, *inner, stem) for root in storage for inner in above)
-    return next((path for path in paths if _is_there(f"{path}.log")), None)
+    return (os.path.join(root, *inner, stem) for root in storage for inner in above)
 
 
 def _is_there(path: str) -> bool:
@@ -52,12 +56,24 @@ def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegm
     return None if path is None else segment_at(segment.metadata.start_offset, path)
 
 
+def fetched_index(segment: CachedSegment, storage: Iterable[str], kind: str) -> tuple[str, bytes] | None:
+    """Return what RemoteStorageManager.fetchIndex does, with its path; None for not found.
+
+    It does not look for the segment's log. The plugin begins with the manifest.
+    """
+    paths = _paths(segment, storage)
+    return next((found for path in paths if (found := stored_file(path, kind)) is not None), None)
+
+
 def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:
-    """Return a small file that was uploaded with a segment, its path and bytes; None where it has none."""
+    """Return a small file that was uploaded with a segment, its path and bytes; None where it has none.
+
+    FileError where that cannot be seen.
+    """
     extension = next(name for name, each in TIERED_EXTENSION_KINDS.items() if each == kind)
     of_plugin, own = f"{stem}.{INDEXES_EXTENSION}", f"{stem}.{extension}"
-    path = of_plugin if os.path.lexists(of_plugin) else own
-    return (path, read_target(replace(file_target(path), kind=kind))[1]) if os.path.lexists(path) else None
+    path = of_plugin if _is_there(of_plugin) and manifest_path(of_plugin) is not None else own
+    return (path, read_target(replace(file_target(path), kind=kind))[1]) if _is_there(path) else None
 
 
 def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:

@@ -222,7 +222,7 @@ RETENTION = TableView(
 _OUTCOMES = {
     "local": "fetches from the leader's local log, at",
     "tiered": "takes the state of a remote segment, and fetches from",
-    "failed": "finds no remote segment to begin with, and cannot follow",
+    "failed": "cannot take the state of a remote segment, and tries again for ever",
     "out-of-range": "is out of the leader's range, and goes on from",
 }
 
@@ -254,5 +254,5 @@ FOLLOWERS = TableView(
         ShownColumn("THEN FROM", "next_fetch_offset", NUMBER),
         ShownColumn("OUTCOME", "outcome"),
     ),
-    closing=lambda rows: f"{counted(sum(row.outcome == 'failed' for row in rows), 'lookup')} failed.",
+    closing=lambda rows: f"{counted(sum(row.outcome == 'failed' for row in rows), 'follower')} failed.",
 )
