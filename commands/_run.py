@@ -116,7 +116,9 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
             work = command.job if command.job_of is None else command.job_of(found)
             job = Job(work, command.reduce and command.reduce(found))
             if command.split is not None:
-                units = command.split(units, by_workers)
+                planned, units = units, command.split(units, by_workers)
+                if planned and not units and command.topics_of_rows is not None and not summary.failures:
+                    summary.failures.append(_no_rows(common, command.topics_of_rows(planned)))
             with closing(_rows(command, engine, job, units, summary, common=common, view=view)) as rows:
                 _write(rows, view, common, summary, text=command.text, out=out, parts=parts)
 
@@ -310,11 +312,15 @@ def _rows(
             topics, message = set(command.topics_of_rows(units)), command.without_rows
             if message is None and command.may_have_no_rows and topics & {*split_list(common.topic)}:
                 return
-            message = message or f"no row here is about what was asked for{advice(common, topics)}"
             summary.answered = 0
-            summary.failures.append(Failure("", "nothing-matched", None, None, message))
+            summary.failures.append(_no_rows(common, topics, message))
 
     return _guarded(rows(), summary, common=common, view=view)
+
+
+def _no_rows(common: Common, topics: Iterable[str], message: str | None = None) -> Failure:
+    message = message or f"no row here is about what was asked for{advice(common, topics)}"
+    return Failure("", "nothing-matched", None, None, message)
 
 
 def _guarded(

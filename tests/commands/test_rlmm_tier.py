@@ -52,6 +52,36 @@ def test_the_high_watermark_is_that_of_the_checkpoint(tmp_path):
     assert [row["rule"] for row in local] == ["time"] * 5 + ["high-watermark", "not-reached"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("offsets",),
+        ("lookup", "offset", "5"),
+        ("lookup", "timestamp", "5"),
+        ("coverage",),
+        ("retention",),
+        ("follow", "--leader", cluster().node1),
+        ("state",),
+        ("check",),
+        ("dump",),
+    ],
+)
+def test_a_topic_or_partition_that_is_not_here_is_an_error_of_one_line(words):
+    for about in (("--topic", "nosuch"), ("--topic", "t-plain", "--partition", "5")):
+        document, status = ask("rlmm", *words, cluster().node1, *about)
+        (error,) = document["errors"]
+        assert (status, document["rows"], error["error"]) == (3, [], "nothing-matched")
+    assert "no row here is about what was asked for" in error["message"]
+
+    document, _ = ask("rlmm", *words, cluster().node1, "--topic", "t-plane")
+    assert "did you mean t-plain" in document["errors"][0]["message"]
+
+
+def test_a_partition_of_the_metadata_topic_is_no_tiered_one():
+    document, status = ask("rlmm", "offsets", cluster().node1 / "__remote_log_metadata-0")
+    assert (status, [error["error"] for error in document["errors"]]) == (3, ["nothing-matched"])
+
+
 def test_remote_metadata_may_be_elsewhere():
     node1 = cluster().node1
     found, status = ask("rlmm", "offsets", node1 / "t-plain-0", "--remote-metadata", node1)
