@@ -35,6 +35,8 @@ from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteReplayRow
 
+MOST_DIFFERENCES = 3
+"""Segments that a finding about a file names; more are counted."""
 NO_TOPIC_ID = ""
 """Of a file without a partition.metadata beside it."""
 
@@ -245,10 +247,23 @@ def _is_as_events(each: SnapshotFile) -> bool | None:
         or each.here.last < each.header.metadata_partition_offset
     ):
         return None
-    covered = each.segments(each.covered)
-    return covered.keys() == each.loaded.keys() and all(
-        _said(covered[key]) == _said(each.loaded[key]) for key in covered
-    )
+    return next(_differences(each), None) is None
+
+
+def _differences(each: SnapshotFile) -> Iterator[str]:
+    """Yield for each segment how a file differs from what the events up to its offset come to."""
+    covered, loaded = each.segments(each.covered), each.loaded
+    for key, segment in sorted((loaded | covered).items(), key=lambda item: (item[1].start_offset, item[0])):
+        name = f"segment {key} of offsets {segment.start_offset}..{segment.end_offset}"
+        if key not in covered:
+            yield f"the events have no {name}"
+        elif key not in loaded:
+            yield f"the file has no {name}"
+        else:
+            mine, theirs = _said(loaded[key])._asdict(), _said(covered[key])._asdict()
+            fields = [field for field in mine if mine[field] != theirs[field]]
+            if fields:
+                yield f"{name} has another {', '.join(fields)}"
 
 
 def _said(segment: RemoteLogSegmentMetadata) -> RemoteLogSegmentMetadata:
@@ -263,11 +278,10 @@ def _compared(each: SnapshotFile) -> Iterator[Finding]:
     )
     covered, committed = each.header.metadata_partition_offset, each.committed
     if _is_as_events(each) is False:
-        events_say = len(each.segments(each.covered))
-        yield place(
-            "RLMM-026",
-            f"its {len(each.loaded)} segments are not the {events_say} of the events up to offset {covered}",
-        )
+        differences = list(_differences(each))
+        more = len(differences) - MOST_DIFFERENCES
+        said = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        yield place("RLMM-026", f"not as the events up to offset {covered}: {said}")
     if committed is not None and committed > covered:
         lost = f", {each.skipped} events about it among them" if each.here.last is not None else ""
         yield place(

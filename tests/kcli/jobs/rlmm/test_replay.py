@@ -168,6 +168,40 @@ def test_a_file_that_is_not_as_the_events_and_a_committed_offset_ahead_of_it(kcl
     assert "covers offset 3, and 5 is committed" in ahead and "2 events about it among them" in ahead
 
 
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([COVERED[0]], "the file has no segment {2} of offsets 10..19"),
+        ([*COVERED, entry(4, 20, 29, 103, 1)], "the events have no segment {4} of offsets 20..29"),
+        (
+            [COVERED[0], entry(2, 10, 19, 109, 0)],
+            "segment {2} of offsets 10..19 has another event_timestamp_ms, state",
+        ),
+        (
+            [entry(4, 0, 9, 101, 1)],
+            (
+                "the file has no segment {1} of {0}; the events have no segment {4} of {0}; "
+                "the file has no segment {2} of offsets 10..19"
+            ),
+        ),
+        (
+            [entry(number, 0, 9, 101, 1) for number in (1, 4, 5, 6)],
+            (
+                "the events have no segment {4} of {0}; the events have no segment {5} of {0}; "
+                "the events have no segment {6} of {0}; and 1 more"
+            ),
+        ),
+    ],
+)
+def test_a_file_that_is_not_as_the_events_says_which_segment_differs(kcli, data, entries, said):
+    ids = [base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode()[:22] for number in range(1, 7)]
+    done = kcli("rlmm", "state", data(entries, 3), "--replay", "-o", "json")
+    findings = json.loads(done.stdout)["findings"]
+    (message,) = [each["message"] for each in findings if each["code"] == "RLMM-026"]
+
+    assert message == f"not as the events up to offset 3: {said.format('offsets 0..9', *ids)}"
+
+
 def test_without_events_what_a_replay_adds_is_not_known(kcli, data):
     row, codes = replayed(kcli, data(COVERED, 3, events=()))
 
