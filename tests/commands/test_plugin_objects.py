@@ -219,6 +219,22 @@ def test_rlmm_check_holds_objects_against_events_and_manifests(ask, tmp_path):
     assert "version" in found[3][1]
 
 
+@pytest.mark.parametrize("compression", [False, True])
+def test_rlmm_check_finds_an_empty_log_in_the_directory_and_in_its_listing(ask, tmp_path, compression):
+    root, listing = tmp_path / "tier", tmp_path / "listing.txt"
+    stems = store_all(cluster().storage, root, "t-retention", compression=compression)
+    store_all(cluster().storage, root, "t-txn")
+    with stems[0].with_suffix(".log").open("wb"):
+        pass
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+    listing.write_text("".join(f"{path.stat().st_size} {path.relative_to(root)}\n" for path in files))
+
+    for storage in (root, listing):
+        ((code, message),) = check(ask, storage)
+        assert code == "RLMM-022"
+        assert "its log has 0 bytes there, by its event " in message
+
+
 def test_what_is_encrypted_is_refused_once_with_its_key_pair(ask, kcli, tmp_path):
     stem = store_all(cluster().storage, tmp_path, "t-txn", encryption=NO_KEY)[0]
     for extension in ("log", "indexes"):

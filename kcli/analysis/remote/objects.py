@@ -52,13 +52,12 @@ class Stored(NamedTuple):
         return [part for part in self.parts if part not in there]
 
     def log(self, segment_id: str) -> RemoteObject | None:
-        """Return a segment's log where it has the bytes that a broker copied.
+        """Return a segment's log where its size says how many bytes a broker copied.
 
-        None for none, and where manifests say that logs were transformed.
+        None for none, and where manifests say that logs were transformed. That makes no log empty.
         """
-        if MANIFEST in self.parts:
-            return None
-        return next((one for one in self.objects.get(segment_id, ()) if one.part == LOG), None)
+        log = next((one for one in self.objects.get(segment_id, ()) if one.part == LOG), None)
+        return None if log is not None and log.size and MANIFEST in self.parts else log
 
 
 def remote_object(name: str, size: int) -> RemoteObject | None:
