@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from kcli.analysis.loaded_log import Settings
 from kcli.analysis.start import LOAD_FAILED, load
 from kcli.engine.contract import Unit
 from kcli.jobs.truncate import WOULD_FAIL, Request, dry_run
@@ -200,15 +199,17 @@ def is_tiered(directory: Path) -> bool:
 
 def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]) -> None:
     """The producers that a starting broker remembers, with their open transactions."""
+    partition = partition_of(directory)
     loaded = load(
-        partition_of(directory),
+        partition,
         clean=request.shutdown == "clean",
         recovery_point=request.recovery_point or 0,
         log_start_offset=request.log_start_offset or 0,
-        settings=Settings(
+        settings=request.known.of(
+            partition,
             now_ms=request.now_ms,
             index_interval_bytes=request.index_interval_bytes,
-            max_index_size=request.segment_index_bytes,
+            segment_index_bytes=request.segment_index_bytes,
         ),
     )
     said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
