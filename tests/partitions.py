@@ -4,6 +4,10 @@ Batches, indexes, checkpoints, and the units of work that read them.
 """
 
 import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from formats.batch import BATCH
@@ -41,6 +45,27 @@ def segment(directory, base, log=b"", index=b"", timeindex=b""):
     for extension, data in (("log", log), ("index", index), ("timeindex", timeindex)):
         if data is not None:
             (directory / f"{base:020d}.{extension}").write_bytes(data)
+
+
+HOLDS_A_LOCK = """
+import fcntl, sys
+lock = open(sys.argv[1], "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[int]:
+    """Have another process hold the lock of a log dir, as a running broker does; its id."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS_A_LOCK, root / ".lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.pid
+        process.communicate()
 
 
 def log_dir(root, clean=True, **offsets):

@@ -20,7 +20,7 @@ from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
-from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, producer_snapshots, without_directory
+from kcli.jobs.check_dirs import Fleet, newest_snapshot, producer_snapshots, without_directory
 from kcli.jobs.check_remote import is_remote_metadata, remote_findings
 from kcli.jobs.check_start import (
     REFUSED,
@@ -331,10 +331,8 @@ def _at_the_end(
     if log_end is None:
         log_end = log_end_of(known.segments, given)
         if any(violations(state.offsets._replace(log_end=log_end))):
-            if is_running(target):  # it writes them later, and of a topic that is created again
-                return of_last, log_end
             log_end = log_end_now(target, log_end)
-    of_last += contradictions(target.shown, state.offsets._replace(log_end=log_end))
+    of_last += contradictions(target, state.offsets._replace(log_end=log_end))
     if state.metadata_snapshot is not None and log_end is not None:
         epoch, end = state.metadata_snapshot
         if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):

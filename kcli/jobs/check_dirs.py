@@ -23,7 +23,7 @@ from kcli.logdir.directory import (
     DirectoryFacts,
     directory_facts,
 )
-from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 
@@ -188,11 +188,6 @@ class Fleet:
                         topic_id = Partition(target).topic_id()
                         found[log_dir.meta.directory_id, topic_id, parsed.partition] = target.shown
         return found
-
-
-def is_running(target: Target) -> bool:
-    """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
-    return target.log_dir is not None and log_dir_state(target.log_dir).locked_by is not None
 
 
 def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:

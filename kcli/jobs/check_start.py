@@ -67,7 +67,7 @@ def what_a_start_does(
         if loaded is not None:
             ends.append(loaded.log_end_offset)
             offsets = yield from stored_offsets(partition, loaded.epoch_lines)
-            yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
+            yield from contradictions(partition.target, offsets._replace(log_end=loaded.log_end_offset))
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
     stops += failures

@@ -14,11 +14,11 @@ from kcli.analysis.start_files import all_deleted
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.analysis.startup import Startup, failure, forgets_producers, predict
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.check_dirs import is_running
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup_broker import Started, log_dir_outcome
 from kcli.jobs.startup_future import Replicas, StartedPartition
 from kcli.logdir.buffers import FileError
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA, Partition
 from kcli.logdir.tree import LOG_DIR, Target
 from kcli.rows.startup import StartedProducer, StartupRow

@@ -18,6 +18,7 @@ from kcli.logdir.directory import (
     META_PROPERTIES,
     RECOVERY_POINT,
 )
+from kcli.logdir.tree import Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
@@ -122,6 +123,11 @@ def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
     except FormatError as error:
         return file_error(path, error) if java_exception(error) == IO_EXCEPTION else None
     return None
+
+
+def is_running(target: Target) -> bool:
+    """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
+    return target.log_dir is not None and _locked_by(os.path.join(target.log_dir, LOCK)) is not None
 
 
 def _locked_by(path: str) -> int | None:

@@ -200,7 +200,7 @@ STARTS: dict[str, Rule] = {
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",
         "The finding says what a start does about it. After a crash some of these are common: each file is "
-        "written at another time.",
+        "written at another time. Beside a running broker, which goes on to write them, there is none.",
         "Where a high watermark or a recovery point lies above the log end, records are missing from this "
         "replica: compare it with another one (kcli replica diff) before it may lead.",
     ),

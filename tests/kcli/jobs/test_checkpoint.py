@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.jobs.checkpoint import show
-from tests.partitions import codes, orders, put_range, rows, snapshot, unit
+from tests.partitions import codes, locked, orders, put_range, rows, snapshot, unit
 
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
 EPOCHS = ((0, 0), (2, 10))
@@ -64,6 +64,15 @@ def test_each_contradiction_is_named(tmp_path, offsets, epochs, name):
     row, found = shown(orders(tmp_path / "d", *LOG, epochs=epochs, **offsets))
     assert row["violations"] == [name]
     assert found.count("CKPT-001") == 1
+
+
+def test_what_a_running_broker_has_not_written_yet_is_no_finding(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, watermark=21)
+    with locked(directory.parent):
+        row, found = shown(directory)
+    assert row["violations"] == ["high-watermark-above-log-end"]
+    assert found == []
+    assert shown(directory)[1] == ["CKPT-001"]
 
 
 @pytest.mark.parametrize("offsets", [{"log_start": 20, "watermark": 20, "recovery": 20}, {"watermark": 0}])

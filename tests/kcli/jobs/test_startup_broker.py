@@ -16,7 +16,7 @@ from kcli.jobs.startup import StartRequest, read
 from kcli.jobs.startup_broker import ACCEPTS, StartReducer, expand
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
-from tests.partitions import log_dir, orders, put_range, segment
+from tests.partitions import locked, log_dir, orders, put_range, segment
 from tests.rows import named
 
 LOG = put_range(0, 10)
@@ -349,30 +349,11 @@ def test_a_file_in_the_place_of_a_log_dir_is_offline_unless_it_is_that_of_the_me
     assert started(*dirs, file, metadata_log_dir=str(file))[0]["outcome"] == "fails"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="locks of other processes")
 def test_a_process_that_holds_the_lock_is_named(dirs):
-    import fcntl
-
-    (dirs[0] / ".lock").write_text("")
-    ready, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with (dirs[0] / ".lock").open("r+") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX)
-            os.write(write, b"x")
-            os.read(ready, 0)
-            import time
-
-            time.sleep(60)
-        os._exit(0)
-    try:
-        os.read(ready, 1)
+    with locked(dirs[0]) as process:
         broker, _, findings = started(*dirs)
-    finally:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
     assert broker["outcome"] == "starts"
-    assert [(one.code, one.message.split()[1]) for one in findings] == [("START-011", str(child))]
+    assert [(one.code, one.message.split()[1]) for one in findings] == [("START-011", str(process))]
     assert started(*dirs)[2] == []
 
 
