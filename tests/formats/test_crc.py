@@ -1,14 +1,16 @@
-"""The check values of both checksums, and that they resume."""
+"""The check values of both checksums, that they resume, and what is loaded for them."""
+
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.crc import crc32, crc32c, crc32c_by_table, crc32c_function
+from formats.crc import crc32, crc32c, crc32c_function
 
 CHECK_VALUES = [
     (crc32c, 0xE3069283),
-    (crc32c_by_table, 0xE3069283),
     (crc32c_function(), 0xE3069283),
     (crc32, 0xCBF43926),
 ]
@@ -25,3 +27,10 @@ def test_check_value_of_the_catalogue(checksum, check):
 def test_a_checksum_resumes_anywhere(data, at):
     for checksum, _ in CHECK_VALUES:
         assert checksum(data[at:], checksum(data[:at])) == checksum(data)
+
+
+def test_the_command_line_of_the_package_is_not_loaded():
+    code = (
+        "import sys; from formats.crc import crc32c; crc32c(b'x'); print('importlib.metadata' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
