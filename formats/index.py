@@ -24,12 +24,17 @@ entries that mean something end.
 
 import struct
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
 
 from construct import Int16sb, Int32sb, Int64sb, Struct
 
+from formats.batch import MAX_INT
 from formats.layout import Layout
 from formats.types import Buffer, Position, RelativeOffset
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
@@ -110,6 +115,15 @@ BEFORE_FIRST_TIMESTAMP = (NO_TIMESTAMP, 0)
 
 _OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
 _TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
+
+
+@overload
+def is_relative(offset: int, base: int) -> bool: ...
+@overload
+def is_relative(offset: "NDArray[np.int64]", base: int) -> "NDArray[np.bool_]": ...
+def is_relative(offset: "int | NDArray[np.int64]", base: int) -> "bool | NDArray[np.bool_]":
+    """Whether the indexes of a segment can hold an offset, as `LogSegment.canConvertToRelativeOffset`."""
+    return (offset >= base) & (offset - base <= MAX_INT)
 
 
 def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:

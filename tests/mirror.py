@@ -65,7 +65,6 @@ ELSEWHERE = {
     "kcli/analysis/header_recovery.py": "tests/kcli/jobs/test_ls.py",
     "kcli/analysis/loaded_log.py": "tests/kcli/analysis/test_start.py",
     "kcli/analysis/log_batches.py": "tests/kcli/analysis/test_start.py",
-    "kcli/analysis/log_findings.py": "tests/kcli/jobs/test_scan.py",
     "kcli/analysis/log_loader.py": "tests/oracle/test_start_oracle.py",
     "kcli/analysis/metadata_source.py": "tests/kcli/jobs/test_startup.py",
     "kcli/analysis/positions.py": "tests/oracle/test_positions_oracle.py",

@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formats.batch import COMPRESSION_CODEC_MASK
+from formats.batch import COMPRESSION_CODEC_MASK, MAX_INT
 from formats.bounds import describe
 from formats.compression import LZ4, ZSTD
 from formats.errors import UnsupportedError
+from formats.index import is_relative
 from formats.magic import is_above_latest, is_legacy
 from formats.message_set import ATTRIBUTES_POSITION
 from formats.record import CODEC_POSITION
@@ -40,17 +41,42 @@ def magic_message(offset: int, magic: int) -> str:
     return f"offset {offset}: magic {magic}"
 
 
+def reach_message(offset: int, base: int) -> str:
+    """Return the message of LOG-018 about the batch of a base offset, in a segment of another."""
+    where = "below" if offset < base else f"more than {MAX_INT} above"
+    return f"offset {offset}: {where} the base offset {base} of its segment"
+
+
 def growth_message(grown: int) -> str:
     """Return the message of LOG-005 about a log."""
     return f"it grew by {grown} bytes while it was read"
 
 
-def report_invalid(position: int, fields: "np.void", findings: FindingCollector, *, valid: bool) -> None:
-    """Keep a finding about a batch whose checksum does not match, or whose magic is above 2."""
+def report_invalid(
+    position: int, fields: "np.void", findings: FindingCollector, *, valid: bool, out_of_reach: int | None
+) -> None:
+    """Keep findings about a batch whose checksum does not match, or with what no checksum covers.
+
+    A magic above 2; an offset that is `out_of_reach` of a segment of that base offset, None if it is not.
+    """
     if not valid:
         findings.add("LOG-003", position, checksum_message(fields["base_offset"]))
-    elif is_above_latest(fields["magic"]):
+        return
+    if is_above_latest(fields["magic"]):
         findings.add("LOG-015", position, magic_message(fields["base_offset"], fields["magic"]))
+    if out_of_reach is not None:
+        findings.add("LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach))
+
+
+def is_out_of_reach(fields: "Fields", base: int) -> "NDArray[np.bool_]":
+    """Return which batches hold an offset that the indexes of a segment, of a base offset, cannot hold.
+
+    No checksum covers the base offset of a batch. A message of magic 0 or 1 has its last offset there.
+    """
+    first = fields["base_offset"].astype("i8")
+    last = first + fields["last_offset_delta"]
+    reached: NDArray[np.bool_] = is_relative(first, base) & is_relative(last, base)
+    return ~reached
 
 
 def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":

@@ -30,7 +30,6 @@ from kcli.logdir.indexes import IndexFile
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
 
-MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 NO_TIMESTAMP = -1
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""

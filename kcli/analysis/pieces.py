@@ -16,7 +16,14 @@ from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import end_markers, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
-from kcli.analysis.log_findings import checksum_message, has_unknown_codec, magic_message, unknown_codec_text
+from kcli.analysis.log_findings import (
+    checksum_message,
+    has_unknown_codec,
+    is_out_of_reach,
+    magic_message,
+    reach_message,
+    unknown_codec_text,
+)
 from kcli.analysis.salvage import Budget, DamagedRange, resumed
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
@@ -41,7 +48,8 @@ class Defects(NamedTuple):
 class Piece(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
-    `above_v2`: batches of a magic above 2. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and
+    `above_v2`: batches of a magic above 2. `out_of_reach`: those with an offset that the indexes of their
+    segment cannot hold. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and
     one with no batch after it. `suspect` is where the batches of wrong checksum begin that reach up to the
     end. `grown`: bytes that the file, `size` long when it was opened, has gained since.
     """
@@ -54,17 +62,22 @@ class Piece(NamedTuple):
     suspect: int | None = None
     invalid: Defects = Defects()
     above_v2: Defects = Defects()
+    out_of_reach: Defects = Defects()
     unreadable: Defects = Defects()
     size: int = 0
     grown: int = 0
 
 
 class ReadOptions(NamedTuple):
-    """What is looked at: checksums, and sizes of decompressed batches up to `largest` bytes."""
+    """What is looked at: checksums, and sizes of decompressed batches up to `largest` bytes.
+
+    `base` is the base offset of a segment; None for another log.
+    """
 
     verify: bool = True
     unpack: bool = False
     largest: int = LARGEST_BATCH
+    base: int | None = None
 
 
 def read_piece(
@@ -127,6 +140,7 @@ def _add(a: Piece, b: Piece) -> Piece:
         suspect=a.suspect if carries else b.suspect,
         invalid=_added(a.invalid, b.invalid),
         above_v2=_added(a.above_v2, b.above_v2),
+        out_of_reach=_added(a.out_of_reach, b.out_of_reach),
         unreadable=_added(a.unreadable, b.unreadable),
     )
 
@@ -159,9 +173,9 @@ def _parts(
         held.append(_part(file, window, options))
         count += len(window.positions)
         if count >= BATCHES_A_BLOCK:
-            yield _summed(held)
+            yield _summed(held, options.base)
             held, count = [], 0
-    yield _summed(held)
+    yield _summed(held, options.base)
 
 
 def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
@@ -264,8 +278,8 @@ def _sizes(
     return packed, whole
 
 
-def _summed(parts: list[_Part]) -> Piece:
-    """Return a piece of the batches of some windows."""
+def _summed(parts: list[_Part], base: int | None) -> Piece:
+    """Return a piece of the batches of some windows of a segment."""
     if not parts:
         return Piece(0, Stop("end", 0))
 
@@ -293,10 +307,17 @@ def _summed(parts: list[_Part]) -> Piece:
         )
     is_above = is_above_latest(fields["magic"])
     above = np.flatnonzero(is_above if valid is None else valid & is_above)
-    return piece._replace(
+    piece = piece._replace(
         above_v2=_first(
             above, positions, lambda at: magic_message(fields["base_offset"][at], fields["magic"][at])
         )
+    )
+    if base is None:
+        return piece
+    is_beyond = is_out_of_reach(fields, base)
+    beyond = np.flatnonzero(is_beyond if valid is None else valid & is_beyond)
+    return piece._replace(
+        out_of_reach=_first(beyond, positions, lambda at: reach_message(int(fields["base_offset"][at]), base))
     )
 
 

@@ -16,6 +16,7 @@ from formats.index import (
     AbortedTxn,
     OffsetIndexEntry,
     TimeIndexEntry,
+    is_relative,
 )
 from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
@@ -26,7 +27,6 @@ from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_OFFSET,
     INVALID_RECORD,
-    MAX_RELATIVE_OFFSET,
     OFFSET_OVERFLOW,
     BrokerError,
     LoadedSegment,
@@ -92,7 +92,7 @@ class _Rebuild:
     def add_batch(self, batch: LogBatch) -> None:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
         last = batch.last_offset
-        if not 0 <= last - self.of.base_offset <= MAX_RELATIVE_OFFSET:
+        if not is_relative(last, self.of.base_offset):
             raise RecoveryError(
                 OFFSET_OVERFLOW,
                 self.path,
@@ -233,7 +233,7 @@ def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCa
 def overflows(segment: LoadedSegment) -> bool:
     """Whether the last batch of a segment has too large a relative offset, as `LogSegment.hasOverflow`."""
     end = read_next_offset(segment)
-    return end > segment.base_offset and end - 1 - segment.base_offset > MAX_RELATIVE_OFFSET
+    return end > segment.base_offset and not is_relative(end - 1, segment.base_offset)
 
 
 def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:

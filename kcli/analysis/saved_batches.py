@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.batch import LOG_OVERHEAD, MAX_INT
+from formats.batch import LOG_OVERHEAD
 from formats.magic import is_above_latest
-from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec
+from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
 from kcli.analysis.salvage import DamagedRange, verified_windows
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
@@ -76,7 +76,7 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
     reasons[is_above_latest(fields["magic"])] = 2
     if window.valid is not None:
         reasons[~window.valid] = 1
-    reasons[(reasons == 0) & ((first < base) | (last - base > MAX_INT))] = 4
+    reasons[(reasons == 0) & is_out_of_reach(fields, base)] = 4
     _mark_out_of_order(reasons, first, last, after)
     begins = np.flatnonzero(np.append(True, (reasons[1:] != reasons[:-1]) | (reasons[1:] > 0)))
     ends = np.append(begins[1:], len(positions))

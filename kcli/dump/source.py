@@ -19,6 +19,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import (
     MOST_DAMAGED_RANGES,
     has_unknown_codec,
+    is_out_of_reach,
     report_invalid,
     unknown_codec_text,
 )
@@ -32,7 +33,7 @@ from kcli.dump.windows import after, block_of, each, gathered_headers, runs, som
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
-from kcli.logdir.files import sibling
+from kcli.logdir.files import segment_base, sibling
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 
@@ -238,7 +239,8 @@ def _report_codecs(log: Log, window: Window, reports: "_Reports") -> None:
 class _Reports:
     """Findings about the batches of a window that wait, so that all are reported in byte order.
 
-    They are about wrong checksums and magics above 2, and `problems`. `after`: the first batch is done.
+    They are about wrong checksums, magics above 2 and offsets out of reach of their segment, and `problems`.
+    `after`: the first batch is done.
     """
 
     def __init__(self, log: Log, window: Window, *, after: bool) -> None:
@@ -246,6 +248,11 @@ class _Reports:
         self.window = window
         self.problems: deque[Problem] = deque()
         invalid = ~valid_of(window) | is_above_latest(window.fields["magic"])
+        self.base, self.beyond = segment_base(log.target), frozenset[int]()
+        if self.base is not None:
+            beyond = is_out_of_reach(window.fields, self.base)
+            self.beyond = frozenset(beyond.nonzero()[0].tolist())
+            invalid |= beyond
         if after:
             invalid[:1] = False
         self.invalid = deque(invalid.nonzero()[0].tolist())
@@ -260,6 +267,7 @@ class _Reports:
                 window.fields[number],
                 self.log.findings,
                 valid=bool(valid_of(window)[number]),
+                out_of_reach=self.base if number in self.beyond else None,
             )
         while self.problems and (position is None or self.problems[0].position <= position):
             self.log.report([self.problems.popleft()])

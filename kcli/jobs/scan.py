@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
-from formats.names import IN_PARTITION, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
@@ -25,7 +24,7 @@ from kcli.jobs.scan_logs import directory_of, identity
 from kcli.jobs.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
-from kcli.logdir.files import sibling
+from kcli.logdir.files import segment_base, sibling
 from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
@@ -125,7 +124,8 @@ class ScanLog:
         try:
             if unit.target.kind == PARTITION:
                 return inspected(unit, inspect)
-            read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
+            base = segment_base(unit.target)
+            read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes, base)
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(
@@ -249,12 +249,8 @@ def piece_bytes(workers: int) -> int:
 
 
 def is_segment(target: Target) -> bool:
-    """Whether a file is a segment of a log.
-
-    Offsets of a leftover, a snapshot or a remote segment may be those of another.
-    """
-    parsed = parse_file(os.path.basename(target.path))
-    return (parsed.kind, parsed.scheme, parsed.is_inactive) == (LOG, IN_PARTITION, False)
+    """Whether a file is a segment of a log."""
+    return segment_base(target) is not None
 
 
 def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:
@@ -269,7 +265,10 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     if _is_clean(piece) and not reaches_back:
         return
 
-    from kcli.analysis.log_findings import growth_message, report_damage  # noqa: PLC0415 - only damage pays for it
+    from kcli.analysis.log_findings import (  # noqa: PLC0415 - only damage pays for it
+        growth_message,
+        report_damage,
+    )
 
     collector = FindingCollector(target)
     damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
@@ -283,6 +282,7 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
         ("DUMP-001", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
         ("LOG-003", piece.invalid),
         ("LOG-015", piece.above_v2),
+        ("LOG-018", piece.out_of_reach),
         ("DUMP-002", piece.unreadable),
         ("LOG-011", (overlaps.times + reaches_back, None, overlap)),
         ("LOG-005", (int(piece.grown > 0), None, growth_message(piece.grown))),
@@ -297,6 +297,7 @@ def _is_clean(piece: Piece) -> bool:
         piece.gap_count,
         piece.invalid.batches,
         piece.above_v2.batches,
+        piece.out_of_reach.batches,
         piece.unreadable.batches,
         piece.summary.backwards.times,
     )

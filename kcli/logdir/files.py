@@ -2,13 +2,23 @@
 
 import os
 
-from formats.names import FileName, parse_file
+from formats.names import IN_PARTITION, LOG, FileName, parse_file
 from kcli.logdir.tree import Target
 
 
 def file_name(target: Target) -> FileName:
     """Return what the name of a target's file says."""
     return parse_file(os.path.basename(target.path))
+
+
+def segment_base(target: Target) -> int | None:
+    """Return the base offset of a segment of a log, None for any other file.
+
+    Offsets of a leftover, a snapshot or a remote segment may be those of another.
+    """
+    name = file_name(target)
+    is_segment = (name.kind, name.scheme, name.is_inactive) == (LOG, IN_PARTITION, False)
+    return name.base_offset if is_segment else None
 
 
 def sibling(target: Target, extension: str) -> str | None:

@@ -20,13 +20,6 @@ CHECKS: dict[str, Rule] = {
         "Consumers and replicas fail on it, or see offsets twice.",
         "No release writes such a header: find out what wrote it, and compare with another replica.",
     ),
-    "LOG-018": Rule(
-        "error",
-        "A segment holds a batch below its base offset, or more than 2147483647 offsets above it.",
-        "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
-        "The file has a wrong name or place, or the batch is damaged (the checksum does not cover "
-        "its base offset): compare with another replica.",
-    ),
     "LOG-019": Rule(
         "warning",
         "Offsets are missing between two segments of a log that was not cleaned.",

@@ -102,6 +102,13 @@ LOGS: dict[str, Rule] = {
         "It reads the batch as one of magic 2; followers and consumers refuse it (CorruptRecordException).",
         "No release writes such a magic, and no checksum covers it: compare with another replica.",
     ),
+    "LOG-018": Rule(
+        "error",
+        "A segment holds a batch below its base offset, or more than 2147483647 offsets above it.",
+        "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
+        "The file has a wrong name or place, or the batch is damaged (the checksum does not cover "
+        "its base offset): compare with another replica.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index.",

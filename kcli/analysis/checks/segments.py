@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT
-from formats.index import TXN_INDEX_ENTRY, AbortedTxn
+from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD
+from formats.index import TXN_INDEX_ENTRY, AbortedTxn, is_relative
 from formats.magic import LATEST, is_legacy
 from kcli.analysis.checks.batches import Batches, Held, held, joined
 from kcli.analysis.checks.epochs import EpochJudge, EpochRun
@@ -218,18 +218,6 @@ class SegmentJudge:
         self._is_compacted = self._is_compacted or bool(len(after_holes))
         for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
             self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
-        low = np.flatnonzero(~is_old & (base < self.base) & (np.arange(len(base)) < 1))
-        if self._first is None and len(low):
-            words = f"offset {base[0]}: below the base offset {self.base} of its segment"
-            self._of_log.add("LOG-018", int(batches.positions[0]), words)
-        # the sum of a base offset and its delta may wrap
-        beyond = np.flatnonzero(
-            (base >= self.base) & ((base - self.base > MAX_INT) | (last - self.base > MAX_INT))
-        )
-        if len(beyond):
-            at = int(beyond[0])
-            words = f"offset {base[at]}: more than {MAX_INT} above the base offset {self.base} of its segment"
-            self._of_log.add("LOG-018", int(batches.positions[at]), words)
         self._first = int(base[0]) if self._first is None else self._first
         self._end = int(last[-1]) + 1
 
@@ -280,7 +268,7 @@ class SegmentJudge:
             head = log.read(0, 64)
             what = next((words for start, words in FOREIGN if head.startswith(start)), None)
             offset, magic = int.from_bytes(head[:8], "big", signed=True), head[16:HEADER_UP_TO_MAGIC]
-            is_strange = not 0 <= offset - self.base <= MAX_INT or (magic and magic[0] > LATEST)
+            is_strange = not is_relative(offset, self.base) or (magic and magic[0] > LATEST)
             if what is None and len(head) >= HEADER_UP_TO_MAGIC and is_strange:
                 what = "text" if head.isascii() and not head.count(0) else "another file"
             if what is not None:

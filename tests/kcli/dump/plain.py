@@ -78,7 +78,10 @@ class PlainDump:
         """Show a batch, if the filter leaves anything of it."""
         asked, options, (position, header) = self.options.filter, self.options, item.batch
         fields = {"base_offset": header.base_offset, "magic": header.magic, "attributes": header.attributes}
-        report_invalid(position, fields, self.collector, valid=item.valid)
+        base = int(self.target.path[-24:-4])
+        is_near = all(base <= offset < base + 2**31 for offset in (header.base_offset, header.last_offset))
+        far = None if is_near else base
+        report_invalid(position, fields, self.collector, valid=item.valid, out_of_reach=far)
         if not can_hold(asked, header):
             return
         is_open = asked.contents or (asked.times is not None and header.max_timestamp > asked.times[1])

@@ -1,0 +1,69 @@
+"""Findings about batches: `scan`, `dump` and `check` say the same of the same bytes."""
+
+import json
+import struct
+
+import pytest
+
+from tests.messages import put_message, put_set
+from tests.partitions import log_dir, put_range, segment
+
+BASE = 5
+FIRST, LAST = 0, -1
+FLIPPED = {"sign": 7 * 8 + 7, "high byte": 5 * 8 + 1, "bit 31": 31, "bit 32": 32}
+"""Bits of a base offset, from the lowest on."""
+
+
+def batches(kind):
+    if kind == "2":
+        return [put_range(BASE + 2 * at, 2) for at in range(4)]
+    if kind == "2, compressed":
+        return [put_range(BASE + 2 * at, 2, codec=1) for at in range(4)]
+    magic = int(kind[0])
+    if "wrapper" in kind:
+        return [put_set(BASE + 2 * at, (1, 2), magic=magic) for at in range(4)]
+    return [put_message(BASE + at, magic, 1000, value=b"v") for at in range(4)]
+
+
+def flipped(batch, bit):
+    (offset,) = struct.unpack_from(">q", batch)
+    return ((offset ^ 1 << bit) & (1 << 64) - 1).to_bytes(8, "big") + batch[8:]
+
+
+def said(kcli, *words):
+    done = kcli(*words, "-o", "json")
+    found = json.loads(done.stdout)["findings"]
+    assert (done.exit_code != 0) == any(one["severity"] == "error" for one in found)
+    return [(one["position"], one["message"], one.get("more")) for one in found if one["code"] == "LOG-018"]
+
+
+@pytest.mark.parametrize("bit", FLIPPED.values(), ids=FLIPPED)
+@pytest.mark.parametrize("number", [FIRST, 1, LAST], ids=["first", "second", "last"])
+@pytest.mark.parametrize("kind", ["0", "1", "0, wrapper", "1, wrapper", "2", "2, compressed"])
+def test_scan_dump_and_check_report_the_same_offset_out_of_reach(kcli, tmp_path, kind, number, bit):
+    logs = batches(kind)
+    logs[number] = flipped(logs[number], bit)
+    directory = log_dir(tmp_path / "data") / "t-0"
+    segment(directory, BASE, b"".join(logs))
+    expected = said(kcli, "check", directory)
+
+    assert [one[0] for one in expected] == [sum(map(len, logs[: range(4)[number]]))]
+    assert said(kcli, "scan", directory) == expected
+    assert said(kcli, "scan", "--no-verify", directory / f"{BASE:020}.log") == expected
+    assert said(kcli, "dump", "--only", "dump_batch", directory) == expected
+    assert said(kcli, "dump", "--records", "--only", "dump_record", directory) == expected
+
+
+def test_a_file_of_another_name_is_no_segment_with_a_base_offset(kcli, tmp_path):
+    for name in (f"{9:020}.log.deleted", f"{9:020}-{3:010}.checkpoint"):
+        (tmp_path / name).write_bytes(put_range(0, 2))
+
+        assert said(kcli, "scan", tmp_path / name) == said(kcli, "dump", tmp_path / name) == []
+
+
+def test_a_batch_of_a_wrong_checksum_is_not_believed(kcli, tmp_path):
+    directory = log_dir(tmp_path / "data") / "t-0"
+    segment(directory, BASE, put_range(0, 2)[:-1] + b"?" + put_range(BASE, 2))
+
+    for command in ("scan", "dump", "check"):
+        assert said(kcli, command, directory) == []
