@@ -26,6 +26,7 @@ from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_byte
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
+from kcli.jobs.salvage_epochs import fitting_epochs
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
@@ -125,6 +126,7 @@ class Salvage:
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
                 _write_rest(loaded, made)
+                copy.findings.extend(_write_epochs(partition, loaded, made))
             _write_indexes(loaded, made)
             if self.what == ALL:
                 _write_snapshots(_started(partition, target, loaded, settings), made)
@@ -296,15 +298,25 @@ def _write_indexes(loaded: LoadedLog, made: str) -> None:
 
 
 def _write_rest(loaded: LoadedLog, made: str) -> None:
-    """Write logs as far as recovery keeps them, producer snapshots and the leader-epoch-checkpoint."""
+    """Write logs as far as recovery keeps them, and producer snapshots."""
     for base in loaded.deleted:
         os.unlink(os.path.join(made, f"{file_prefix(base)}.log"))
     for segment in loaded.segments:
         _write_log(segment, made)
     _write_snapshots(loaded, made)
-    if loaded.epochs_written or loaded.epoch_lines is None:
-        content = epoch_bytes(loaded.epochs) if loaded.epochs_written else b""
-        _write(made, LEADER_EPOCH_CHECKPOINT, content)
+
+
+def _write_epochs(partition: Partition, loaded: LoadedLog, made: str) -> list[Finding]:
+    """Write a leader-epoch-checkpoint that fits the batches, if that of the partition does not.
+
+    Return findings about it.
+    """
+    cache, findings = fitting_epochs(partition, loaded)
+    if loaded.epochs_written or cache != loaded.epochs:
+        _write(made, LEADER_EPOCH_CHECKPOINT, epoch_bytes(cache))
+    elif loaded.epoch_lines is None:
+        _write(made, LEADER_EPOCH_CHECKPOINT, b"")
+    return findings
 
 
 def _write_snapshots(loaded: LoadedLog, made: str) -> None:

@@ -217,4 +217,17 @@ CHECKS: dict[str, Rule] = {
         "Recovery would cut the log where they begin, and delete every later segment.",
         "Fetch these offsets from another replica, if one has them (kcli replica diff).",
     ),
+    "SALV-002": Rule(
+        "warning",
+        "The leader-epoch-checkpoint contradicts the batches: that of the copy is made from the batches.",
+        "Recovery keeps such a file: followers get a wrong end of an epoch, and truncate at a wrong offset.",
+        "Nothing. Epochs without records are not in the copy; kcli epoch rebuild shows what is.",
+    ),
+    "SALV-003": Rule(
+        "error",
+        "The leader epochs of the batches go down: no leader-epoch-checkpoint fits all of them.",
+        "Followers get a wrong end of an epoch, and truncate at a wrong offset.",
+        "No checksum covers the epoch of a batch: compare with another replica (kcli replica diff) before "
+        "the copy is used.",
+    ),
 }

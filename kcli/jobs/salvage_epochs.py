@@ -1,0 +1,61 @@
+"""The leader epochs of a salvaged copy: those that fit its batches, which the partition's file may not do."""
+
+import os
+from collections.abc import Iterator
+
+from formats.batch import NO_PARTITION_LEADER_EPOCH
+from kcli.analysis import epochs
+from kcli.analysis.checks.batches import held, joined
+from kcli.analysis.checks.epochs import EpochJudge, EpochRun, misfits
+from kcli.analysis.epochs import EpochCache
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog, checkpoints
+from kcli.logdir.bulk import BulkWalk
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+
+
+def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache, list[Finding]]:
+    """Return the leader epochs of a copy, and findings where they are not those that recovery leaves.
+
+    `loaded` is the copy after recovery, which keeps what the file has. Where that does not fit the batches
+    but their own epochs do, these count. Epochs that fall fit nothing: then as few batches as can be are
+    contradicted. A copy has no log start, so that it has the epochs of batches below it, too.
+    """
+    start, end = loaded.log_start_offset, loaded.log_end_offset
+    runs = list(_runs(loaded))
+
+    def contradictions(cache: EpochCache, log_start: int) -> list[str]:
+        before = NO_PARTITION_LEADER_EPOCH
+        return [words for _, _, words in misfits(runs, before, cache, is_clean=True, log_start=log_start)]
+
+    of_file, of_batches = (
+        epochs.load(cache, end, start).entries
+        for cache in (
+            epochs.replay(loaded.epoch_lines or ()),
+            epochs.epochs_of_batches((run.epoch, run.first) for run in runs),
+        )
+    )
+    wrong = contradictions(loaded.epochs, max(start, checkpoints(partition).log_start_offset))
+    if not wrong:
+        first = loaded.epochs[0].start_offset if loaded.epochs else end
+        below = (entry for entry in of_batches if entry.start_offset < first)
+        return epochs.replay((*below, *loaded.epochs)), []
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    kept = min((of_file, loaded.epochs, of_batches), key=lambda cache: len(contradictions(cache, start)))
+    left = contradictions(kept, start)
+    if left:
+        return kept, [Finding("SALV-003", left[0], partition.shown, path, more=len(left) - 1)]
+    words = f"{wrong[0]}; the copy has the epochs of its batches"
+    return kept, [Finding("SALV-002", words, partition.shown, path)]
+
+
+def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:
+    """Yield the batches of each segment that follow one another in one leader epoch."""
+    for segment in loaded.segments:
+        if segment.log_path is None:
+            continue
+        judge = EpochJudge()
+        with segment.log() as log:
+            for window in BulkWalk(log, 0, segment.log_size, verify=False):
+                judge.look(joined([held(window, None)]))
+        yield from judge.runs
