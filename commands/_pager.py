@@ -51,7 +51,8 @@ def _page(command: str, text: str) -> bool:
     """
     sys.stdout.flush()
     environment = {"LESS": USUAL_OPTIONS, "LV": "-c", **os.environ}
-    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)  # noqa: S602 - as git does
+    # as git does
+    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)  # noqa: S602
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         assert process.stdin is not None

@@ -342,7 +342,7 @@ def _guarded(
         if not view.format.streams:
             raise  # nothing is written yet, and drawing takes long
         summary.interrupt(error)
-    except Exception as error:  # noqa: BLE001 - the boundary for the engine: the document must still be closed
+    except Exception as error:  # noqa: BLE001 - the boundary for the engine: the document is closed yet
         summary.end(ExitStatus.INTERNAL, "internal", internal_failure("", error).message)
         if common.verbose >= TRACEBACKS_FROM:
             internal(error, verbose=common.verbose)

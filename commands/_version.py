@@ -47,6 +47,6 @@ def _commit() -> str | None:
         return None
     with suppress(OSError):
         words = ["git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - no user's words
+        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - our words
         return done.stdout.strip() or None
     return None

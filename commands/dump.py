@@ -117,7 +117,12 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     from kcli.dump.render.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.cuts import SHOWN_RANGE, WRITTEN_RANGE, drop_after_end, split_logs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.cuts import (  # noqa: PLC0415 - kept out of --help
+        SHOWN_RANGE,
+        WRITTEN_RANGE,
+        drop_after_end,
+        split_logs,
+    )
     from kcli.rows import row_types  # noqa: PLC0415 - kept out of --help
     from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
 

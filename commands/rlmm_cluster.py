@@ -126,7 +126,11 @@ def _outcomes(
 def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> "OffsetsOnDisk":
     """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
     from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.common import PARTITIONS_ONLY, notes_as_findings, plan  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.common import (  # noqa: PLC0415 - kept out of --help
+        PARTITIONS_ONLY,
+        notes_as_findings,
+        plan,
+    )
     from kcli.jobs.rlmm.bootstrap import offsets_on_disk  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 

@@ -180,7 +180,7 @@ def _reading(layout: str, source: str | None, common: Common, at: str | None) ->
         raise UsageError(f"--from {source} with --layout {layout}: flat files count where they are named")
     asked = replace(asked, events=kip_state.events, load=kip_state.load)
 
-    def grouped(units: "list[Unit]", parts: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+    def grouped(units: "list[Unit]", parts: bool) -> "list[Unit]":  # noqa: FBT001 - as of Command.split
         try:
             return kip_state.grouped(units, parts)
         except ValueError as error:

@@ -35,7 +35,11 @@ Storage: TypeAlias = Annotated[
 def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | None, common: Common) -> None:
     """Run a job over the selected user partitions, each with the directories of the metadata topic."""
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.leader import metadata_targets, topics, with_metadata  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.leader import (  # noqa: PLC0415 - kept out of --help
+        metadata_targets,
+        topics,
+        with_metadata,
+    )
 
     elsewhere = metadata_targets(metadata or [])
     if elsewhere.failures:

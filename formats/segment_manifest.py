@@ -97,7 +97,7 @@ class ChunkSizesHeader(NamedTuple):
 
 
 class LastChunkSize(NamedTuple):
-    """The last size, which stands alone."""
+    """The last size, which is there by itself."""
 
     size: int
 

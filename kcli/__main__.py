@@ -70,7 +70,11 @@ def main() -> None:
     bytes(KEPT_BYTES)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from commands._signals import Interrupted, ignore, install  # noqa: PLC0415 - only once it is known to be ours
+    from commands._signals import (  # noqa: PLC0415 - only once it is known to be ours
+        Interrupted,
+        ignore,
+        install,
+    )
 
     try:
         install()
@@ -149,7 +153,8 @@ def _keep_stderr() -> None:
     Processes that are started from now on write to the null device. Whoever waits for them, or for a thread,
     reports what has failed.
     """
-    sys.stderr = open(os.dup(sys.stderr.fileno()), "w", 1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+    number = os.dup(sys.stderr.fileno())
+    sys.stderr = open(number, "w", 1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     threading.excepthook = lambda _: None
     warnings.filterwarnings("ignore", "resource_tracker")

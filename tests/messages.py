@@ -7,7 +7,7 @@ from tests.builders import compress
 
 
 def put_field(data):
-    """Return a key or value behind its length; of (length, bytes) the length is written as given."""
+    """Return a key or value after its length; of (length, bytes) the length is written as given."""
     length, data = data if isinstance(data, tuple) else (-1, b"") if data is None else (len(data), data)
     return struct.pack(">i", length) + data
 
@@ -15,7 +15,7 @@ def put_field(data):
 def put_message(
     offset, magic=1, timestamp=0, key=None, value=None, attributes=0, crc=None, size=None, tail=b""
 ):
-    """Return a message with the right CRC and size, unless they are given; `tail` stands behind the value."""
+    """Return a message with the right CRC and size, unless they are given; `tail` follows the value."""
     body = struct.pack(">bB", magic, attributes) + (struct.pack(">q", timestamp) if magic else b"")
     body += put_field(key) + put_field(value) + tail
     return (

@@ -12,7 +12,8 @@ import formats
 
 ROOT = Path(formats.__file__).parents[1]
 BY_HAND = re.compile(
-    r"\bstruct\.(?:Struct|pack|unpack|unpack_from|iter_unpack|calcsize)\(|\bStruct\(\"[<>=!@]|\bunpack_from\(\"[<>=!@]"
+    r"\bstruct\.(?:Struct|pack|unpack|unpack_from|iter_unpack|calcsize)\("
+    r"|\bStruct\(\"[<>=!@]|\bunpack_from\(\"[<>=!@]"
     r"|\bint\.from_bytes\(\w+\[\w+ |\b(?:raw|data|window|head|buffer|batch)\[\d\d+\]"
 )
 MAKERS = {"formats/layout.py", "formats/primitives.py", "formats/compression.py"}

@@ -243,13 +243,17 @@ class LogLoader:
         """
         self.recovered.add(segment.base_offset)
         if not self.exact:
-            from kcli.analysis.header_recovery import recover_by_headers  # noqa: PLC0415 - of ls after an unclean stop
+            from kcli.analysis.header_recovery import (  # noqa: PLC0415 - of ls after an unclean stop
+                recover_by_headers,
+            )
 
             taken = recover_by_headers(segment, self.epochs, self.reporter)
             self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
             self.header_ends[segment.base_offset] = taken.next_offset
             return taken.truncated
-        from kcli.analysis.recovery import recover  # noqa: PLC0415 - checksums: an answer from a clean log needs none
+        from kcli.analysis.recovery import (  # noqa: PLC0415 - a clean log needs no checksums
+            recover,
+        )
 
         state = self.producers.fresh()
         before = [self.segments[base] for base in sorted(self.segments)]

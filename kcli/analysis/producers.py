@@ -261,7 +261,9 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     data = read_whole(snapshot)
     if data == EMPTY_SNAPSHOT:
         return {}
-    from formats.producer_snapshot import read_snapshot as decode_snapshot  # noqa: PLC0415 - checksums load a package
+    from formats.producer_snapshot import (  # noqa: PLC0415 - checksums load a package
+        read_snapshot as decode_snapshot,
+    )
 
     try:
         entries = decode_snapshot(data).entries

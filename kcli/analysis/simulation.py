@@ -1,6 +1,6 @@
 """A small model of one replicated partition: log ends, high watermarks, leader epochs, step by step.
 
-What a step does is what `Partition`, `ReplicaManager` and `AbstractFetcherThread` do: a fetch tells the
+What a step does is what `Partition`, `ReplicaManager` and `AbstractFetcherThread` do: a fetch gives the
 leader the follower's log end; the leader's high watermark is the lowest log end in the ISR; a follower's is
 the lower of the leader's and its own log end; who becomes a follower truncates, by the protocol of its
 release. Time, batches, segments and disks are left out: a record is a word.

@@ -208,7 +208,7 @@ class Cluster:
                             yield ClusterRecord(message.offset(), message.timestamp()[1], message.value())
                         if message.offset() >= end - 1:
                             return
-                    elif error.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 - its public name
+                    elif error.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001
                         return
                     elif not _may_pass(error, self._kafka.KafkaError):
                         raise ClusterError(f"Fetch: {_name(error)}")

@@ -99,7 +99,12 @@ class Dump:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
-    def _tail(self, unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
+    def _tail(
+        self,
+        unit: Unit,
+        options: DumpOptions,
+        findings: FindingCollector,  # noqa: ARG002 - each log has its own
+    ) -> Scanned:
         """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
         from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
 

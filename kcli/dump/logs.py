@@ -29,7 +29,9 @@ def _shown(log: Log, unit: Unit) -> Scanned:
     start, end = byte_range(log)
     start = unit.position or start
     if options.layout:
-        from kcli.dump.render.layout import render_layout  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+            render_layout,
+        )
 
         return render_layout(log, read_log(log, start, end, cut=unit.end), end, cursor=unit.cursor)
     items = read_log(log, start, end, cut=unit.end, cursor=unit.cursor)

@@ -58,8 +58,12 @@ def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) ->
         yield from reader(unit, options, findings)
 
 
-def _refuse_indexes(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    """Raise why the parts of an `.indexes` cannot be told: where they can, each is a target of its own."""
+def _refuse_indexes(
+    unit: Unit,
+    options: DumpOptions,  # noqa: ARG001 - as every reader
+    findings: FindingCollector,  # noqa: ARG001
+) -> Scanned:
+    """Raise why the parts of an `.indexes` cannot be found: where they can, each is a target of its own."""
     open_file(unit.target).close()
     yield from ()
 
@@ -99,7 +103,9 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if kind == REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
-        from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+            LAYOUT_READERS,
+        )
 
         return read_log if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
     return _print_file if options.text else _ROW_READERS.get(kind)
@@ -116,7 +122,9 @@ def row_types_of(kind: str, options: DumpOptions) -> set[str]:
     if kind in {*LOGS, PARTITION}:
         return {row_type_of_a_log(options)}
     if options.layout:
-        from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+            LAYOUT_READERS,
+        )
 
         return {(DUMP_LAYOUT if kind in LAYOUT_READERS else DUMP_FILE).name}
     return _ROW_TYPES.get(kind, {DUMP_FILE.name})

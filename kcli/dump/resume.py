@@ -68,7 +68,7 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     except FileError as raised:
         outcome = failed(unit, raised)
         return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])
-    except Exception as raised:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+    except Exception as raised:  # noqa: BLE001 - the boundary: a bug on one input stops no other
         error = internal_failure(unit.target.shown, raised)
     return Outcome(
         number=unit.number,

@@ -101,9 +101,10 @@ def shown_row(row: Item, show: Show) -> Item:
         name: show(value) for name in _bytes_fields(type(row)) if (value := getattr(row, name)) is not None
     }
     if isinstance(row, DumpRecordRow):
+        headers: tuple[Any, ...] = row.headers
         changed["headers"] = tuple(
-            header if header.value is None else header._replace(value=show(header.value))  # type: ignore[arg-type]
-            for header in row.headers
+            header if header.value is None else header._replace(value=show(header.value))
+            for header in headers
         )
     return row._replace(**changed) if changed else row  # type: ignore[attr-defined]
 

@@ -70,7 +70,7 @@ class Outcome:
 
 Map: TypeAlias = Callable[[Unit], Outcome]
 Reduce: TypeAlias = Callable[[Outcome | None, Outcome | None], Outcome]
-"""Combines two neighbours of a group, associatively; None stands for the group's beginning or end.
+"""Combines two neighbours of a group, associatively; None is the group's beginning or end.
 The result carries the rows and findings that are complete by then, those of the left one first."""
 
 

@@ -288,7 +288,8 @@ def _launch(settings: Mapping[str, str]) -> None:
 
     def launch() -> None:
         try:
-            SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))  # noqa: SLF001 - as a SparkContext does
+            configuration = SparkConf().setAll(list(settings.items()))
+            SparkContext._ensure_initialized(conf=configuration)  # noqa: SLF001 - as a SparkContext does
         except BaseException as error:  # noqa: BLE001 - it is raised where the thread was started
             failures.append(error)
         finally:

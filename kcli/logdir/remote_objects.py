@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from formats.segment_manifest import SegmentManifest, StoredPart
 
 LARGEST_CHUNK = 256 << 20
-"""Bytes of a chunk, before and after: chunks of the plugin have 4 MiB unless it is told otherwise."""
+"""Bytes of a chunk, before and after: chunks of the plugin have 4 MiB by default."""
 CHUNKS_KEPT = 2
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 

@@ -45,8 +45,9 @@ def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
         if bar is not None:
             draw(bar, count, size)
 
-    # a copy of stderr: while a JVM starts stderr is redirected, the bar is not
-    terminal = open(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")  # noqa: SIM115 - closed below
+    # a copy of stderr: while a JVM starts stderr is redirected, the bar is not; it is closed below
+    number, encoding = os.dup(sys.stderr.fileno()), sys.stderr.encoding
+    terminal = open(number, "w", encoding=encoding, errors="replace")  # noqa: SIM115
     timer = Timer(PATIENCE_SECONDS, appear)
     timer.daemon = True
     timer.start()
@@ -69,7 +70,13 @@ def _size(size: int) -> str:
 
 def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.fields[status]}"),

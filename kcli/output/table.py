@@ -68,7 +68,7 @@ def _draw_columns(
     columns: Sequence[Column], rows: Sequence[Any], screen: Screen, _: Sequence[Finding]
 ) -> "Iterator[RenderableType]":
     """Yield a table of the values as they are: the later columns go first where there is no room."""
-    from kcli.output.drawings.grid import TEXT, Kind, ShownColumn, left_out, table  # noqa: PLC0415 - imports rich
+    from kcli.output.drawings.grid import TEXT, Kind, ShownColumn, left_out, table  # noqa: PLC0415 - rich
 
     number = Kind(lambda value, _: str(value), is_right=True)
     shown = [
@@ -121,7 +121,7 @@ def _aligned(
     if all(text.isascii() for line in cells for text in line):
         length = len
     else:
-        from rich.cells import cell_len as length  # type: ignore[assignment]  # noqa: PLC0415 - slow to import
+        from rich.cells import cell_len as length  # type: ignore[assignment]  # noqa: PLC0415 - slow
 
     widths = [max(map(length, column)) for column in zip(*lines, strict=True)]
     is_right = [column.kind == "int" for column in columns]

@@ -31,7 +31,11 @@ class TextBlock:
 
     __slots__ = ("buffers", "is_title")
 
-    def __init__(self, buffers: tuple[Buffer, ...], is_title: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled by position
+    def __init__(
+        self,
+        buffers: tuple[Buffer, ...],
+        is_title: bool = False,  # noqa: FBT001, FBT002 - pickled by position
+    ) -> None:
         self.buffers = buffers
         self.is_title = is_title
 

@@ -22,7 +22,7 @@ class RunDiffRow(NamedTuple):
     result_after: Annotated[str | None, "the same of the later run"]
     log_start_offset_before: Annotated[int | None, "of scan: the first offset with a record"]
     log_start_offset_after: Annotated[int | None, "the same of the later run"]
-    log_end_offset_before: Annotated[int | None, "of scan: behind the last batch"]
+    log_end_offset_before: Annotated[int | None, "of scan: after the last batch"]
     log_end_offset_after: Annotated[int | None, "the same of the later run"]
     latest_epoch_before: Annotated[int | None, "newest leader epoch"]
     latest_epoch_after: Annotated[int | None, "the same of the later run"]

@@ -1,7 +1,7 @@
 """The options of the Spark format `kcli`, as `.option(...)`, `.load(...)` or SQL's `OPTIONS (...)` give them.
 
 | option            | meaning |
-|-------------------|------------------------------------------------------------------------------------------------|
+|-------------------|---------|
 | `view`            | batches (the default), records, segments, epochs, rlmm, offsets or findings |
 | `path`            | log dirs, partition directories, files, globs; several with commas between them |
 | `paths`           | the same as a JSON list, as `load([...])` writes it |

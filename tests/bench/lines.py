@@ -508,7 +508,7 @@ def _grown_states(made, outputs):
 
 
 def _grown(mark):
-    """Return the check that a mark stands in the output once for each record (a partition's only one, where
+    """Return the check that a mark is in the output once for each record (a partition's only one, where
     there are many)."""
     return lambda made, outputs: [
         wrong

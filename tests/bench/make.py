@@ -121,7 +121,7 @@ def repeat(
 ) -> Facts:
     """Write segments of whole batches, prototypes in turn, offsets from 0 on.
 
-    At most `size` bytes, or so many batches. Beside each segment stands its offset index, an entry about
+    At most `size` bytes, or so many batches. Beside each segment is its offset index, an entry about
     every 4 KB as a broker makes it.
     """
     import numpy as np
@@ -391,7 +391,7 @@ def _big_endian(values):
 
 
 def _fill(table, template: bytes, mark: bytes, column) -> None:
-    """Put a column of values wherever a mark stands in the template."""
+    """Put a column of values wherever a mark is in the template."""
     at = template.find(mark)
     while at >= 0:
         table[:, at : at + len(mark)] = column

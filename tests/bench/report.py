@@ -46,7 +46,7 @@ def table(result: Result) -> str:
 
 
 def row(figure: Figure, taken: Mapping[str, Measured], *, first: bool) -> str:
-    """Return a figure as a row; memory stands with the first of a line."""
+    """Return a figure as a row; memory is with the first of a line."""
     java = max((one.peaks.get(JAVA, 0) for one in taken.values()), default=0)
     python = max((one.peaks.get(PYTHON, 0) for one in taken.values()), default=0)
     value = "-" if figure.value is None else f"{figure.value:.2f} {figure.unit}"

@@ -11,7 +11,7 @@ from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.places import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.formats import recorded
-from tests.nobody import as_nobody
+from tests.unprivileged import as_unprivileged
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 LOG = "00000000000000000000.log"
@@ -419,7 +419,7 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
     cache.chmod(0)
     run = "CliRunner().invoke(app, ['dump', '-o', 'json', sys.argv[1]]).stdout"
     # once before, so that nothing is left to import
-    answer = as_nobody(
+    answer = as_unprivileged(
         f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}",
         f"print({run})",
         log_dir.path,

@@ -141,7 +141,7 @@ def test_the_high_watermark_of_a_replica_that_agrees_counts(kcli, copies, folder
 
 
 def test_a_follower_that_truncates_to_an_unknown_high_watermark(kcli, copies):
-    """Without leader epochs it truncates there: nobody can say where that is."""
+    """Without leader epochs it truncates there, and where that is is unknown."""
     (copies[1] / "segments-0" / "leader-epoch-checkpoint").unlink()
     (copies[1] / ".kafka_cleanshutdown").touch()
     rows = elect(kcli, *copies)["rows"]

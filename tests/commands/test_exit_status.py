@@ -377,12 +377,12 @@ def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
 
 
 def waiting(pipe):
-    """Return how many bytes of a pipe nobody has read so far."""
+    """Return how many bytes of a pipe are unread so far."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def jobs_loaded(imports):
-    """Return the names of the jobs whose modules were loaded, as `python -X importtime` tells."""
+    """Return the names of the jobs whose modules were loaded, as `python -X importtime` says."""
     return re.findall(r"\| +kcli\.jobs\.(\w+)$", imports, re.MULTILINE)
 
 
@@ -402,7 +402,7 @@ def test_version_is_printed():
     "words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")]
 )
 def test_a_partition_without_a_log_is_answered(kcli, log_dir, words):
-    """After an unclean stop, of which the log dir tells."""
+    """After an unclean stop, as the log dir says."""
     (log_dir.path / "empty-0").mkdir()
     done = kcli(*words, "-o", "json", log_dir.path)
 

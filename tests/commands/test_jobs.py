@@ -205,7 +205,7 @@ def will_be_gone(process):
 def test_no_process_and_no_file_outlives_the_command(big, number, short_directory):
     environment = {**ENVIRONMENT, "TMPDIR": short_directory}
     process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
-    os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
+    os.read(process.stdout.fileno(), 10)  # the rest waits to be read
     children = [child for child, parent in parents().items() if parent == process.pid]
     family = [*children, *workers(process.pid)]
     assert len(family) >= 4  # the fork server, the resource tracker, two workers
@@ -221,7 +221,7 @@ def test_no_process_and_no_file_outlives_the_command(big, number, short_director
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_helpers_that_are_killed_print_nothing(big, alone, number):
     process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
-    begun = os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
+    begun = os.read(process.stdout.fileno(), 10)  # the rest waits to be read
     for child in sorted(child for child, parent in parents().items() if parent == process.pid):
         os.kill(child, number)  # the resource tracker, then the fork server
         time.sleep(0.1)

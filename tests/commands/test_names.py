@@ -28,7 +28,7 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def odd(tmp_path_factory):
+def strange(tmp_path_factory):
     """A log dir all of whose names are not UTF-8, with something to tell about each."""
     root = os.fsencode(tmp_path_factory.mktemp("names")) + b"/d\xff%"
     for name, data in {
@@ -56,8 +56,8 @@ def odd(tmp_path_factory):
     "inside", ["", os.fsdecode(b"\xfe-0"), os.fsdecode(b"\xfd-0/" + LOG), os.fsdecode(b"gone\xff")]
 )
 @pytest.mark.parametrize("words", COMMANDS)
-def test_names_that_are_not_utf8_are_percent_encoded_by_every_command(kcli, odd, words, inside):
-    path = os.path.join(odd, inside) if inside else odd
+def test_names_that_are_not_utf8_are_percent_encoded_by_every_command(kcli, strange, words, inside):
+    path = os.path.join(strange, inside) if inside else strange
     answer = [kcli(*words, "-v", "-o", output, path) for output in ("json", "ndjson", "tsv")]
     for done in answer:
         assert "\\ud" not in done.output.lower()
@@ -66,10 +66,10 @@ def test_names_that_are_not_utf8_are_percent_encoded_by_every_command(kcli, odd,
     assert "%F" in answer[0].stdout
 
 
-def test_findings_and_errors_percent_encode_names(kcli, odd):
-    found = json.loads(kcli("ls", "-o", "json", odd).stdout)["findings"]
+def test_findings_and_errors_percent_encode_names(kcli, strange):
+    found = json.loads(kcli("ls", "-o", "json", strange).stdout)["findings"]
     assert {finding["file"] for finding in found if finding["code"] == "LOG-010"} == {"%FF.snapshot"}
-    failures = json.loads(kcli("truncate", "--dry-run", "--to-offset", "1", "-o", "json", odd).stdout)[
+    failures = json.loads(kcli("truncate", "--dry-run", "--to-offset", "1", "-o", "json", strange).stdout)[
         "errors"
     ]
     assert any(failure["path"].endswith("/d%FF%25/%FE-0/%FF.snapshot") for failure in failures)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kcli.output.values import compact
-from tests.nobody import as_nobody
+from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
 
 @pytest.fixture
 def ask(kcli, demo, tmp_path, monkeypatch):
-    """Run kcli in an empty directory; `D` stands for the demo's log dir.
+    """Run kcli in an empty directory; `D` is the demo's log dir.
 
     Gives the result and what is in the directory.
     """
@@ -326,7 +326,7 @@ class TestTheEnvironment:
         closed.mkdir()
         closed.chmod(0o555)
 
-        answer = as_nobody(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
+        answer = as_unprivileged(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
 
         assert answer == f"0 4 kcli: --out {closed}/x.csv: cannot write: permission denied\n"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.nobody import as_nobody
 from tests.plugin import NO_KEY, store_all
 from tests.stories import Story, first_segments
 from tests.tiered import cluster
+from tests.unprivileged import as_unprivileged
 
 TOPICS = ("t-txn", "t-retention")
 PLACE = ("type", "dir", "file", "path")
@@ -279,7 +279,7 @@ IMPORTS = "from commands.app import app\nfrom typer.testing import CliRunner"
 def refused(words, *paths):
     """Return the document of an `rlmm` command that may do only what everybody may."""
     run = RUN.format(words=words)
-    return json.loads(as_nobody(f"{IMPORTS}\n{run}", f"print({run})", *paths))
+    return json.loads(as_unprivileged(f"{IMPORTS}\n{run}", f"print({run})", *paths))
 
 
 def test_a_manifest_that_may_not_be_read_is_an_input_that_could_not_be_read(tmp_path):

@@ -78,7 +78,8 @@ def test_text_of_the_kip_is_an_explicit_choice(log_dir):
 
     assert done.exit_code == 0
     assert done.stdout.splitlines()[0].startswith(
-        "partition:0,message-offset:0,type:RemoteLogSegmentMetadata,version:0,event-value:{remote-log-segment-id:{id:"
+        "partition:0,message-offset:0,type:RemoteLogSegmentMetadata,version:0,"
+        "event-value:{remote-log-segment-id:{id:"
     )
 
 

@@ -9,22 +9,22 @@ import pytest
 
 
 @pytest.fixture
-def nobody():
-    """A port on which nobody listens."""
+def closed():
+    """A port that is closed."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 @pytest.mark.slow
-def test_a_cluster_that_cannot_be_reached(kcli, nobody):
-    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody)
+def test_a_cluster_that_cannot_be_reached(kcli, closed):
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", closed)
     assert done.exit_code == 4
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert f"--bootstrap-server {nobody}: " in done.stderr
+    assert f"--bootstrap-server {closed}: " in done.stderr
     assert "Connection refused" in done.stderr
-    document = json.loads(kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, "-o", "json").stdout)
+    document = json.loads(kcli("rlmm", "bootstrap", "--bootstrap-server", closed, "-o", "json").stdout)
     assert (document["rows"], document["errors"][0]["error"]) == ([], "environment")
 
 
@@ -37,9 +37,9 @@ def test_a_server_that_never_answers_is_waited_for_as_long_as_asked(kcli):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_without_the_library_one_line_names_the_extra(kcli, nobody, monkeypatch):
+def test_without_the_library_one_line_names_the_extra(kcli, closed, monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
-    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody)
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", closed)
     assert done.exit_code == 4
     assert done.stderr.count("\n") == 1
     assert "pip install 'kcli-for-kafka[cluster]'" in done.stderr
@@ -55,10 +55,10 @@ def test_without_the_library_one_line_names_the_extra(kcli, nobody, monkeypatch)
         ("security.protocol=ssl\nssl.ca.location=/no/such", 2, "ssl.ca.location"),
     ],
 )
-def test_settings_that_cannot_be_used(kcli, nobody, tmp_path, text, status, message):
+def test_settings_that_cannot_be_used(kcli, closed, tmp_path, text, status, message):
     config = tmp_path / "client.properties"
     config.write_text(text)
-    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, "--command-config", config)
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", closed, "--command-config", config)
     assert (done.exit_code, done.stdout) == (status, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
@@ -74,5 +74,5 @@ def test_settings_that_cannot_be_used(kcli, nobody, tmp_path, text, status, mess
         ["-o", "text"],
     ],
 )
-def test_words_that_make_no_sense(kcli, nobody, words):
-    assert kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, *words).exit_code == 2
+def test_words_that_make_no_sense(kcli, closed, words):
+    assert kcli("rlmm", "bootstrap", "--bootstrap-server", closed, *words).exit_code == 2

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.kcli.jobs.rlmm.dumps import VALUES, batch
-from tests.nobody import as_nobody
+from tests.unprivileged import as_unprivileged
 
 LOG = "{:020}.log"
 PARTITIONS = 12
@@ -80,7 +80,7 @@ def test_a_segment_that_cannot_be_read_is_an_error_and_the_others_are_folded(kcl
         copy.chmod(mode)
     run = "CliRunner().invoke(app, ['rlmm', 'state', sys.argv[1], '-o', 'json']).stdout"
     # once before, so that nothing is left to import
-    answer = as_nobody(
+    answer = as_unprivileged(
         f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}", f"print({run})", folder
     )
     document = json.loads(answer)

@@ -93,14 +93,14 @@ class TestFormats:
         ]
 
     def test_csv_is_read_back_by_a_csv_reader(self, kcli, log_dir):
-        odd = log_dir.path / 'a "quoted", name'
-        odd.mkdir()
-        (odd / "00000000000000000000.log").write_bytes(b"")
-        (odd / "leader-epoch-checkpoint").write_text("0\n0\n")
-        header, row = csv.reader(io.StringIO(kcli(*ASK, odd, "-o", "csv").stdout))
+        strange = log_dir.path / 'a "quoted", name'
+        strange.mkdir()
+        (strange / "00000000000000000000.log").write_bytes(b"")
+        (strange / "leader-epoch-checkpoint").write_text("0\n0\n")
+        header, row = csv.reader(io.StringIO(kcli(*ASK, strange, "-o", "csv").stdout))
 
         assert header == list(END_OFFSET.names)
-        assert row[:5] == [str(odd), "1", CLUSTER_ID, "", ""]
+        assert row[:5] == [str(strange), "1", CLUSTER_ID, "", ""]
 
     def test_wide_has_every_value_whole_whatever_the_width(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0", "-o", "wide", env={"COLUMNS": "20"})
@@ -247,13 +247,15 @@ class TestInputs:
         assert [answer[1] for answer in answers(result)] == [0, 1]
 
     def test_paths_from_a_file_ended_by_nul(self, kcli, orders, tmp_path):
-        odd = orders / "two\nlines-0"
-        (orders / "orders-1").rename(odd)
-        (tmp_path / "list").write_bytes(b"%s\0%s\0" % (os.fsencode(odd), os.fsencode(orders / "orders-0")))
+        strange = orders / "two\nlines-0"
+        (orders / "orders-1").rename(strange)
+        (tmp_path / "list").write_bytes(
+            b"%s\0%s\0" % (os.fsencode(strange), os.fsencode(orders / "orders-0"))
+        )
         result = kcli(*ASK, "--files-from", tmp_path / "list", "-0", "-o", "json")
 
         assert [row["dir"] for row in json.loads(result.stdout)["rows"]] == [
-            str(odd),
+            str(strange),
             str(orders / "orders-0"),
         ]
 

@@ -1,4 +1,4 @@
-"""Signals at any moment: the document is closed, the workers are gone, and nobody waits for ever."""
+"""Signals at any moment: the document is closed, the workers are gone, and nothing waits for ever."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def living(group):
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, fields = path.read_text().rpartition(")")
-        except OSError:  # gone meanwhile
+        except OSError:  # gone since
             continue
         state, _, its_group = fields.split()[:3]
         if int(its_group) == group and state not in "ZX":
@@ -66,7 +66,7 @@ def group_is_gone(group):
 
 
 def ended(process):
-    """Return what a process printed; it must end, and leave nothing behind."""
+    """Return what a process printed; it must end, and leave nothing."""
     try:
         out, error = process.communicate(timeout=WAIT_SECONDS)
     except subprocess.TimeoutExpired:

@@ -46,7 +46,7 @@ def processes():
         try:
             fields = (path / "stat").read_text().rpartition(")")[2].split()
             words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # gone meanwhile
+        except OSError:  # gone since
             continue
         if fields[0] not in "ZX":
             found[int(path.name)] = (int(fields[1]), int(fields[3]), words)
@@ -115,7 +115,7 @@ def test_a_killed_process_changes_no_byte(kcli, big):
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    begun = os.read(process.stdout.fileno(), 1000)  # the rest waits: nobody reads
+    begun = os.read(process.stdout.fileno(), 1000)  # the rest waits to be read
     children = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
     worker = next(pid for pid, (parent, _, _) in processes().items() if parent in children)
     os.kill(worker, signal.SIGKILL)

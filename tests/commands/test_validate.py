@@ -71,7 +71,7 @@ def test_positions(kcli, directory, reset, truncated, undefined, exception):
 
 
 def test_latest_is_not_made_up(kcli, tmp_path):
-    """Without a checkpointed high watermark nobody knows where the reset goes."""
+    """Without a checkpointed high watermark it is unknown where the reset goes."""
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
     document = asked(kcli, "validate", "--position", "15:3", directory, status=1)
 

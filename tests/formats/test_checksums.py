@@ -57,7 +57,7 @@ def test_a_flipped_bit_is_met_in_its_own_batch(name):
     raws = window(WINDOWS[name])
     for _ in range(60):
         number = chance.randrange(len(raws))
-        # the checksum and all behind it; what is before changes no verdict
+        # the checksum and all after it; what is before changes no verdict
         position = chance.choice(
             [17, 18, 19, 20, 21, len(raws[number]) - 1, chance.randrange(21, len(raws[number]))]
         )

@@ -283,7 +283,7 @@ def test_lz4_frames(flg, bd):
     end = b"\0\0\0\0" + (b"sums" if flg & 4 else b"")
     for blocks, data in (([], b""), ([BLOCK], TEXT), ([STORED, BLOCK, STORED], NOISE + TEXT + NOISE)):
         stream = put_lz4(blocks, flg, bd, end=end)
-        assert opened(LZ4, stream) == opened(LZ4, stream + b"behind") == data
+        assert opened(LZ4, stream) == opened(LZ4, stream + b"after") == data
         for size in range(0, len(stream), 7):
             with pytest.raises(TruncatedError):
                 decompress(LZ4, stream[:size], LIMIT)
@@ -296,7 +296,7 @@ def test_lz4_content_size_is_passed_over():
 
 
 def test_an_lz4_block_of_no_bytes_ends_the_frame_stored_or_not():
-    assert opened(LZ4, put_lz4([BLOCK], end=b"\0\0\0\x80" + b"behind")) == TEXT
+    assert opened(LZ4, put_lz4([BLOCK], end=b"\0\0\0\x80" + b"after")) == TEXT
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_zstd_frames_and_skippable_frames():
 @pytest.mark.parametrize(
     ("stream", "error", "field"),
     [
-        (zstd_frame([raw_block(NOISE)]) + b"behind", CorruptError, "zstd magic"),
+        (zstd_frame([raw_block(NOISE)]) + b"after", CorruptError, "zstd magic"),
         (zstd_frame([raw_block(NOISE)]) + b"xx", TruncatedError, "zstd magic"),
         (struct.pack("<II", 0x184D2A50, 100) + b"short", TruncatedError, "zstd frame"),
         (zstd_frame([(3 << 1, b"")]), CorruptError, "zstd block"),

@@ -278,6 +278,6 @@ def test_values_with_arrays_or_tags_are_bounded(number):
 
 @pytest.mark.parametrize("number", [c.ABORT, c.COMMIT, 99])
 def test_values_without_any_may_be_long(number):
-    """Kafka reads a marker's fields, and nothing behind them."""
+    """Kafka reads a marker's fields, and nothing after them."""
     long = bytes(c.LONGEST_CONTROL + 1)
     assert c.control_record(key(number), long).type == number

@@ -55,9 +55,7 @@ def test_offset_lookup_as_kafka():
     for data, (base, *targets), answer in answers("offlookup"):
         entries, get = searched(OFFSET, data)
         found = [shown(index.offset_index_lookup(entries, get, base, target)) for target in targets]
-        assert found == [
-            pair.partition(";")[0] for pair in answer.split()
-        ]  # behind it: fetchUpperBoundOffset
+        assert found == [pair.partition(";")[0] for pair in answer.split()]  # after it: fetchUpperBoundOffset
 
 
 def test_time_lookup_as_kafka():

@@ -16,7 +16,8 @@ from formats.producer_snapshot import (
 from tests.formats.files import content, json_lines
 
 ONE = bytes.fromhex(
-    "00017f0c315b000000010000000000000fa00002000000090000000000000006000000010000018bcfe5680a00000007ffffffffffffffff"
+    "00017f0c315b000000010000000000000fa000020000000900000000"
+    "00000006000000010000018bcfe5680a00000007ffffffffffffffff"
 )
 I64 = st.integers(-(2**63), 2**63 - 1)
 I32 = st.integers(-(2**31), 2**31 - 1)

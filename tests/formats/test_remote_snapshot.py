@@ -88,7 +88,7 @@ def test_what_the_real_reader_reads(name):
 
 @pytest.mark.parametrize("name", [name for name, item in FILES.items() if "read_error" in item])
 def test_what_the_real_reader_refuses(name):
-    """Each is refused here, too, but for a state that nobody knows: it is kept and refused by the caller."""
+    """Each is refused here, too, but for an unknown state: it is kept, and refused by the caller."""
     item = FILES[name]
     data = base64.b64decode(item["bytes"])
 

@@ -1,1 +1,1 @@
-"""kcli on the log dirs of a broker that is running: nothing that the broker does meanwhile is an error."""
+"""kcli on the log dirs of a broker that is running: nothing that it does is an error."""

@@ -32,7 +32,7 @@ def key(number: int) -> bytes:
 
 
 def output(oracle: Oracle, number: int, value: bytes) -> str | None:
-    """What the tool prints behind the line of a control record; None where it dies of it."""
+    """What the tool prints after the line of a control record; None where it dies of it."""
     directory = oracle.fresh("t-0")
     directory.mkdir()
     log = directory / "00000000000000000000.log"

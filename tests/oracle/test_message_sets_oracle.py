@@ -38,7 +38,7 @@ MEMORY = "OutOfMemoryError"
 ALIKE = {("KafkaException", "SnappyError"), ("KafkaException", "CorruptRecordException")}
 """What kcli says and what the judge throws: snappy-java has an Error of its own for some lengths of blocks.
 
-Of a stream that breaks behind a message of a wrong size Kafka meets the message first, kcli the stream.
+Of a stream that breaks after a message of a wrong size Kafka meets the message first, kcli the stream.
 """
 
 

@@ -291,7 +291,7 @@ def made(message: dict[str, str]) -> bytes:
 def test_printed_as_kafka_dump_log_prints_it(
     oracle: Oracle, oracle_seed: int, topic: str, records_of: Records
 ):
-    """But for the reason behind "skipping.", which is ours where bytes are bad."""
+    """But for the reason after "skipping.", which is ours where bytes are bad."""
     records = records_of(oracle, random.Random(oracle_seed), topic)
     directory = oracle.fresh(f"{topic}-0")
     directory.mkdir()

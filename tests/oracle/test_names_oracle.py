@@ -1,4 +1,4 @@
-"""What a starting broker makes of odd names in a partition directory, against LogLoader.
+"""What a starting broker makes of strange names in a partition directory, against LogLoader.
 
 Which stop it, which become segments.
 """
@@ -94,10 +94,10 @@ def test_unexpected_names_stop_the_start_or_become_segments_as_predicted(oracle:
     directory, facts = written(oracle, batches=30, roll_every=10)
     bases = {segment["base_offset"] for segment in facts["segments"]}
     for _ in range(cases(80)):
-        odd = directory / (choose.choice(STEMS) + choose.choice(BETWEEN) + choose.choice(KINDS))
-        if odd == directory or odd.exists():
+        strange = directory / (choose.choice(STEMS) + choose.choice(BETWEEN) + choose.choice(KINDS))
+        if strange == directory or strange.exists():
             continue
-        odd.write_bytes(b"")
-        met.add(came_of(oracle, directory, bases, odd.name))
-        odd.unlink()
+        strange.write_bytes(b"")
+        met.add(came_of(oracle, directory, bases, strange.name))
+        strange.unlink()
     assert met == {"stops", "file", "segment"}

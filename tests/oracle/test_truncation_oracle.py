@@ -192,7 +192,7 @@ def partition_of(directory: Path) -> Partition:
 
 
 def is_tiered(directory: Path) -> bool:
-    """Whether the log begins in remote storage, as the log dir around it tells."""
+    """Whether the log begins in remote storage, as the log dir around it says."""
     found = load(partition_of(directory), clean=False, recovery_point=0, log_start_offset=0, exact=False)
     return found.is_tiered
 

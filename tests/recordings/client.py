@@ -77,7 +77,7 @@ def write(
 ) -> None:
     """Produce records in batches of `batch`, all acknowledged.
 
-    Without `wait` in one batch that nobody waits for.
+    Without `wait` in one batch, without waiting for it.
     """
     failed: list[object] = []
 

@@ -101,7 +101,7 @@ def unpack(name: str, into: Path, data: Path = DATA) -> Path:
 def copy(source: Path, target: Path) -> None:
     """Copy a log dir that may be changing, modification times included.
 
-    Files that vanish meanwhile are left out.
+    Files that vanish while it packs are left out.
     """
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):

@@ -42,7 +42,7 @@ class Recorder:
     def capture(self, name: str, node: Node, about: str) -> None:
         """Keep a node's log dir under a name.
 
-        A running broker is paused meanwhile, so that facts and files agree.
+        A running broker is paused for it, so that facts and files agree.
         """
         if node.running:
             node.pause()

@@ -137,7 +137,7 @@ def truncation(recorder: Recorder) -> None:
         recorder.step("wrote what both replicas have, left transactions open")
         settle()
         new.pause()
-        # The fetch that waits at the leader is answered empty meanwhile; else the first new batch would still
+        # The fetch that waits at the leader is answered empty first; else the first new batch would still
         # get through.
         time.sleep(1)
         for topic in plain:

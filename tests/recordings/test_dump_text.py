@@ -197,7 +197,7 @@ TIME_INDEX = "00000000000000000000.timeindex"
 LEADER_CHANGED = bytes.fromhex("0001000000030200000001" + "ff" * 16 + "000200000001" + "ff" * 16 + "0000")
 
 DEATHS = {
-    "CorruptRecordException: preallocated zeros behind the last batch": (
+    "CorruptRecordException: preallocated zeros after the last batch": (
         {LOG: WHOLE + bytes(4096)},
         LOG,
         (),
@@ -291,7 +291,7 @@ def test_where_the_tool_dies_kcli_goes_on(kcli, tmp_path, death):
     "name",
     [
         "CorruptRecordException: an impossible length",
-        "CorruptRecordException: preallocated zeros behind the last batch",
+        "CorruptRecordException: preallocated zeros after the last batch",
     ],
 )
 def test_the_rest_of_the_lines_is_that_of_the_tool(kcli, tmp_path, name):

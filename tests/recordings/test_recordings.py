@@ -200,7 +200,7 @@ def epochs_on_disk(directory):
 
 @pytest.mark.parametrize("topic", ["plain", "segments", "zstd", "txn"])
 def test_truncation_of_a_log_that_then_caught_up(topic, predicted, recording):
-    """What was left is the beginning of what is there now; the new leader's epoch begins right behind it."""
+    """What was left is the beginning of what is there now; the new leader's epoch begins right after it."""
     row = predicted[topic]
     before, after = (
         recording("truncation") / capture / f"{topic}-0"

@@ -76,7 +76,9 @@ def _is_hex_of(value: str | None, data: bytes) -> bool:
     return all(value.startswith(data[at : at + CHUNK].hex(), 2 + 2 * at) for at in range(0, len(data), CHUNK))
 
 
-def _line(position: str, size: str, field: str, chunk: str, value: str | None, meaning: str | None) -> str:  # noqa: PLR0917
+def _line(  # noqa: PLR0917
+    position: str, size: str, field: str, chunk: str, value: str | None, meaning: str | None
+) -> str:
     start = f"{position:>{POSITION + 1}}  {size:>{SIZE}}  {one_line(field):<{FIELD}}  {chunk:<{HEX}}"
     return "  ".join([start, *(one_line(word) for word in (value, meaning) if word)]).rstrip()
 

@@ -256,7 +256,11 @@ def _lines(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - 
 def _reader(read: Callable[[Unit, FindingCollector], _Shown]) -> Reader:
     """Return a reader whose fields are rows."""
 
-    def rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    def rows(
+        unit: Unit,
+        options: DumpOptions,  # noqa: ARG001 - as every reader
+        findings: FindingCollector,
+    ) -> Scanned:
         source = source_of(unit.target)
         for item in read(unit, findings):
             yield item if isinstance(item, Pause) else _row(source, item)

@@ -89,7 +89,10 @@ def _version(target: Target) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=2)
-def _folded(copies: tuple[_Copy, ...], versions: tuple[tuple[int, int] | None, ...]) -> Folded:  # noqa: ARG001 - a key of the cache
+def _folded(
+    copies: tuple[_Copy, ...],
+    versions: tuple[tuple[int, int] | None, ...],  # noqa: ARG001 - a key of the cache
+) -> Folded:
     store, findings = RemoteStore(), list[Finding]()
     partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
     for number, same in _by_partition(copies):

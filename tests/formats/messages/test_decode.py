@@ -127,7 +127,7 @@ def test_tombstone_and_null_key():
 
 
 def test_bytes_after_a_message():
-    """Kafka does not look at them behind a coordinator's record, and refuses a metadata record."""
+    """Kafka does not look at them after a coordinator's record, and refuses a metadata record."""
     assert decode_key(CONSUMER_OFFSETS, OFFSET_KEY + b"x").rest == b"x"
     with pytest.raises(CorruptError) as raised:
         decode_metadata(bytes.fromhex("01 14 00 00 ff"))
@@ -250,9 +250,9 @@ def test_hostile_lengths(topic: str, api_key: int, data: str, error: type[Format
 def test_numbers_of_the_frame_as_kafka_takes_them():
     """Of those below 0 the low 16 bits; none above 32767."""
     usual = bytes.fromhex("01 14 00 00")
-    odd = bytes.fromhex("8180808008 9400 8080808008 00")
-    assert decode_metadata(odd) == decode_metadata(usual)
-    assert [span.end for span in spans(decode_metadata(odd), odd)] == [5, 7, 12, 13]
+    strange = bytes.fromhex("8180808008 9400 8080808008 00")
+    assert decode_metadata(strange) == decode_metadata(usual)
+    assert [span.end for span in spans(decode_metadata(strange), strange)] == [5, 7, 12, 13]
     assert decode_metadata(bytes.fromhex("01 ffffffff0f 00 00")).api_key == -1
     for data in ("808002 14 00 00", "01 808002 00 00", "01 14 808002 00"):
         with pytest.raises(CorruptError, match="at most 32767"):

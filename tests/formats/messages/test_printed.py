@@ -161,8 +161,8 @@ def test_a_record_of_3_4_alone():
     """Bytes and JSON by the classes of Kafka 3.4.1; 4.3.1 does not know the type."""
     data = bytes.fromhex("0106000202740307557365723a61022afc7f00")
     expected = (
-        '{"type":"ACCESS_CONTROL_RECORD","version":0,"data":{"resourceType":2,"resourceName":"t","patternType":3,'
-        '"principal":"User:a","host":"*","operation":-4,"permissionType":127}}'
+        '{"type":"ACCESS_CONTROL_RECORD","version":0,"data":{"resourceType":2,"resourceName":"t",'
+        '"patternType":3,"principal":"User:a","host":"*","operation":-4,"permissionType":127}}'
     )
     assert value_text(decode_metadata(data)) == expected
     without = bytes.fromhex("01060002000307557365723a61022afc7f00")

@@ -70,7 +70,7 @@ OLD = PartitionState(replicas=(1, 2, 3), isr=(1, 2, 3), leader=1, leader_epoch=5
         pytest.param(OLD._replace(isr=(1,)), 1, {2, 3}, False, (-1, (1,), 6, 10), id="the last one in sync"),
         pytest.param(OLD._replace(isr=(1,)), 1, {2, 3}, True, (2, (2,), 6, 10), id="unclean"),
         pytest.param(OLD._replace(isr=(3, 1)), 1, {2, 3}, False, (3, (3,), 6, 10), id="only the ISR counts"),
-        pytest.param(OLD, 1, set(), True, (-1, (2, 3), 6, 10), id="nobody is left"),
+        pytest.param(OLD, 1, set(), True, (-1, (2, 3), 6, 10), id="none is left"),
     ],
 )
 def test_zookeeper_controller(partition, broker, live, may_be_unclean, expected):

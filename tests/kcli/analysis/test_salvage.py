@@ -1,4 +1,4 @@
-"""Past damage: every byte of a log is in a batch, in a gap, or behind the stop, and good batches are found
+"""Past damage: every byte of a log is in a batch, in a gap, or after the stop, and good batches are found
 again."""
 
 import random

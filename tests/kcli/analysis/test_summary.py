@@ -58,7 +58,7 @@ def test_in_numbers(tmp_path):
 
 
 def test_markers_that_do_not_look_as_usual(tmp_path):
-    odd = [
+    strange = [
         marker(2, 7, key_version=3),
         marker(2, 7, codec=1),
         marker(2, 7, value=bytes(7)),
@@ -70,7 +70,7 @@ def test_markers_that_do_not_look_as_usual(tmp_path):
     ]
     closed = [
         compare(tmp_path / "log", in_transaction(0, 7) + batch).summary.transactions.open == {}
-        for batch in odd
+        for batch in strange
     ]
 
     assert closed == [True, True, True, True, True, False, False, False]

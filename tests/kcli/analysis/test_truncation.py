@@ -226,7 +226,7 @@ def test_damage_after_the_last_time_index_entry_fails_the_truncation(orders):
 
 
 def test_an_index_that_leads_nowhere_fails_the_truncation(orders):
-    """The broker looks for the largest timestamp left, behind the last entry of the time index."""
+    """The broker looks for the largest timestamp left, after the last entry of the time index."""
     (orders / f"{200:020d}.index").write_bytes(offset_entries((5, -7)))
     (orders / f"{200:020d}.timeindex").write_bytes(time_entries((1200, 7)))
     with pytest.raises(BrokerError) as thrown:

@@ -18,7 +18,7 @@ from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
 from kcli.engine.pool import MOST_UNITS, pool
 from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
-from tests.nobody import as_nobody
+from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ engine.START_SECONDS = 5
 @pytest.mark.parametrize("processes", range(12))
 def test_a_user_who_may_have_few_processes_and_threads_gets_the_answers_or_one_refusal(processes):
     most = f"resource.setrlimit(resource.RLIMIT_NPROC, ({processes}, {processes}))"
-    printed = as_nobody(IMPORTED, f"{most}\n{REFUSED}")
+    printed = as_unprivileged(IMPORTED, f"{most}\n{REFUSED}")
 
     assert printed == "0 1 1 1 1 2\n" or re.fullmatch(
         r"--jobs cannot work here, use --jobs 1 \(.*\)\n", printed

@@ -1,6 +1,6 @@
-"""What every job tells beside its rows.
+"""What every job reports beside its rows.
 
-The log dir's own files, directories that are not Kafka's, odd names.
+The log dir's own files, directories that are not Kafka's, strange names.
 """
 
 import json

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kcli.jobs import epoch, lookup, ls, truncate
-from tests.nobody import as_nobody
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 from tests.rows import named
+from tests.unprivileged import as_unprivileged
 
 dry_run = partial(truncate.dry_run, request=truncate.Request(now_ms=0, to_offset=1))
 LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
@@ -124,7 +124,7 @@ def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_pat
 def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
-    reported = as_nobody(
+    reported = as_unprivileged(
         "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from "
         "tests.rows import named",
         "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[10:14], o.error.error)",

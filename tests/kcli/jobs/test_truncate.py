@@ -1,4 +1,4 @@
-"""The job behind `truncate --dry-run`.
+"""The job of `truncate --dry-run`.
 
 Where its inputs come from, its rows, findings, warnings and refusals.
 """

@@ -7,7 +7,7 @@ import pytest
 
 from formats.errors import CorruptError
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, read_whole, reading, shown
-from tests.nobody import as_nobody
+from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.moving
 
@@ -39,7 +39,7 @@ def test_no_permission(tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"x")
     secret.chmod(0)
-    reported = as_nobody(
+    reported = as_unprivileged(
         "from kcli.logdir.buffers import DataFile, FileError",
         "try:\n    DataFile(sys.argv[1])\nexcept FileError as error:\n    print(error.code, error, sep='|')",
         secret,

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from kcli.logdir.tree import Selection, directory_kind, expand, find, partition_of
-from tests.nobody import as_nobody
 from tests.partitions import log_dir, orders, put_range, segment
+from tests.unprivileged import as_unprivileged
 
 EVERYTHING = Selection()
 
@@ -209,7 +209,7 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
     for root in roots:
         segment(root / "orders-0", 0, put_range(0, 5))
     roots[1].chmod(mode)
-    reported = as_nobody(
+    reported = as_unprivileged(
         "from kcli.logdir.tree import Selection, find; import os",
         f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
         "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, "
@@ -266,7 +266,7 @@ def test_a_loop_inside_a_log_dir(kafka):
 def test_a_directory_that_may_not_be_listed(tmp_path):
     root = log_dir(tmp_path / "d")
     root.chmod(0)
-    reported = as_nobody(
+    reported = as_unprivileged(
         "from kcli.logdir.tree import Selection, find",
         "print([(failure.path, failure.code) for failure in find(sys.argv[1:], Selection()).failures])",
         root,

@@ -71,7 +71,7 @@ EMPTY = (None, None, False, None, 0, None, [], [], [], [], None, {"at": 0, "rest
 
 
 def json_of(field, value):
-    """Return the JSON value that an Arrow value of this field stands for, of a field without open parts."""
+    """Return the JSON value that an Arrow value of this field means, of a field without open parts."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, list):

@@ -83,12 +83,12 @@ def test_the_bytes_are_those_of_stdout(tmp_path, output, rows, found, more):
 
 
 def test_text_that_is_not_unicode_is_escaped_as_on_stdout(tmp_path):
-    odd = [RlmmPartitionRow("\udc80", 1, 2)]
+    strange = [RlmmPartitionRow("\udc80", 1, 2)]
     for output in ("csv", "ndjson"):
-        write_rows(str(tmp_path / output), odd, view_of(output), nothing)
+        write_rows(str(tmp_path / output), strange, view_of(output), nothing)
 
-        assert (tmp_path / output).read_bytes() == on_stdout(odd, view_of(output))
-    write_rows(str(tmp_path / "parquet"), odd, view_of("parquet"), nothing)
+        assert (tmp_path / output).read_bytes() == on_stdout(strange, view_of(output))
+    write_rows(str(tmp_path / "parquet"), strange, view_of("parquet"), nothing)
     assert read(tmp_path / "parquet") == [("\\udc80", 1, 2)]
 
 

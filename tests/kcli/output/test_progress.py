@@ -1,4 +1,4 @@
-"""The progress bar: drawn for people who wait, and for nobody else."""
+"""The progress bar: drawn for people who wait, not for scripts."""
 
 import os
 import pty

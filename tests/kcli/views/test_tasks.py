@@ -169,13 +169,13 @@ def test_names_that_no_broker_loads_are_findings_of_every_view(tmp_path, of):
     (tmp_path / "d" / "orders-3" / "x.log").touch()
     (tmp_path / "d" / "orders-3" / f"{5:020d}.log").mkdir()
     found = rows("findings", [tmp_path / "d"], **({} if of is None else {"of": of}))
-    odd = [row for row in found if row["code"] in {"LOG-010", "LOG-012"}]
+    strange = [row for row in found if row["code"] in {"LOG-010", "LOG-012"}]
 
-    assert sorted((row["code"], row["file"]) for row in odd) == [
+    assert sorted((row["code"], row["file"]) for row in strange) == [
         ("LOG-010", "x.log"),
         ("LOG-012", f"{5:020d}.log"),
     ]
-    assert {(row["broker_id"], row["topic"], row["partition"], row["dir"]) for row in odd} == {
+    assert {(row["broker_id"], row["topic"], row["partition"], row["dir"]) for row in strange} == {
         (7, "orders", 3, str(tmp_path / "d" / "orders-3"))
     }
 

@@ -29,8 +29,10 @@ OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 00000000000000
 KEY = {"group": "g", "topic": "t", "partition": 5}
 VALUE = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
 SEGMENT = bytes.fromhex(
-    "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000000000000000"
-    "00000000000063000000010000018bcfe568000000018bcfe568050300000000000000000000000000000000020000000000000032"
+    "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000"
+    "000000000000000000000000000000000100000000000000000000"
+    "00000000000063000000010000018bcfe568000000018bcfe568"
+    "050300000000000000000000000000000000020000000000000032"
     "0000000400"
 )
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
@@ -173,8 +175,8 @@ def test_a_damaged_key_does_not_hide_the_value():
 
 
 def test_what_json_does_not_show_is_reported():
-    behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
-    assert behind == DecodedRecord(
+    longer = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
+    assert longer == DecodedRecord(
         "OffsetCommit", 3, KEY, VALUE, "bytes after OffsetCommitKey: 1; bytes after OffsetCommitValue: 3"
     )
     tags = decoded(

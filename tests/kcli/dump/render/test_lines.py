@@ -99,7 +99,8 @@ def test_the_short_cut_gives_what_the_long_way_gives():
             f"ffff 02 00000001 {DIRECTORY} 02 05 1f0b09ff 02 7f 0001 00 0000 0001 00 00 00",
             (
                 ' KRaftVoters {"version":-1,"voters":[{"voterId":1,'
-                '"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA","endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
+                '"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+                '"endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
                 '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
             ),
         ),

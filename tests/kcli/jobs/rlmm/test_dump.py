@@ -217,7 +217,8 @@ def test_a_long_segment_is_dumped_in_several_calls(partition):
 
 def test_one_huge_batch_is_dumped_in_several_calls(partition):
     update = bytes.fromhex(
-        "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe568060100"
+        "01010004666f6fbb835d49f591423699fc4372c4c5cb24000000000000"
+        "00000000000000000000000000000100000000010000018bcfe568060100"
     )
     flipped = bytearray(batch(0, [update] * 4500, codec=1))
     flipped[17] ^= 1

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 DROP = "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid(65534)"
 
 
-def as_nobody(first, then, *paths):
+def as_unprivileged(first, then, *paths):
     """Run a program with paths as its arguments, the rights of root dropped between its two parts.
 
     Return its stdout. Everybody may pass through the directories above the paths afterwards, as far as they
