@@ -50,7 +50,7 @@ def valid(window: Buffer, found: Headers) -> NDArray[np.bool_]:
     if size < SMALL_BATCH * batches and _all_valid(window, found):
         return np.ones(batches, np.bool_)
     sums = _sums(window, found)
-    for number in np.flatnonzero(is_legacy(found.fields["magic"])).tolist():
+    for number in is_legacy(found.fields["magic"]).nonzero()[0].tolist():
         at, length = found.chain.positions[number], int(found.fields["batch_length"][number])
         sums[number] = crc32(memoryview(window)[at + LEGACY_CRC_FROM : at + LOG_OVERHEAD + length])
     result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]

@@ -30,7 +30,7 @@ BLANKS = r"[ \t\n\x0b\f\r]+"
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _NUMBER = re.compile(r"([+-]?)(\d+)")
 _LAST_BMP = "\uffff"
-_LONG_DIGITS = 19
+_LONG_DIGITS, _NAME_DIGITS = 19, 20
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 """Where they differ: UTF-8 of half a surrogate pair is one mark in Java, and one for each byte in Python."""
 _ONE_MARK = b"\xff"
@@ -100,6 +100,9 @@ def integer(text: str, bits: int) -> int | None:
 
     None where it throws.
     """
+    limit = 1 << (bits - 1)
+    if len(text) <= _NAME_DIGITS and text.isdecimal() and text.isascii():  # most of them
+        return value if (value := int(text)) < limit else None
     match = _NUMBER.fullmatch(text)
     if match is None or max(text) > _LAST_BMP:
         return None
@@ -110,7 +113,6 @@ def integer(text: str, bits: int) -> int | None:
     if len(digits) > _LONG_DIGITS:
         return None
     value = -int(digits) if sign == "-" else int(digits)
-    limit = 1 << (bits - 1)
     return value if -limit <= value < limit else None
 
 

@@ -294,7 +294,7 @@ def _columns(
     # a header has two bytes at least
     read.bad |= (count < 0) | (count * 2 > end - at)
     count[read.bad] = 0
-    many = np.flatnonzero(count > MOST_HEADERS)
+    many = (count > MOST_HEADERS).nonzero()[0]
     read.bad[many], count[many] = True, 0
     if int(count.sum()) > CHUNK_BYTES // 2:
         # one large batch: small ones together have no room for so many
@@ -331,7 +331,7 @@ def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, 
     """Return the first header of each record and the four columns of all headers; move `at` after them."""
     first = np.cumsum(count) - count
     columns = [np.zeros(int(count.sum()), np.int64) for _ in range(4)]
-    having = np.flatnonzero(count)
+    having = count.nonzero()[0]
     for step in range(int(count.max(initial=0))):
         having = having[count[having] > step]
         slots, here = first[having] + step, at[having]
@@ -384,7 +384,7 @@ class _Reader:
         """Return the bits of unsigned varints of at most so many bytes, and what follows them."""
         byte = self.bytes(at)
         value, at = (byte & 0x7F).astype(np.int64), at + 1
-        more = np.flatnonzero(byte & 0x80)
+        more = (byte & 0x80).nonzero()[0]
         for shift in range(7, 7 * most, 7):
             if not len(more):
                 break

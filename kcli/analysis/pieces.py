@@ -188,10 +188,10 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
             int(window.positions[number]),
             unknown_codec_text(int(window.positions[number]), fields[number]),
         )
-        for number in np.flatnonzero(has_unknown_codec(fields) & good).tolist()
+        for number in (has_unknown_codec(fields) & good).nonzero()[0].tolist()
     ]
     is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
-    at = np.flatnonzero(is_control & (fields["producer_id"] != NO_PRODUCER_ID) & good)
+    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID) & good).nonzero()[0]
     if len(at):
         _find_ends(file, window, at, ends, bad)
     sizes = _sizes(file, window, options, bad) if options.unpack else None
@@ -257,7 +257,7 @@ def _sizes(
     header_sizes = np.take(HEADER_SIZES, fields["magic"], mode="clip")
     packed = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD - header_sizes
     whole = packed.copy()
-    for number in np.flatnonzero((fields["attributes"] & 7 != 0) | old).tolist():
+    for number in ((fields["attributes"] & 7 != 0) | old).nonzero()[0].tolist():
         packed[number] = whole[number] = NOT_OPENED
         if window.valid is not None and not window.valid[number]:
             continue
@@ -298,15 +298,15 @@ def _summed(parts: list[_Part], base: int | None) -> Piece:
     unreadable = reduce(_added, [part.unreadable for part in parts])
     piece = Piece(0, Stop("end", 0), summary(run), unreadable=unreadable)
     if valid is not None and not valid.all():
-        wrong = np.flatnonzero(~valid)
-        after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0
+        wrong = (~valid).nonzero()[0]
+        after = int(valid.nonzero()[0][-1]) + 1 if valid.any() else 0
         suspect = int(positions[after]) if after < len(positions) else None
         piece = piece._replace(
             invalid=_first(wrong, positions, lambda at: checksum_message(fields["base_offset"][at])),
             suspect=suspect,
         )
     is_above = is_above_latest(fields["magic"])
-    above = np.flatnonzero(is_above if valid is None else valid & is_above)
+    above = (is_above if valid is None else valid & is_above).nonzero()[0]
     piece = piece._replace(
         above_v2=_first(
             above, positions, lambda at: magic_message(fields["base_offset"][at], fields["magic"][at])

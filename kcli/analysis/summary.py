@@ -244,8 +244,8 @@ def _believed(
     oldest = np.where(shifted, newest, fields["base_timestamp"])
     oldest, newest = (times[times != NO_TIMESTAMP] for times in (oldest, newest))
     # Nothing is subtracted where it would wrap: what is above another is not the lowest number.
-    missing = np.flatnonzero((base[1:] > last[:-1]) & (base[1:] - 1 > last[:-1]) & ~wrapper[1:])
-    backwards = np.flatnonzero(base[1:] <= last[:-1])
+    missing = ((base[1:] > last[:-1]) & (base[1:] - 1 > last[:-1]) & ~wrapper[1:]).nonzero()[0]
+    backwards = (base[1:] <= last[:-1]).nonzero()[0]
     return {
         "bytes": int(size.sum()),
         "largest": int(size.max()),
@@ -285,7 +285,7 @@ def _transactions(
 ) -> Transactions | None:
     opened: dict[int, int] = {}
     ended: set[int] = set()
-    at = np.flatnonzero(data | ends)
+    at = (data | ends).nonzero()[0]
     for number, offset, marker in zip(
         producer[at].tolist(), base[at].tolist(), ends[at].tolist(), strict=True
     ):
@@ -304,7 +304,7 @@ def _codecs(
     unpacked: NDArray[np.int64] | None,
 ) -> tuple[Codec, ...]:
     found = [Codec()] * CODECS
-    for number in np.flatnonzero(np.bincount(codec, minlength=CODECS)).tolist():
+    for number in np.bincount(codec, minlength=CODECS).nonzero()[0].tolist():
         here = codec == number
         found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
         if packed is not None and unpacked is not None:

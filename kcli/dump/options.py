@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.filter import RecordFilter
+from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts
 
 if TYPE_CHECKING:
     from kcli.output.structured import Form
@@ -49,6 +50,11 @@ class DumpOptions:
     bytes_as: str | None = None
     salt: bytes | None = None
     max_batch_bytes: int = LARGEST_BATCH
+
+    @property
+    def facts(self) -> DirectoryFacts | None:
+        """What rows say of the log dir: nothing where rows are left out, else (None) what it has."""
+        return NO_DIRECTORY if self.only_findings else None
 
     @property
     def selects(self) -> bool:

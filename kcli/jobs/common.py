@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
-from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, directory_facts
+from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -91,10 +91,15 @@ def where(partition: Partition) -> Where:
     return Where(partition.shown, facts.broker_id, facts.cluster_id, topic, partition.number)
 
 
-def source_of(target: Target) -> FromFile:
-    """Return the columns that say which file a row is from."""
+def facts_around(target: Target) -> DirectoryFacts:
+    """Return what the files of the log dir around a target say; empty facts without one."""
+    return NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+
+
+def source_of(target: Target, facts: DirectoryFacts | None = None) -> FromFile:
+    """Return the columns that say which file a row is from; `facts` of its log dir are read unless given."""
     directory, name = os.path.split(target.shown)
-    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    facts = facts or facts_around(target)
     topic, number = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
     return FromFile(Where(directory or ".", facts.broker_id, facts.cluster_id, topic, number), name)
 
@@ -223,7 +228,7 @@ def _topic_id(partition: Partition) -> str | None:
 
 def directory_findings(partition: Partition) -> Iterator[Finding]:
     """Yield findings about the log dir's own files, and about entries that are not what their names say."""
-    yield from log_dir_findings(partition.target)
+    yield from log_dir_findings(partition.target, partition.directory)
     try:
         notes = partition.unexpected_names
     except FileError:
@@ -231,14 +236,14 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
     yield from notes_as_findings(notes)
 
 
-def log_dir_findings(target: Target) -> Iterator[Finding]:
+def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Iterator[Finding]:
     """Yield what could not be used of the files of the log dir around a target.
 
-    Kcli could not read them, or the broker cannot.
+    Kcli could not read them, or the broker cannot. `facts` of the log dir are read unless given.
     """
     if target.log_dir is None:
         return
-    for problem in directory_facts(target.log_dir).problems:
+    for problem in (facts or directory_facts(target.log_dir)).problems:
         name, message = os.path.basename(problem.path), problem.message
         if problem.code in IRREGULAR:
             code = "DIR-007"
@@ -256,6 +261,7 @@ __all__ = [
     "PARTITIONS_ONLY",
     "answer",
     "directory_findings",
+    "facts_around",
     "failed",
     "failure_of",
     "internal_failure",

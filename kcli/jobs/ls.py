@@ -4,12 +4,13 @@ import os
 import stat
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from formats.names import parse_file
 from kcli.analysis import inventory
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import (
@@ -27,6 +28,7 @@ from kcli.logdir.partition import Partition, shown_error
 from kcli.rows.places import PartitionRow
 
 T = TypeVar("T")
+Start: TypeAlias = Callable[[Partition], Generator[Finding, None, LoadedLog | None]]
 
 
 def ls(unit: Unit, *, recover: bool = False) -> Outcome:
@@ -35,14 +37,22 @@ def ls(unit: Unit, *, recover: bool = False) -> Outcome:
     The first piece that cannot be read is the error, any further one a finding. A log that was not stopped
     cleanly is read by headers alone, unless it is asked to `recover` it as a start does.
     """
-    return undisturbed(unit.target, lambda: _ls(unit, recover=recover))
+    return undisturbed(unit.target, lambda: _ls(unit, partial(_start, recover=recover)))
 
 
-def _ls(unit: Unit, *, recover: bool) -> Outcome:
+def after_epochs(unit: Unit) -> Outcome:
+    """Return what `ls` finds and `epoch show` has not found: a log that was stopped cleanly is not read.
+
+    There is no row.
+    """
+    return replace(undisturbed(unit.target, lambda: _ls(unit, _unclean_start)), rows=[])
+
+
+def _ls(unit: Unit, begin: Start) -> Outcome:
     partition = Partition(unit.target)
     problems: list[FileError] = []
     try:
-        row, findings = _row(partition, problems, recover=recover)
+        row, findings = _row(partition, problems, begin)
         findings.extend(directory_findings(partition))
     except FileError as error:
         outcome = failed(unit, error)
@@ -65,9 +75,7 @@ def _ls(unit: Unit, *, recover: bool) -> Outcome:
     )
 
 
-def _row(
-    partition: Partition, problems: list[FileError], *, recover: bool
-) -> tuple[PartitionRow, list[Finding]]:
+def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple[PartitionRow, list[Finding]]:
     findings: list[Finding] = []
 
     def read(piece: Callable[[], T]) -> T | None:
@@ -78,7 +86,7 @@ def _row(
             return None
 
     totals = inventory.totals(_files(partition, problems))
-    loaded = read(lambda: _collected(_start(partition, recover=recover), findings))
+    loaded = read(lambda: _collected(begin(partition), findings))
     facts = partition.directory
     high_watermark = inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number)
     row = PartitionRow(
@@ -108,6 +116,11 @@ def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, L
     loaded = yield from start(partition, exact=recover)
     yield from checkpointed_epochs(partition, loaded)
     return loaded
+
+
+def _unclean_start(partition: Partition) -> Generator[Finding, None, LoadedLog | None]:
+    """Do as `_start` unless the log was stopped cleanly."""
+    return None if checkpoints(partition).clean else (yield from _start(partition, recover=False))
 
 
 def _collected(reporting: Generator[Finding, None, T], findings: list[Finding]) -> T:

@@ -18,7 +18,15 @@ from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.start import inspect
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings, moved, source_of
+from kcli.jobs.common import (
+    answer,
+    facts_around,
+    failed,
+    internal_failure,
+    log_dir_findings,
+    moved,
+    source_of,
+)
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
 from kcli.jobs.scan_rows import Total, partition_row, segment_row, with_segment
@@ -131,8 +139,9 @@ class ScanLog:
                 piece = read_piece(
                     file, unit.start, unit.end or None, read_options, hints=hints, observe=observe
                 )
-            source = source_of(unit.target)
-            return ScannedRange(unit, source, piece, tuple(log_dir_findings(unit.target)))
+            facts = facts_around(unit.target)
+            findings = log_dir_findings(unit.target, facts)
+            return ScannedRange(unit, source_of(unit.target, facts), piece, tuple(findings))
         except FileError as error:
             outcome = failed(unit, error)
             return ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
@@ -168,7 +177,7 @@ class ScanReducer:
         )
         for found in known.ranges[:count]:
             whole = self.read_whole.read(replace(found.unit, start=0, end=0)) if found.must_reread else found
-            known = self._report(whole, known, outcome)
+            known = self.report(whole, known, outcome)
             outcome = replace(outcome, number=whole.unit.number, error=whole.error or outcome.error)
         if known.is_first and known.is_last and known.where is not None:
             has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
@@ -179,7 +188,7 @@ class ScanReducer:
         """Whether a log of the target's directory is not read."""
         return bool(self.unread) and identity(directory_of(target).shown, os.path.realpath) in self.unread
 
-    def _report(self, found: ScannedRange, known: Scanned, outcome: Outcome) -> Scanned:
+    def report(self, found: ScannedRange, known: Scanned, outcome: Outcome) -> Scanned:
         """Add the row and the findings of a whole log to an outcome; return what is known then."""
         target, piece, source = found.unit.target, found.piece, found.source
         outcome.findings.extend(found.findings)
@@ -194,6 +203,19 @@ class ScanReducer:
                 end = piece.summary.last_offset
         total = total._replace(complete=total.complete and source is not None)
         return known._replace(total=total, end=end, where=known.where if source is None else source.where)
+
+
+def one_by_one(units: Iterable[tuple[Unit, ScanLog]]) -> Iterator[Outcome]:
+    """Yield an outcome for each whole log of a directory, in order: its row, and what is wrong with it.
+
+    A log may reach back into the one before.
+    """
+    known = Scanned(())
+    for unit, read in units:
+        found = read.read(unit)
+        outcome = Outcome(number=unit.number)
+        known = ScanReducer(read).report(found, known, outcome)
+        yield outcome if found.error is None else replace(outcome, error=found.error)
 
 
 def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:

@@ -296,6 +296,7 @@ class Scan:
         self._names = schema.names if columns is None else columns
         self._condition = condition
         words = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
+        self._chooses = not words.isdisjoint(OF_DIRECTORIES.names)
         self._read = pa.schema(
             [field for field in schema if field.name in self._names or field.name in words]
         )
@@ -320,7 +321,7 @@ class Scan:
     def _rows(self) -> Iterator[Any]:
         source, asked = self._source, self._query
         found = source.found_for(asked.view)
-        if self._condition is not None:
+        if self._chooses:
             found = replace(found, targets=_kept(asked.view, found.targets, self._condition))
         decodes = not DECODED.isdisjoint(self._read.names)
         plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)

@@ -17,12 +17,11 @@ from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, DumpOptions
-from kcli.engine.contract import Job, Map, Outcome, Unit
-from kcli.engine.inline import inline
+from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.jobs import epoch, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
-from kcli.jobs.ls import ls
+from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
 from kcli.logdir.buffers import FileError, shown
@@ -49,40 +48,24 @@ GIANT = 1.5
 class SegmentScan:
     """The map of `kcli scan` for one whole segment: its row, and what is wrong with it."""
 
-    options: scan.ScanOptions
+    read: scan.ScanLog
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the row of a segment."""
-        (outcome,) = _of_logs([unit], scan.ScanLog(self.options))
+        (outcome,) = scan.one_by_one([(unit, self.read)])
         return outcome
 
 
-SEGMENT = SegmentScan(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name})))
-HEADERS = SegmentScan(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name}), verify=False))
-"""The same for a segment whose checksums are known to match: findings then come from headers alone."""
+SEGMENT = SegmentScan(scan.ScanLog(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name}))))
+FOUND = scan.ScanLog(scan.ScanOptions(rows=frozenset()))
+"""What is wrong with a segment, and no row."""
+FOUND_IN_HEADERS = scan.ScanLog(scan.ScanOptions(rows=frozenset(), verify=False))
+"""The same for a segment whose checksums are known to match."""
 
 
-def of_directory(units: Sequence[Unit], sound: Collection[str]) -> list[Outcome]:
-    """Return the outcomes of all logs of a directory: one may reach back into the one before.
-
-    Checksums of `sound` paths match.
-    """
-
-    def read(unit: Unit) -> Outcome:
-        return scan.ScanLog((HEADERS if unit.target.path in sound else SEGMENT).options)(unit)
-
-    return _of_logs(units, read)
-
-
-def _of_logs(units: Sequence[Unit], read: Map) -> list[Outcome]:
-    """Return an outcome for each log of a directory."""
-    numbered = [replace(unit, number=number, group=0) for number, unit in enumerate(units)]
-    found = [Outcome(number=unit.number) for unit in units]
-    for outcome in inline(Job(read, scan.ScanReducer(scan.ScanLog(SEGMENT.options))), numbered):
-        of = found[outcome.number]
-        rows, findings = [*of.rows, *outcome.rows], [*of.findings, *outcome.findings]
-        found[outcome.number] = replace(of, rows=rows, findings=findings, error=outcome.error or of.error)
-    return found
+def of_directory(units: Sequence[Unit], sound: Collection[str]) -> Iterator[Outcome]:
+    """Yield what is wrong with each log of a directory. Checksums of `sound` paths match."""
+    return scan.one_by_one((unit, FOUND_IN_HEADERS if unit.target.path in sound else FOUND) for unit in units)
 
 
 class Work(NamedTuple):
@@ -259,6 +242,8 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
             more, wrong = _of_units(job, job.expand(found), DUMPED)
         else:
             more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)
+        if view == OFFSETS and EPOCHS in query.of:
+            more = [work._replace(scan=after_epochs) for work in more]
         works += more
         failures += [failure for failure in wrong if failure not in failures]
     # the task of a directory that cannot be listed reports it

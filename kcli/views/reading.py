@@ -86,10 +86,12 @@ def _runs(view: str, scan_time: datetime, all_rows: Iterable[Rows]) -> Iterator[
     heavy = [place for place, column in enumerate(VIEWS[view].columns) if column.kind == "bytes"]
     held: list[Item] = []
     weight, of = 0, _head(scan_time, None)
+    heads: dict[str | None, Head] = {}
     for target, rows in all_rows:
         if not rows:
             continue
-        head = _head(scan_time, target)
+        log_dir = None if target is None else target.log_dir
+        head = heads.get(log_dir) or heads.setdefault(log_dir, _head(scan_time, log_dir))
         for is_block, several in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if held and (is_block or head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
                 yield of, held
@@ -148,10 +150,8 @@ def rows_before(end: int, rows: Sequence[Item]) -> Iterator[Item]:
                 yield row
 
 
-def _head(scan_time: datetime, target: Target | None) -> Head:
-    facts = (
-        directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
-    )
+def _head(scan_time: datetime, log_dir: str | None) -> Head:
+    facts = NO_DIRECTORY if log_dir is None else directory_facts(log_dir)
     return socket.gethostname(), facts.broker_id, facts.cluster_id, scan_time
 
 

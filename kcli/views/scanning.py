@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.rows import ArrowBlock, Item
@@ -48,16 +49,25 @@ class ViewScan:
             return Outcome(number=unit.number, rows=self.blocks(record_batches(task, self.schema)))
         left = deque(unit.works)
         read: list[Rows] = []
-        ended = Outcome(number=unit.number)
-        while left and ended.error is None and sum(_count(rows) for _, rows in read) < ROWS_A_BATCH:
+        findings: list[Finding] = []
+        error, count = None, 0
+        while left and error is None and count < ROWS_A_BATCH:
             work = left.popleft()
             outcome = next(mapped(work.scan, [work.unit]))
             if outcome.continuation is not None:
                 left.appendleft(work._replace(unit=outcome.continuation))
             read.append(rows_of(self.view, work, outcome))
-            ended = replace(ended, findings=[*ended.findings, *outcome.findings], error=outcome.error)
+            count += _count(read[-1][1])
+            findings += outcome.findings
+            error = outcome.error
         rows = self.blocks(as_batches(self.view, self.scan_time, read, self.schema))
-        return replace(ended, rows=rows, continuation=replace(unit, works=tuple(left)) if left else None)
+        return Outcome(
+            number=unit.number,
+            rows=rows,
+            findings=findings,
+            error=error,
+            continuation=replace(unit, works=tuple(left)) if left else None,
+        )
 
     def blocks(self, batches: Iterable[RecordBatch]) -> list[Item]:
         """Return batches as rows of an outcome."""

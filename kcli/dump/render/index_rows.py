@@ -24,7 +24,7 @@ _ROWS: dict[str, Callable[..., AnyRow]] = {
 
 def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the row of every entry but zeros; report what does not fit the log."""
-    source, row = source_of(unit.target), _ROWS[unit.target.kind]
+    source, row = source_of(unit.target, options.facts), _ROWS[unit.target.kind]
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
         log = LogOfIndex(stack, unit.target, index, options, findings)

@@ -31,7 +31,7 @@ OF_BATCH = DumpBatchRow._fields[1:]
 
 def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
     """Yield the rows of a log's blocks, places to stop at, and findings about what is damaged."""
-    source, decoder = source_of(log.target), decoder_for(log.target, log.options)
+    source, decoder = source_of(log.target, log.options.facts), decoder_for(log.target, log.options)
     for item in items:
         if not isinstance(item, Block):
             yield from report_damage(item, log.findings)
