@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -301,6 +303,42 @@ def test_an_answer_that_is_not_read_to_its_end_stops_the_reading(duck):
 
     assert threading.active_count() == before
     assert duck.values("SELECT 1") == [1]
+
+
+# Start-up
+
+IMPORTS = """
+import sys, threading
+import pyarrow, pyspark.sql.datasource
+from kcli.views.arrow_dataset import _NoPandas
+assert not any(isinstance(finder, _NoPandas) for finder in sys.meta_path)
+import kcli.views.duckdb, kcli.views.spark
+assert "pandas" not in sys.modules, "pandas was imported"
+
+sys.meta_path.insert(0, finder := _NoPandas())
+try:
+    import pandas
+except ModuleNotFoundError:
+    pass
+else:
+    raise AssertionError("pandas was found")
+found = []
+other = threading.Thread(target=lambda: found.append(__import__("pandas")))
+other.start()
+other.join()
+assert found, "another thread does not find pandas"
+sys.meta_path.remove(finder)
+
+import pandas
+frame = pyarrow.table({"a": [1]}).to_pandas()
+assert isinstance(frame, pandas.DataFrame)
+assert pyarrow.Table.from_pandas(frame).equals(pyarrow.table({"a": [1]}))
+assert pyarrow.array(pandas.Series([1, None])).null_count == 1
+"""
+
+
+def test_pandas_is_not_imported_and_is_there_afterwards():
+    subprocess.run([sys.executable, "-c", IMPORTS], check=True)
 
 
 # Safety
