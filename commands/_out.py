@@ -176,7 +176,7 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
         + "/"
         + os.path.basename(word.rstrip("/")),
         format=form,
-        extension=form if is_run else extension_of(word),
+        extension=(common.output or form) if is_run else extension_of(word),
         by_workers=by_workers,
         partition_by=tuple(split_list(common.partition_by)),
         labels=labels_of(common.label),
@@ -192,7 +192,9 @@ def _format(word: str, common: Common) -> str:
     output = format_of(common.output, word, is_terminal=False)
     if is_run_directory(word):
         if "\0" in word or output is None or output.extension is None or output == TEXT:
-            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {common.output}")
+            raise UsageError(
+                f"--out {word}: a directory has ndjson, csv (.gz, .zst) or parquet, not {common.output}"
+            )
         return output.name
     if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
         raise UsageError(

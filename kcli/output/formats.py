@@ -114,6 +114,11 @@ def compression_of(path: str) -> str | None:
     return next((codec for ending, codec in _CODECS.items() if path.endswith(ending)), None)
 
 
+def uncompressed(path: str) -> str:
+    """Return a name without the end that says how it is compressed."""
+    return next((path.removesuffix(ending) for ending in _CODECS if path.endswith(ending)), path)
+
+
 def extension_of(path: str) -> str:
     """Return the end of a file's name that says format and compression, such as `ndjson.gz`."""
     name = path.rpartition("/")[2]
@@ -135,8 +140,9 @@ def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> Outpu
     if path is not None and not is_run_directory(path):
         found = _BY_EXTENSION.get(extension_of(path).split(".")[0]) if "." in path else None
         return None if found in {PARQUET, None} and compression_of(path) else found
-    if path is not None and name is None:
-        return NDJSON
+    if path is not None:
+        found = NDJSON if name is None else FORMATS.get(uncompressed(name))
+        return None if found is PARQUET and compression_of(name or "") else found
     if name is not None:
         return FORMATS.get(name)
     return TABLE if is_terminal else TSV

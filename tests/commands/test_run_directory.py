@@ -129,6 +129,24 @@ def test_text_is_compressed_as_the_name_says(kcli, demo, tmp_path, output, endin
     assert opened == (tmp_path / f"plain.{output}").read_bytes() != b""
 
 
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize("output", ["ndjson", "csv"])
+def test_all_text_of_a_run_is_compressed_as_the_format_says(kcli, log, tmp_path, output, ending):
+    def files(name, form):
+        kcli("ls", log, tmp_path / "absent", "-o", form, "--out", f"{tmp_path / name}/")
+        return {path.parent.name: path for path in (tmp_path / name).glob("*/*")}
+
+    plain, packed = files("plain", output), files("packed", f"{output}.{ending}")
+
+    assert sorted(plain) == sorted(packed) == ["errors", "findings", "rows"]
+    for name, path in packed.items():
+        assert path.name.endswith(f".{output}.{ending}")
+        data = path.read_bytes()
+        opened = gzip.decompress(data) if ending == "gz" else bytes(cramjam.zstd.decompress(data))
+        assert opened == plain[name].read_bytes() != b""
+    assert json.loads((tmp_path / "packed/run.json").read_text())["format"] == output
+
+
 def test_findings_go_to_a_new_directory_and_may_be_compressed(kcli, log, tmp_path):
     kcli("ls", log, "--findings", tmp_path / "a/b/f.ndjson.gz")
 
@@ -139,8 +157,13 @@ def test_findings_go_to_a_new_directory_and_may_be_compressed(kcli, log, tmp_pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--out", "x/", "-o", "json"], "--out x/: a directory has ndjson, csv or parquet, not json"),
-        (["--out", "x/", "-o", "text"], "--out x/: a directory has ndjson, csv or parquet, not text"),
+        *(
+            (
+                ["--out", "x/", "-o", word],
+                f"--out x/: a directory has ndjson, csv (.gz, .zst) or parquet, not {word}",
+            )
+            for word in ("json", "text", "parquet.zst", "ndjson.xz")
+        ),
         (
             ["--out", "x.parquet.gz"],
             f"--out x.parquet.gz: {EXPECTED}",
