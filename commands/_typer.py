@@ -44,7 +44,7 @@ class GroupedCommand(TyperCommand):
             try:
                 given, rest, order = parse(args)
             except Exception as error:
-                _name_time(error, words)
+                _advise(error, words, self.params)
                 raise
             if not ctx.resilient_parsing:
                 sources.clear()
@@ -148,9 +148,21 @@ def _without_bounds(text: str) -> str:
     return re.sub(r"x>=(-?[0-9]+)", r"at least \1", re.sub(r"(-?[0-9]+)<=x<=(-?[0-9]+)", r"\1..\2", text))
 
 
-def _name_time(error: Any, words: list[str]) -> None:
-    """Add how a time in the past is written to the message about an option like -1h."""
+def _advise(error: Any, words: list[str], params: list[Any]) -> None:
+    """Add to the message about an option that does not exist how to say what was meant.
+
+    A time in the past, as in -1h, and a flag that settings switch on, as in --no-summary.
+    """
     option = getattr(error, "option_name", "")
+    flag = option.replace("--no-", "--", 1)
+    if flag != option and any(
+        one.param_type_name == "option" and one.is_flag and flag in one.opts for one in params
+    ):
+        variable = f"KCLI_{flag[2:].upper().replace('-', '_')}=0"
+        error.message = (
+            f"No such option: {option}; where settings switch {flag} on, {variable} switches it off"
+        )
+        error.possibilities = None
     if option[1:].isdigit():
         from kcli.analysis.times import DURATION  # noqa: PLC0415 - only for typing errors
 

@@ -76,6 +76,19 @@ def test_the_config_file_has_defaults_for_all_and_for_one_command(rows, config, 
     assert len(rows("--limit", "4")) == 4
 
 
+@pytest.mark.parametrize("variable", ["KCLI_NO_HEADERS", "KCLI_LS_NO_HEADERS"])
+def test_a_flag_of_the_config_file_is_switched_off_by_its_variable(
+    kcli, log_dir, config, monkeypatch, variable
+):
+    log_dir.partition("orders-0")
+    config("no-headers = true")
+    words = ("ls", log_dir.path, "-o", "csv", "--columns", "topic")
+
+    assert kcli(*words).stdout == "orders\n"
+    monkeypatch.setenv(variable, "0")
+    assert kcli(*words).stdout == "topic\norders\n"
+
+
 def test_a_config_file_is_looked_for_at_home(rows, tmp_path, monkeypatch):
     (tmp_path / "kcli").mkdir()
     (tmp_path / "kcli" / "config.toml").write_text("limit = 2\n")

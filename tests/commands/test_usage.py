@@ -25,6 +25,11 @@ from commands.app import app
         ("lookup timestamp -1h", "No such option: -1h; for so long ago write 1h"),
         ("lookup timestamp -1h30m", "No such option: -1h30m; for so long ago write 1h30m"),
         ("lookup timestamp -5", "No such option: -5"),
+        (
+            "scan --no-summary",
+            "--no-summary; where settings switch --summary on, KCLI_SUMMARY=0 switches it off",
+        ),
+        ("ls --no-summary", "No such option: --no-summary"),
         ("rlmm state --at -1h", "time '-1h': for so long ago write 1h"),
         ("ls --partition 3-1", "partition '3..1': the range is empty; did you mean 1..3?"),
         ("dump --offsets 9..5", "--offsets 9..5: the range is empty; did you mean 5..9?"),
