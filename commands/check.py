@@ -33,7 +33,7 @@ def check(
         typer.Option(
             "--since",
             metavar="STATE",
-            help="Pass over closed segments that are as this file remembers them; keep it up to date.",
+            help="Read only what is new since this file was written; keep it up to date.",
             show_default=False,
         ),
     ] = None,
@@ -99,13 +99,14 @@ def check(
 
 def _state(path: str, *, records: bool) -> "State":
     """Return the state in a file; an empty one where there is none."""
-    from kcli.jobs.check_state import State, StateError, loads  # noqa: PLC0415 - only for --since
+    from kcli.jobs.check_memory import StateError, loads  # noqa: PLC0415 - only for --since
+    from kcli.jobs.check_state import State  # noqa: PLC0415 - only for --since
 
     refuse_log_dirs("--since", path)
     text = read_text("--since", path, MOST_STATE)
     if text is None:
         return State({}, records=records)
     try:
-        return loads(text, records=records)
+        return State(loads(text), records=records)
     except StateError as error:
         raise UsageError(f"--since {path}: {error}") from error

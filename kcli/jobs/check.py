@@ -5,49 +5,44 @@ what was found from the first segment to the last and gives the row of each dire
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, LOG, parse_file
+from formats.names import LOG, parse_file
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
+from kcli.analysis.checks.seams import is_as_before
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.analysis.invariants import Offsets, violations
+from kcli.analysis.invariants import violations
 from kcli.analysis.metadata_log import behind_message, is_behind
-from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
-from kcli.jobs.check_dirs import Fleet, newest_snapshot, producer_snapshots, without_directory
+from kcli.jobs.check_dirs import Fleet, without_directory
+from kcli.jobs.check_partition import DirectoryState, directory_state
 from kcli.jobs.check_remote import is_remote_metadata, remote_findings
 from kcli.jobs.check_start import (
     REFUSED,
-    attempted,
     log_end_now,
     start_leftovers,
-    start_settings,
     what_a_start_does,
 )
 from kcli.jobs.check_state import State
-from kcli.jobs.checkpoint import COMPACTED_TOPICS, contradictions, stored_offsets
+from kcli.jobs.checkpoint import contradictions
 from kcli.jobs.common import (
-    Yield,
     failed,
     internal_failure,
     log_dir_findings,
     notes_as_findings,
     source_of,
 )
-from kcli.jobs.epoch import contradicting_lines
 from kcli.jobs.known_settings import KnownMetadata
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
-from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed
-from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where
@@ -55,39 +50,6 @@ from kcli.rows.places import Where
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({"START-008", "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
-
-
-class DirectoryState(NamedTuple):
-    """What the files of a partition directory say, before any segment is read.
-
-    `snapshots` are the offsets of its producer snapshots, `metadata_snapshot` the epoch and the end of the
-    newest snapshot of a metadata log. `topic_id` is that of partition.metadata.
-    """
-
-    inspected: Inspected
-    offsets: Offsets
-    snapshots: tuple[int, ...]
-    topic_id: str | None = None
-    metadata_snapshot: tuple[int, int] | None = None
-    has_swaps: bool = False
-    """A start takes segments from .swap files, so that it alone says what the log is."""
-    is_compacted: bool | None = None
-
-    def judge(self, target: Target) -> PartitionJudge:
-        """Return the judge of the partition's segments."""
-        found = self.inspected
-        topic = target.name.topic if target.name else None
-        return PartitionJudge(
-            target,
-            found.given,
-            None if found.epoch_lines is None else found.epochs,
-            self.snapshots,
-            is_compacted=self.offsets.cleaner_point is not None
-            or topic in COMPACTED_TOPICS
-            or self.is_compacted,
-            has_log_dir=target.log_dir is not None,
-            has_epoch_lines=bool(found.epoch_lines),
-        )
 
 
 class Checked(NamedTuple):
@@ -145,7 +107,7 @@ class CheckLog:
         if target.kind == PARTITION:
             states: list[DirectoryState] = []
             stops: list[StartFailure] = []
-            found = inspected(unit, lambda partition: _state(partition, self.known, states, stops))
+            found = inspected(unit, lambda partition: directory_state(partition, self.known, states, stops))
             state = states[-1] if states and not stops else None
             partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
             findings = list(remote_findings(target)) if state and is_remote_metadata(target) else []
@@ -161,7 +123,10 @@ class CheckLog:
             return self.scan.read(unit), (), []
         limit = self.scan.options.max_batch_bytes if self.records else None
         is_quick = self.quick and _is_closed(unit.target)
-        judge = SegmentJudge(unit.target, None if is_quick else limit, headers_alone=is_quick)
+        before = unit.known if isinstance(unit.known, SegmentFacts) else None
+        if before is not None and not (before.seam and is_as_before(unit.target.path, before.seam)):
+            unit, before = replace(unit, start=0), None  # a broker has truncated it since
+        judge = SegmentJudge(unit.target, None if is_quick else limit, headers_alone=is_quick, before=before)
         scan = ScanLog(replace(self.scan.options, verify=False)) if is_quick else self.scan
         found = scan.read(unit, judge.observe)
         if found.piece is None:
@@ -175,24 +140,6 @@ def _is_closed(target: Target) -> bool:
     directory, name = os.path.split(target.path)
     logs = [other for other in listed(directory or ".")[0] if parse_file(other).kind == LOG]
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
-
-
-def _state(
-    partition: Partition, known: KnownSettings, states: list[DirectoryState], stops: list[StartFailure]
-) -> Yield:
-    """Yield what a start finds; keep what the files of the directory say, or why it does not load."""
-    found = yield from attempted(partition, inspect(partition, start_settings(partition, known)), stops)
-    if found is None:
-        return
-    yield from contradicting_lines(partition, found.epoch_lines or ())
-    offsets = yield from stored_offsets(partition, found.epoch_lines)
-    is_metadata = partition.topic == CLUSTER_METADATA
-    newest = newest_snapshot(partition.names) if is_metadata else None
-    has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
-    is_compacted = known.is_compacted(partition)
-    snapshots = producer_snapshots(partition.names)
-    state = DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted)
-    states.append(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,28 +170,26 @@ class CheckReducer:
             gone = scan_logs.removed_segment(findings)
             if gone is not None:  # retention did it, and took all before: the log begins after it
                 judge = a.state.judge(a.target)
-                _ = self.since and self.since.left_out(a.target.shown, gone)
-        segments: list[SegmentFacts] = []
-        for facts in b.segments:
-            earlier = self.since.left_out(b.target.shown, facts.base) if self.since and b.target else ()
-            for one in (*earlier, facts):
-                findings += one.of_indexes if judge is None else judge.add(one)
-                segments.append(slim(one))
+                _ = self.since and self.since.passed_over(a.target.shown, gone)
+        target, segments = a.target or b.target, [*a.segments]
+        for one in self._parts(target, b.segments, is_last=right is None):
+            findings += one.of_indexes if judge is None else judge.add(one)
+            segments.append(slim(one))
+            if self.since is not None and target is not None:
+                self.since.follow(target, one, judge, (*a.findings, *findings))
         if error is not None:
             judge = None  # a segment is missing: what follows cannot be held against it
         assert isinstance(joined.partial, Scanned)
         known = Checked(
             joined.partial,
-            a.target or b.target,
+            target,
             a.state or b.state,
-            (*a.segments, *segments),
+            tuple(segments),
             (*a.findings, *findings),
             failed + (error is not None),
             judge,
             (*a.stops, *b.stops),
         )
-        if self.since is not None and segments and len(known.segments) > 1 and error is None:
-            self.since.keep(known.segments[-2], known.findings)
         rows = [] if left is None else [*left.rows]
         if right is None and known.target is not None:
             last, log_end = self._at_the_end(known.target, known)
@@ -255,14 +200,25 @@ class CheckReducer:
             number=joined.number, rows=rows, findings=[*kept, *findings], error=error, partial=known
         )
 
+    def _parts(
+        self, target: Target | None, read: Sequence[SegmentFacts], *, is_last: bool
+    ) -> Iterator[SegmentFacts]:
+        """Yield the segments that were read, and before them, or at the end, those that were passed over."""
+        for one in read:
+            if self.since is not None and target is not None:
+                yield from self.since.passed_over(target.shown, one.base)
+            yield one if self.since is None else self.since.known(one)
+        if is_last and self.since is not None and target is not None:
+            yield from self.since.passed_over(target.shown)
+
     def _at_the_end(self, target: Target, known: Checked) -> tuple[list[Finding], int | None]:
         """Return what is known of a directory once all of it is read, and its log end offset."""
         stops = list(known.stops)
         if target.kind == LOG_DIR:
             return list(self.fleet.of_log_dir(target, stops)), None
         findings, log_end = _at_the_end(known, self.known, stops)
-        if self.since is not None and any(_is_of_producers(one) for one in (*known.findings, *findings)):
-            self.since.forget(target.path)
+        if self.since is not None:
+            self.since.end(target, (*known.findings, *findings))
         self.fleet.add(target, stops, known.findings)
         if known.state is not None:
             has_records = any(one.size for one in known.segments)
@@ -340,11 +296,6 @@ def _at_the_end(
             of_last.append(Finding("START-007", words, dir=target.shown, expected=end, found=log_end))
             log_end = end
     return of_last, log_end
-
-
-def _is_of_producers(finding: Finding) -> bool:
-    """Whether a finding above info says what snapshots are, by the batches of all segments before."""
-    return finding.code.startswith("PROD-") and finding.severity != SEVERITIES[0]
 
 
 def _is_about(finding: Finding, target: Target) -> bool:

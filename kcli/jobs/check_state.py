@@ -1,157 +1,203 @@
-"""What `check --since` remembers: closed segments that were read and found whole, by their files.
+"""What `check --since` passes over: what was read before, found whole, and has not changed since.
 
 A segment is the same while its log and the indexes beside it have the same sizes, modification times and
-inodes. One with a finding above info is never remembered, so that it is read and reported again. A producer
-snapshot is held against all batches before it: where one was changed the whole directory is read again.
+inodes. One that only grew is read from where it was found whole up to (`kcli.analysis.checks.seams`). One
+with a finding above info is never remembered, so that it is read and reported again.
+
+Producers go on from segment to segment. Those of the log up to the end of a segment are kept of the last two
+segments, and before one that is not remembered: what is read again is held against them. Where that does not
+suffice, as after a truncation of more than a segment, all of the directory is read.
 """
 
-import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from itertools import groupby, pairwise
 
-from kcli.analysis.checks.epochs import EpochRun
+from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.checks.producers import ProducerFacts
+from kcli.analysis.checks.seams import is_as_before
 from kcli.analysis.checks.segments import GoodEnd, SegmentFacts
+from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Unit
+from kcli.jobs.check_memory import Files, Remembered, dumps, remembered
 from kcli.jobs.scan import is_segment
 from kcli.jobs.scan_logs import directory_of
-from kcli.logdir.tree import Target
+from kcli.logdir.tree import PARTITION, Target
 
-VERSION = 2
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
-Files: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 UNKNOWN = ProducerFacts(None)
-"""The producers of a segment that is not read."""
-
-
-class StateError(Exception):
-    """A file is no state of `check`; the message says why."""
-
-
-class Remembered(NamedTuple):
-    """A segment that was found whole, with the facts that the segments after it need."""
-
-    files: Files
-    records: bool
-    first: int | None
-    end: int | None
-    is_compacted: bool
-    epochs: tuple[EpochRun, ...]
+MAY_BE_STALE = "IDX-010"
+OF_PRODUCERS = ("PROD-", "IDX-008", "IDX-009")
+"""What the batches of all segments before show: to find it again they are read again."""
 
 
 class State:
-    """The segments that were found whole before, and those of this run; changed in place."""
+    """The segments that were found whole, by directory and base offset; changed in place.
 
-    def __init__(self, entries: dict[str, Remembered], *, records: bool) -> None:
-        self.entries = entries
+    `records`: whether this run reads records, too.
+    """
+
+    def __init__(self, partitions: dict[str, dict[int, Remembered]], *, records: bool) -> None:
+        self.partitions = partitions
         self.records = records
-        self.skipped = 0
-        """Segments that are not read again."""
-        self._files: dict[str, Files] = {}
-        self._left_out: dict[str, list[SegmentFacts]] = {}
+        self._bases: dict[str, list[int]] = {}
+        """All segments of the directories of this run."""
+        self._files: dict[str, dict[int, Files]] = {}
+        """Of the segments that are read, before they are."""
+        self._passed_over: dict[str, list[SegmentFacts]] = {}
+        self._held: dict[str, tuple[SegmentFacts, ProducerFacts | None]] = {}
+        """The last segment of each directory so far: the next one says whether it is whole."""
 
     def unread(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return the units without the closed segments that did not change since they were found whole."""
-        last = _last_segments(units)
-        for unit in units:
-            if is_segment(unit.target):
-                path = _identity(unit.target)
-                self._files[path] = _signature(path)
-        changed = {os.path.dirname(path) for path in self._files if self._has_other_snapshot(path)}
-        kept = []
-        for unit in units:
-            if not is_segment(unit.target):
-                kept.append(unit)
-                continue
-            path = _identity(unit.target)
-            known = self.entries.get(path)
-            is_same = known is not None and self._is_same(known, self._files[path])
-            if known is None or not is_same or unit.target.path in last or os.path.dirname(path) in changed:
-                self.entries.pop(path, None)
-                kept.append(unit)
-                continue
-            directory = directory_of(unit.target).shown
-            self._left_out.setdefault(directory, []).append(_facts(unit.target, known))
-            self.skipped += 1
+        """Return the units without what did not change since it was found whole."""
+        self._forget_removed()
+        kept: list[Unit] = []
+        for _, group in groupby(units, key=lambda unit: directory_of(unit.target)):
+            some = list(group)
+            is_partition = some[0].target.kind == PARTITION  # a log that is named alone is read
+            kept += self._unread(some) if is_partition else some
         return kept
 
-    def _is_same(self, known: Remembered, files: Files) -> bool:
-        return known.files[:-1] == files[:-1] and (known.records or not self.records)
+    def _forget_removed(self) -> None:
+        """Forget the directories that are gone from a log dir which is there."""
+        for directory in list(self.partitions):
+            if not os.path.isdir(directory) and os.path.isdir(os.path.dirname(directory)):
+                del self.partitions[directory]
 
-    def _has_other_snapshot(self, path: str) -> bool:
-        """Whether a producer snapshot is another one; a release before 2.8 removes old ones."""
-        known, now = self.entries.get(path), self._files[path][-1]
-        return known is not None and now is not None and now != known.files[-1]
+    def _unread(self, units: Sequence[Unit]) -> list[Unit]:
+        """Return what is to be read of a partition directory; everything where that is in doubt."""
+        place = _place(units[0].target)
+        known = self.partitions.setdefault(place, {})
+        segments = {_base(unit.target): unit for unit in units if is_segment(unit.target)}
+        files = {base: _signature(unit.target.path) for base, unit in segments.items()}
+        self._bases[place], self._files[place] = list(segments), files
+        starts = {
+            base: self._start(unit.target, known.get(base), files[base]) for base, unit in segments.items()
+        }
+        for base in known.keys() - {base for base, start in starts.items() if start != 0}:
+            del known[base]
+        if self._is_in_doubt(known, starts, files):
+            known.clear()
+            return list(units)
+        kept: list[Unit] = []
+        for unit in units:
+            start = starts.get(_base(unit.target), 0) if is_segment(unit.target) else 0
+            if start == 0:
+                kept.append(unit)
+                continue
+            facts = _facts(unit.target, known[_base(unit.target)])
+            if start is None:
+                self._passed_over.setdefault(units[0].target.shown, []).append(facts)
+                del files[facts.base]
+            else:
+                kept.append(replace(unit, start=start, known=facts))
+        return kept
 
-    def left_out(self, directory: str, below: int) -> list[SegmentFacts]:
-        """Return, once, the segments of a directory below an offset that are not read."""
-        held = self._left_out.get(directory, [])
-        self._left_out[directory] = [one for one in held if one.base >= below]
-        return [one for one in held if one.base < below]
+    def _start(self, target: Target, known: Remembered | None, files: Files) -> int | None:
+        """Return the byte from which on a segment is read; None: not at all."""
+        if known is None or (self.records and not known.records):
+            return 0
+        log, before = files[0], known.files[0]
+        if known.files[:-1] == files[:-1]:
+            return None
+        if known.seam is None or known.producers is None or log is None or before is None:
+            return 0
+        only_grew = log == before or (log[2] == before[2] and log[0] > before[0])
+        return known.seam.position if only_grew and is_as_before(target.path, known.seam) else 0
 
-    def keep(self, facts: SegmentFacts, findings: Iterable[Finding]) -> None:
-        """Remember a closed segment that was read, unless there is a finding above info about its files."""
-        path = _identity(facts.target)
+    @staticmethod
+    def _is_in_doubt(
+        known: dict[int, Remembered], starts: dict[int, int | None], files: dict[int, Files]
+    ) -> bool:
+        """Whether the producers are not known before what is read, or at the end of the log.
+
+        A producer snapshot that is another one is held against them, too; old ones are removed.
+        """
+        for before, base in pairwise([None, *starts]):
+            assert base is not None
+            one, now = known.get(base), files[base][-1]
+            is_new_snapshot = one is not None and now is not None and now != one.files[-1]
+            if before in known and known[before].producers is None and (one is None or is_new_snapshot):
+                return True
+            if before is None and is_new_snapshot:
+                return True
+        last = next(reversed(starts), None)
+        return last in known and known[last].producers is None
+
+    def known(self, facts: SegmentFacts) -> SegmentFacts:
+        """Return a segment whose beginning is not read with the producers before what is."""
+        if not facts.is_remembered:
+            return facts
+        one = self.partitions[_place(directory_of(facts.target))].get(facts.base)
+        producers = UNKNOWN if one is None or one.producers is None else one.producers
+        return facts._replace(producers_before=producers)
+
+    def passed_over(self, directory: str, below: int | None = None) -> list[SegmentFacts]:
+        """Return, once, the segments of a directory that are not read, below an offset or all."""
+        held = self._passed_over.get(directory, [])
+        self._passed_over[directory] = [one for one in held if below is not None and one.base >= below]
+        return [self.known(one) for one in held if below is None or one.base < below]
+
+    def follow(
+        self, directory: Target, facts: SegmentFacts, judge: PartitionJudge | None, found: Iterable[Finding]
+    ) -> None:
+        """Take in the next segment of a directory; `found` shows whether the one before is whole."""
+        self._end_segment(directory, found)
+        place = _place(directory)
+        if facts.base in self._files.get(place, {}):
+            self._held[place] = facts, None if judge is None else judge.producers
+
+    def end(self, directory: Target, found: Sequence[Finding]) -> None:
+        """Take in the end of a directory; where producers contradict each other remember nothing of it."""
+        self._end_segment(directory, found)
+        if any(one.code.startswith(OF_PRODUCERS) and one.severity != SEVERITIES[0] for one in found):
+            self.partitions.pop(_place(directory), None)
+
+    def _end_segment(self, directory: Target, found: Iterable[Finding]) -> None:
+        """Remember the last segment so far, unless it may be cut or a finding is about its files."""
+        place = _place(directory)
+        held = self._held.pop(place, None)
+        if held is None:
+            return
+        facts, producers = held
+        known, files = self.partitions.setdefault(place, {}), self._files[place][facts.base]
+        before = known.pop(facts.base, None)
         stem = facts.target.shown.removesuffix("log")
-        if path in self.entries or path not in self._files or facts.is_cut:
-            return
-        if any(one.severity != SEVERITIES[0] and (one.path or "").startswith(stem) for one in findings):
-            return
-        self.entries[path] = Remembered(
-            self._files[path], self.records, facts.first, facts.end, facts.is_compacted, facts.epochs
-        )
-
-    def forget(self, directory: str) -> None:
-        """Remember no segment of a directory: all are needed to find again what was found."""
-        place = os.path.join(os.path.realpath(directory), "")
-        for path in [one for one in self._files if os.path.dirname(one) + os.sep == place]:
-            self.entries.pop(path, None)
+        if not facts.is_cut and not any(_is_against(one, stem) for one in found):
+            records = self.records and (not facts.is_remembered or bool(before and before.records))
+            known[facts.base] = remembered(facts, files, producers, records=records)
 
     def dumps(self) -> str:
         """Return the state as JSON."""
-        return json.dumps({"version": VERSION, "segments": self.entries}, separators=(",", ":"))
+        for place, bases in self._bases.items():
+            known = self.partitions.get(place, {})
+            for number, base in enumerate(bases):
+                following = bases[number + 1 : number + 3]
+                if base not in known or not following or following[0] not in known:
+                    continue
+                known[base] = known[base]._replace(seam=None)
+                if len(following) > 1:
+                    known[base] = known[base]._replace(producers=None)
+        return dumps(self.partitions)
 
 
-def loads(text: str, *, records: bool) -> State:
-    """Return the state in a file's text; StateError where it is none."""
-    try:
-        document = json.loads(text)
-        if document["version"] != VERSION:
-            raise StateError(f"version {document['version']}, expected {VERSION}")
-        return State({path: _entry(values) for path, values in document["segments"].items()}, records=records)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StateError("this is no state that kcli check wrote") from error
+def _is_against(finding: Finding, stem: str) -> bool:
+    """Whether a finding is about a file of a segment, and one that must be found again."""
+    is_one = finding.severity != SEVERITIES[0] or finding.code == MAY_BE_STALE
+    return is_one and (finding.path or "").startswith(stem)
 
 
-def _entry(values: Any) -> Remembered:
-    files, records, first, end, is_compacted, epochs = values
-    return Remembered(
-        tuple(None if one is None else (int(one[0]), int(one[1]), int(one[2])) for one in files),
-        bool(records),
-        None if first is None else int(first),
-        None if end is None else int(end),
-        bool(is_compacted),
-        tuple(EpochRun(*map(int, run)) for run in epochs),
-    )
+def _base(target: Target) -> int:
+    return int(os.path.basename(target.path).partition(".")[0])
 
 
-def _last_segments(units: Iterable[Unit]) -> frozenset[str]:
-    """Return the path of the last segment of each directory: to it a broker appends."""
-    last: dict[str, str] = {}
-    for unit in units:
-        if is_segment(unit.target):
-            last[directory_of(unit.target).path] = unit.target.path
-    return frozenset(last.values())
-
-
-def _identity(target: Target) -> str:
-    return os.path.join(os.path.realpath(os.path.dirname(target.path) or "."), os.path.basename(target.path))
+def _place(directory: Target) -> str:
+    return os.path.realpath(directory.path)
 
 
 def _signature(path: str) -> Files:
-    """Return size, modification time (ns) and inode of each file of a segment; None for a missing one."""
     stem = path.removesuffix("log")
     found: list[tuple[int, int, int] | None] = []
     for extension in EXTENSIONS:
@@ -164,18 +210,26 @@ def _signature(path: str) -> Files:
 
 
 def _facts(target: Target, known: Remembered) -> SegmentFacts:
-    """Return what is known of a segment without reading it."""
+    """Return what is known of a segment, or of its beginning, without reading it."""
     size = 0 if known.files[0] is None else known.files[0][0]
-    base = int(os.path.basename(target.path).partition(".")[0])
-    good = GoodEnd(size, known.end)
     return SegmentFacts(
-        base,
+        _base(target),
         target,
         size,
-        good,
+        GoodEnd(size if known.seam is None else known.seam.position, known.end),
         known.first,
         known.end,
         known.is_compacted,
         known.epochs,
-        producers=UNKNOWN,
+        if_closed=tuple(_owed(target, *one) for one in known.owed),
+        has_messages=known.has_messages,
+        seam=known.seam,
+        is_remembered=True,
+    )
+
+
+def _owed(target: Target, extension: str, code: str, words: str) -> Finding:
+    stem = target.shown.removesuffix("log")
+    return (
+        FindingCollector(replace(target, shown=stem + extension)).finding(code, None, words)._replace(more=0)
     )

@@ -25,17 +25,17 @@ class Total(NamedTuple):
 
 
 def with_segment(total: Total, piece: Piece) -> Total:
-    """Return a total with one more segment.
+    """Return a total with one more segment, or with what was read of it.
 
     Bytes that are neither of a valid batch nor of the tail count as damaged.
     """
-    tail = _tail(piece)
+    tail, size = _tail(piece), piece.size - piece.start
     return Total(
         merge(total.summary, piece.summary),
         total.segments + 1,
-        total.size + piece.size,
+        total.size + size,
         total.damaged_ranges + piece.gap_count,
-        total.damaged_bytes + piece.size - piece.summary.bytes - tail,
+        total.damaged_bytes + size - piece.summary.bytes - tail,
         total.tail + tail,
         total.complete,
     )

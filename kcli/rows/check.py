@@ -15,8 +15,8 @@ class CheckRow(NamedTuple):
     errors: Annotated[int, "of these, errors; and files that could not be read"]
     warnings: Annotated[int, "of these, warnings"]
     segments: Annotated[int | None, "segments that were read; null of a log dir"]
-    batches: Annotated[int | None, "batches in them"]
-    log_bytes: Annotated[int | None, "bytes of them"]
+    batches: Annotated[int | None, "batches that were read in them"]
+    log_bytes: Annotated[int | None, "bytes that were read of them"]
     log_end_offset: Annotated[int | None, "after a start; null of a log dir and of a log that does not load"]
 
 

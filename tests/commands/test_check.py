@@ -13,7 +13,8 @@ import pytest
 from commands import _run
 from kcli.analysis.producers import Producer
 from kcli.analysis.start_files import snapshot_bytes
-from kcli.jobs import common
+from kcli.jobs import check_memory, common
+from kcli.jobs.check_state import State
 from kcli.logdir.buffers import DataFile
 from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
 
@@ -45,14 +46,15 @@ def result(done):
 
 
 def remembered(path):
-    return sorted(os.path.basename(one)[15:20] for one in json.loads(path.read_text())["segments"])
+    partitions = json.loads(path.read_text())["partitions"].values()
+    return sorted(base.zfill(5) for segments in partitions for base in segments)
 
 
 def test_closed_segments_are_passed_over_until_they_change(kcli, data, tmp_path):
     state = tmp_path / "state"
     words = ("check", "-o", "json", "--since", state, data)
     assert result(kcli(*words)) == {"data": "clean", "orders-0": "clean"}
-    assert remembered(state) == ["00000", "00010"]
+    assert remembered(state) == ["00000", "00010", "00020"]
 
     path = data / "orders-0" / f"{0:020d}.log"
     before = path.stat()
@@ -63,9 +65,9 @@ def test_closed_segments_are_passed_over_until_they_change(kcli, data, tmp_path)
     os.utime(path)
     for _ in range(2):  # what is damaged is never remembered
         assert result(kcli(*words))["orders-0"] == "damaged"
-        assert remembered(state) == ["00010"]
+        assert remembered(state) == ["00010", "00020"]
 
-    flip(data / "orders-0" / f"{20:020d}.log")  # the last segment is read each time
+    flip(data / "orders-0" / f"{20:020d}.log")
     codes = [one["code"] for one in json.loads(kcli(*words).stdout)["findings"]]
     assert codes.count("LOG-003") == 2
 
@@ -74,8 +76,8 @@ def test_a_segment_without_its_records_read_is_read_again_for_them(kcli, data, t
     state = tmp_path / "state"
     for options in ((), ("--records",), ()):
         assert kcli("check", "-q", *options, "--since", state, data).exit_code == 0
-    entries = json.loads(state.read_text())["segments"].values()
-    assert [entry[1] for entry in entries] == [True, True]
+    (segments,) = json.loads(state.read_text())["partitions"].values()
+    assert [entry[1] for entry in segments.values()] == [True, True, True]
 
 
 def test_the_checkpoints_are_held_against_segments_that_are_passed_over(kcli, data, tmp_path):
@@ -84,7 +86,7 @@ def test_the_checkpoints_are_held_against_segments_that_are_passed_over(kcli, da
     found = [json.loads(kcli(*words).stdout) for _ in range(2)]
     assert found[0]["findings"] == found[1]["findings"]
     assert [one["code"] for one in found[1]["findings"]] == ["CKPT-001"]
-    assert [one["rows"][0]["segments"] for one in found] == [3, 1]
+    assert [one["rows"][0]["segments"] for one in found] == [3, 0]
     assert [one["rows"][0]["log_end_offset"] for one in found] == [30, 30]
 
 
@@ -148,11 +150,129 @@ def test_another_producer_snapshot_is_held_against_all_batches(kcli, data, tmp_p
     words = ("check", "-o", "json", "--since", tmp_path / "state", data)
     snapshot = data / "orders-0" / f"{10:020d}.snapshot"
     snapshot.write_bytes(snapshot_bytes({}))
-    assert [json.loads(kcli(*words).stdout)["rows"][0]["segments"] for _ in range(2)] == [3, 1]
+    assert [json.loads(kcli(*words).stdout)["rows"][0]["segments"] for _ in range(2)] == [3, 0]
     stranger = Producer(1, None, epoch=0, last_sequence=1, last_offset=3, offset_delta=1)
     snapshot.write_bytes(snapshot_bytes({5: stranger}))
     document = json.loads(kcli(*words).stdout)
     assert (document["rows"][0]["segments"], document["rows"][0]["result"]) == (3, "damaged")
+
+
+def put_more(data, count=5):
+    """Append batches to the last segment, and return the offset after them."""
+    path = data / "orders-0" / f"{20:020d}.log"
+    base = 30 + 2 * (path.stat().st_size // len(some_batches(20, 1)) - 5)
+    with path.open("ab") as log:
+        log.write(some_batches(base, count))
+    end = base + 2 * count
+    with path.with_suffix(".timeindex").open("ab") as index:
+        index.write(time_entries((999 + end, end - 21)))
+    return end
+
+
+def read(document):
+    (row,) = (row for row in document["rows"] if row["topic"])
+    return row["result"], row["segments"], row["batches"], row["log_end_offset"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_segment_that_grew_is_read_from_where_it_ended(kcli, data, tmp_path, jobs):
+    words = ("check", "-o", "json", "--jobs", jobs, "--since", tmp_path / "state", data)
+    assert read(json.loads(kcli(*words).stdout)) == ("clean", 3, 15, 30)
+    end = put_more(data)
+    assert read(json.loads(kcli(*words).stdout)) == ("clean", 1, 5, end)
+    assert read(json.loads(kcli(*words).stdout)) == ("clean", 0, 0, end)
+    put_more(data)
+    flip(data / "orders-0" / f"{20:020d}.log")
+    assert read(json.loads(kcli(*words).stdout))[:3] == ("damaged", 1, 5)
+    assert read(json.loads(kcli(*words).stdout))[:3] == ("damaged", 1, 15)
+
+
+@pytest.mark.parametrize(
+    ("extension", "back", "expected"),
+    [("log", 1, ("damaged", 10)), ("log", 2, ("clean", 5)), ("timeindex", 0, ("warning", 10))],
+)
+def test_a_segment_whose_last_batch_or_indexes_are_others_is_read_as_a_whole(
+    kcli, data, tmp_path, extension, back, expected
+):
+    """What rots in a batch before the last one is not seen as the log grows."""
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert kcli(*words).exit_code == 0
+    path = data / "orders-0" / f"{20:020d}.{extension}"
+    position = path.stat().st_size - back * len(some_batches(20, 1)) + 40 if back else 7
+    put_more(data)
+    flip(path, position)
+    assert read(json.loads(kcli(*words).stdout))[:3:2] == expected
+
+
+def test_a_log_that_is_truncated_before_it_is_read_is_read_as_a_whole(kcli, data, tmp_path, monkeypatch):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert kcli(*words).exit_code == 0
+    put_more(data)
+    unread = State.unread
+
+    def plan_and_truncate(state, units):
+        units = unread(state, units)
+        path = data / "orders-0" / f"{20:020d}.log"
+        path.write_bytes(some_batches(20, 3))
+        path.with_suffix(".timeindex").write_bytes(time_entries((1025, 5)))
+        return units
+
+    monkeypatch.setattr(State, "unread", plan_and_truncate)
+    assert read(json.loads(kcli(*words).stdout)) == ("clean", 1, 3, 26)
+    monkeypatch.undo()
+    assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 1)
+    assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 0)
+
+
+@pytest.mark.parametrize("base", [10, 20])
+def test_offsets_that_fall_after_what_is_not_read_are_found(kcli, data, tmp_path, base):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert kcli(*words).exit_code == 0
+    path = data / "orders-0" / f"{base:020d}.log"
+    with path.open("ab") as log:
+        log.write(put_range(base + 6, 9 + 6, timestamp=1000))
+    found = [json.loads(kcli(*more, data).stdout)["findings"] for more in (words[:-1], words[:3])]
+    about = [{one["file"] for one in each if one["code"] == "LOG-011"} for each in found]
+    assert about[0] == about[1] != set()
+
+
+def test_of_a_topic_that_is_made_anew_everything_is_read(kcli, data, tmp_path):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert kcli(*words).exit_code == 0
+    shutil.copytree(data / "orders-0", tmp_path / "copy")
+    shutil.rmtree(data / "orders-0")
+    shutil.copytree(tmp_path / "copy", data / "orders-0")
+    assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 3)
+
+
+def test_what_is_gone_is_forgotten(kcli, data, tmp_path):
+    state = tmp_path / "state"
+    shutil.copytree(data / "orders-0", data / "orders-1")
+    shutil.copytree(data, tmp_path / "other")
+    assert kcli("check", "-q", "--since", state, data, tmp_path / "other").exit_code == 1  # copies
+    assert len(remembered(state)) == 12
+    shutil.rmtree(data / "orders-1")
+    for path in (data / "orders-0").glob(f"{0:020d}.*"):
+        path.unlink()
+    shutil.move(tmp_path / "other", tmp_path / "unmounted")
+    assert kcli("check", "-q", "--since", state, data).exit_code == 0
+    assert len(remembered(state)) == 2 + 6
+
+
+def test_of_too_many_producers_only_that_is_remembered(kcli, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(check_memory, "MOST_PRODUCERS", 1)
+    path = data / "orders-0" / f"{20:020d}.log"
+    batches = [put_range(20 + n, 1, producer_id=n, base_sequence=0, timestamp=1000 + n) for n in range(4)]
+    path.write_bytes(b"".join(batches))
+    path.with_suffix(".timeindex").write_bytes(time_entries((1003, 3)))
+    for base in (10, 20):
+        (data / "orders-0" / f"{base:020d}.snapshot").write_bytes(snapshot_bytes({}))
+    (data / ".kafka_cleanshutdown").unlink()
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 3)
+    (segments,) = json.loads((tmp_path / "state").read_text())["partitions"].values()
+    assert [entry[8] for entry in segments.values()] == [None, [], False]
+    assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 0)
 
 
 def test_a_state_in_a_log_dir_is_refused(kcli, data):
@@ -164,9 +284,16 @@ def test_a_state_in_a_log_dir_is_refused(kcli, data):
 
 def test_a_file_that_is_no_state_is_left_alone(kcli, data, tmp_path):
     state = tmp_path / "state"
-    for text in ("x", "{}", '{"version": 9, "segments": {}}', '{"version": 1, "segments": {"a": [1]}}'):
+    for text in (
+        "x",
+        "{}",
+        '{"version": 2, "segments": {}}',
+        '{"version": 3, "partitions": {"a": {"0": [1]}}}',
+    ):
         state.write_text(text)
-        assert kcli("check", "--since", state, data).exit_code == 2
+        done = kcli("check", "--since", state, data)
+        assert done.exit_code == 2
+        assert ("remove it, and the next run reads everything once" in done.stderr) == ("2" in text)
         assert state.read_text() == text
     assert kcli("check", "--since", tmp_path, data).exit_code == 2
 

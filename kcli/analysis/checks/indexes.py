@@ -6,6 +6,7 @@ batch at or before its offset, and nothing before a time entry is later than it.
 """
 
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.layout import Layout
 from formats.magic import is_legacy
 from kcli.analysis.checks.batches import Batches, Ints
+from kcli.analysis.checks.seams import Largest, Prefix, Seam
 from kcli.analysis.collector import FindingCollector
 from kcli.logdir.buffers import DataFile, FileError
 
@@ -41,6 +43,7 @@ class _Entries:
             if error.code != "not-found":
                 raise
             self.is_missing = True
+        self._data = data
         self.partial = size % layout.size
         self.whole = size // layout.size
         self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
@@ -81,6 +84,11 @@ class _Entries:
             self.falling = self.falling[self.falling < len(np.flatnonzero(kept))]
         self.offsets, self.others, self.slots = self.offsets[kept], self.others[kept], self.slots[kept]
 
+    def judged(self) -> Prefix:
+        """Return what of the index was held against batches."""
+        size = (int(self.slots[self.next - 1]) + 1) * self.size if self.next else 0
+        return Prefix(size, crc32(self._data[:size]))
+
     def add(self, code: str, slot: int, message: str) -> None:
         """Keep a finding about an entry."""
         self.findings.add(code, slot * self.size, message)
@@ -103,6 +111,11 @@ class OffsetIndexJudge(_Entries):
         super().__init__(path, base, findings, is_time=False)
         self._loose: list[tuple[int, int]] = []
         self._end = base
+
+    def go_on(self, seam: Seam) -> None:
+        """Hold only the entries after a seam against the batches to come."""
+        self.next = int(np.searchsorted(self.slots, seam.offsets.size // self.size))
+        self._end = seam.offset
 
     def look(self, batches: Batches) -> None:
         """Hold the entries that lead into some batches against these."""
@@ -163,9 +176,13 @@ class TimeIndexJudge(_Entries):
 
     def __init__(self, path: str, base: int, findings: FindingCollector) -> None:
         super().__init__(path, base, findings, is_time=True)
-        self.largest = NO_TIMESTAMP
-        self.largest_offset = base
+        self.largest_of = Largest(NO_TIMESTAMP, base, base)
         self._loose: list[tuple[int, str]] = []
+
+    def go_on(self, seam: Seam) -> None:
+        """Hold only the entries after a seam against the batches to come."""
+        self.next = int(np.searchsorted(self.offsets, seam.offset))
+        self.largest_of = seam.largest
 
     def look(self, batches: Batches) -> None:
         """Hold the entries whose offsets lie up to the last of some batches against these."""
@@ -173,8 +190,8 @@ class TimeIndexJudge(_Entries):
         before = self.largest
         top = np.maximum.accumulate(np.maximum(batches.timestamp, before))
         if int(top[-1]) > before:
-            self.largest = int(top[-1])
-            self.largest_offset = int(last[np.searchsorted(top, self.largest)])
+            first = int(np.searchsorted(top, top[-1]))
+            self.largest_of = Largest(int(top[-1]), int(batches.base[first]), int(last[first]))
         stop = int(np.searchsorted(self.offsets, int(last[-1]), "right"))
         if stop <= self.next or not _rises(last):
             self.next = max(stop, self.next)
@@ -206,6 +223,11 @@ class TimeIndexJudge(_Entries):
         if not is_compacted:
             for slot, words in self._loose:
                 self.add("DUMP-004", slot, words)
+
+    @property
+    def largest(self) -> int:
+        """The largest timestamp so far; -1 without any."""
+        return self.largest_of.timestamp
 
     @property
     def last_time(self) -> int:

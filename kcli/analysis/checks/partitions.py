@@ -9,14 +9,8 @@ from formats.index import TXN_INDEX_ENTRY
 from formats.names import NORMAL, file_prefix
 from formats.producer_snapshot import read_snapshot
 from kcli.analysis.checks.epochs import misfits
-from kcli.analysis.checks.producers import (
-    NO_PRODUCERS,
-    Break,
-    ProducerMap,
-    of_entry,
-    snapshot_misfits,
-    txn_index_misfits,
-)
+from kcli.analysis.checks.producer_files import of_entry, snapshot_misfits, txn_index_misfits
+from kcli.analysis.checks.producers import NO_PRODUCERS, Break, ProducerFacts, ProducerMap
 from kcli.analysis.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
 from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.collector import FindingCollector
@@ -76,6 +70,8 @@ class PartitionJudge:
         if self.log_start is None:
             self.log_start = facts.base if facts.first is None else facts.first
         yield from self._snapshots_up_to(facts.base)
+        if facts.producers_before is not None:
+            self._producers.restore(facts.producers_before, self.log_start)
         self._of_transactions = tuple(self._transactions(facts))
         of_log = FindingCollector(facts.target)
         if facts.hole is not None and self.has_log_dir and not self.is_compacted:
@@ -102,6 +98,12 @@ class PartitionJudge:
         self.is_compacted = compacted
         self._before = facts
         self.end = facts.end if facts.end is not None else max(facts.base, self.end or 0)
+
+    @property
+    def producers(self) -> ProducerFacts:
+        """The producers of the log up to the end of the last segment so far."""
+        runs = self._producers.runs
+        return ProducerFacts(None if runs is None else dict(runs))
 
     def finish(self) -> Iterator[Finding]:
         """Yield what is to be said when the last segment was taken in."""
@@ -155,8 +157,15 @@ class PartitionJudge:
                 yield one._replace(code="IDX-010", message=f"{one.code}: {one.message}", more=0)
 
     def _between(self, before: SegmentFacts, facts: SegmentFacts) -> Iterator[Finding]:
-        """Yield that offsets are missing between two segments of a log that was not cleaned."""
+        """Yield that offsets are missing between two segments of a log that was not cleaned, or overlap.
+
+        Of two that are read a scan says the latter.
+        """
         end = before.base if before.end is None else before.end
+        is_remembered = before.is_remembered or facts.is_remembered
+        if is_remembered and facts.first is not None and facts.first < end:
+            words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
+            yield FindingCollector(facts.target).finding("LOG-011", None, words)
         is_cleaned = self.is_compacted or before.is_compacted or facts.is_compacted
         if facts.base > end and not is_cleaned and not before.is_cut and self.has_log_dir:
             words = f"the segment before ends at offset {end}: {facts.base - end} offsets are missing"
@@ -185,7 +194,12 @@ class PartitionJudge:
                 later = txn_entries(read_optional(index.path, LARGEST_TXN_INDEX) or b"")
                 entries += tuple(one for one in later[len(entries) :] if of_entry(one) in expected)
         for code, number, words in txn_index_misfits(
-            entries, expected, begins, self.log_start or 0, facts.end or facts.base
+            entries,
+            expected,
+            begins,
+            self.log_start or 0,
+            facts.end or facts.base,
+            judged=facts.judged_entries,
         ):
             findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
         yield from findings.take()
@@ -211,12 +225,13 @@ class PartitionJudge:
             findings.add_error(error)
             yield from findings.take()
             return
-        runs = self._producers.runs
-        if data is None or runs is None:
+        if data is None:
             return
+        runs = self._producers.runs
+        is_exact = is_exact and runs is not None
         for code, words in snapshot_misfits(
             entries,
-            runs if is_exact else {},
+            runs if runs is not None and is_exact else {},
             offset,
             (self.log_start or 0) if is_exact else offset,
             is_compacted=self.is_compacted,
@@ -233,7 +248,9 @@ def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
 
 def slim(facts: SegmentFacts) -> SegmentFacts:
     """Return the facts that are needed when all segments are known, or remembered."""
-    return facts._replace(producers=NO_PRODUCERS, aborted=(), of_indexes=(), if_closed=())
+    return facts._replace(
+        producers=NO_PRODUCERS, producers_before=None, aborted=(), of_indexes=(), if_closed=(), seam=None
+    )
 
 
 def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_damaged: bool) -> bool:

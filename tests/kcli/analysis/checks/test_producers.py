@@ -3,7 +3,8 @@
 import pytest
 
 from formats.index import AbortedTxn
-from kcli.analysis.checks.producers import Aborted, txn_index_misfits
+from kcli.analysis.checks.producer_files import txn_index_misfits
+from kcli.analysis.checks.producers import Aborted
 
 ENTRY = AbortedTxn(0, 2, 895, 899, 900)
 

@@ -3,7 +3,8 @@
 import pytest
 
 from formats.producer_snapshot import ProducerEntry
-from kcli.analysis.checks.producers import ProducerRun, snapshot_misfits
+from kcli.analysis.checks.producer_files import snapshot_misfits
+from kcli.analysis.checks.producers import ProducerRun
 from kcli.analysis.checks.snapshots import snapshot_gaps
 
 BASES = (0, 24, 53)

@@ -1,0 +1,69 @@
+"""What the files of a partition directory say to `check` before any segment is read."""
+
+from typing import NamedTuple
+
+from formats.names import CLUSTER_METADATA
+from kcli.analysis.broker_start import StartFailure
+from kcli.analysis.checks.partitions import PartitionJudge
+from kcli.analysis.invariants import Offsets
+from kcli.analysis.start import Inspected, inspect
+from kcli.analysis.start_settings import KnownSettings
+from kcli.jobs.check_dirs import newest_snapshot, producer_snapshots
+from kcli.jobs.check_start import attempted, start_settings
+from kcli.jobs.checkpoint import COMPACTED_TOPICS, stored_offsets
+from kcli.jobs.common import Yield
+from kcli.jobs.epoch import contradicting_lines
+from kcli.logdir.leftovers import SWAP
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Target
+
+
+class DirectoryState(NamedTuple):
+    """What the files of a partition directory say, before any segment is read.
+
+    `snapshots` are the offsets of its producer snapshots, `metadata_snapshot` the epoch and the end of the
+    newest snapshot of a metadata log. `topic_id` is that of partition.metadata.
+    """
+
+    inspected: Inspected
+    offsets: Offsets
+    snapshots: tuple[int, ...]
+    topic_id: str | None = None
+    metadata_snapshot: tuple[int, int] | None = None
+    has_swaps: bool = False
+    """A start takes segments from .swap files, so that it alone says what the log is."""
+    is_compacted: bool | None = None
+
+    def judge(self, target: Target) -> PartitionJudge:
+        """Return the judge of the partition's segments."""
+        found = self.inspected
+        topic = target.name.topic if target.name else None
+        return PartitionJudge(
+            target,
+            found.given,
+            None if found.epoch_lines is None else found.epochs,
+            self.snapshots,
+            is_compacted=self.offsets.cleaner_point is not None
+            or topic in COMPACTED_TOPICS
+            or self.is_compacted,
+            has_log_dir=target.log_dir is not None,
+            has_epoch_lines=bool(found.epoch_lines),
+        )
+
+
+def directory_state(
+    partition: Partition, known: KnownSettings, states: list[DirectoryState], stops: list[StartFailure]
+) -> Yield:
+    """Yield what a start finds; keep what the files of the directory say, or why it does not load."""
+    found = yield from attempted(partition, inspect(partition, start_settings(partition, known)), stops)
+    if found is None:
+        return
+    yield from contradicting_lines(partition, found.epoch_lines or ())
+    offsets = yield from stored_offsets(partition, found.epoch_lines)
+    is_metadata = partition.topic == CLUSTER_METADATA
+    newest = newest_snapshot(partition.names) if is_metadata else None
+    has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
+    is_compacted = known.is_compacted(partition)
+    snapshots = producer_snapshots(partition.names)
+    state = DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted)
+    states.append(state)
