@@ -10,6 +10,9 @@ Shown, it takes up to six times its bytes: no more than 64 MiB.
 LARGEST_BATCH_GROWN = LARGEST_BATCH // 2
 """The same where Arrow is given bytes as text, which takes twice as much."""
 
+LARGEST_CONTROL_BATCH = 1 << 20
+"""Bytes of a control batch that is read for its marker, whatever is allowed."""
+
 CONTROL_SHARE = 64
 """The value of a control record that is read may have this part of the bytes that a batch may have."""
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
 
 from construct import Int16sb, Int32sb, Int64sb, Struct
 
-from formats.batch import MAX_INT
+from formats.batch import MAX_INT, NO_TIMESTAMP
 from formats.layout import Layout
 from formats.types import Buffer, Position, RelativeOffset
 
@@ -42,7 +42,6 @@ WARM_BYTES = 8192
 """Bytes at the end of an index which AbstractIndex searches first."""
 
 NO_SLOT = -1
-NO_TIMESTAMP = -1
 TXN_REFUSED_VERSION = 0x100
 """Versions from here on are refused; below it, and negative, brokers see no difference from 0."""
 

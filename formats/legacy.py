@@ -28,6 +28,7 @@ from formats.batch import (
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
+    NO_TIMESTAMP,
     SMALLEST_LENGTH,
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
@@ -37,7 +38,6 @@ from formats.errors import TruncatedError, UnsupportedError
 from formats.layout import Layout
 from formats.types import Buffer, Offset
 
-NO_TIMESTAMP = -1
 NO_TIMESTAMP_TYPE = "NoTimestampType"
 NO_PRODUCER_EPOCH = -1
 

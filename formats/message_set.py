@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, SMALLEST_LENGTH
+from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, NO_TIMESTAMP, SMALLEST_LENGTH
 from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
-from formats.legacy import MESSAGE_V0, MESSAGE_V1, NO_TIMESTAMP, LegacyHeader, is_valid, read_header
+from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader, is_valid, read_header
 from formats.primitives import int32
 from formats.types import Buffer
 

@@ -11,6 +11,7 @@ Each version adds the key `data_version`. An id of -1 means none.
 
 from typing import Any, NamedTuple
 
+from formats.batch import MAX_INT
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.java_text import INT_BITS, LONG_BITS, byte_lines, integer, shown
 from formats.json_text import read_object
@@ -18,7 +19,6 @@ from formats.primitives import uuid_bytes, uuid_text
 from formats.types import Buffer
 
 VERSIONS = (0, 1)
-MAX_INT = 0x7FFFFFFF
 
 
 class QuorumState(NamedTuple):

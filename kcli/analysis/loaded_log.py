@@ -62,6 +62,13 @@ class Checkpoints(NamedTuple):
     log_start_offset: int
     high_watermark: int | None
 
+    def recovers(self, following: int | None) -> bool:
+        """Whether a start recovers a segment, given the base offset of the next; None: it is the last.
+
+        As `LogLoader.recoverLog`: after an unclean stop all from the one on that holds the recovery point.
+        """
+        return not self.clean and (following is None or following > self.recovery_point)
+
 
 class LostBytes(NamedTuple):
     """What recovery removes of a segment: its bytes from a position on."""

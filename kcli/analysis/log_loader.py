@@ -5,6 +5,8 @@ and only the tail of the last segment is read. After an unclean stop every segme
 is checked and rebuilt.
 """
 
+from itertools import pairwise
+
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
 from formats.types import TopicPartition
@@ -38,6 +40,7 @@ from kcli.analysis.log_segment import (
     translate_offset,
     truncate_segment,
 )
+from kcli.analysis.lookup import floor_segment
 from kcli.analysis.partition_files import check_partition_metadata, epoch_file
 from kcli.analysis.producers import ProducerState, Snapshot, rebuild
 from kcli.analysis.start_findings import Reporter
@@ -125,10 +128,11 @@ class LogLoader:
 
     def _cut_epochs(self, log_end: int) -> EpochCache:
         """Return the cache between log start and log end; note whether the broker flushes it to its file."""
-        ended = epochs.truncate_from_end(self.epochs, log_end)
-        self.epochs_written |= ended != self.epochs
-        self.epochs_written |= any(entry.start_offset <= self.log_start for entry in ended)
-        return epochs.truncate_from_start(ended, self.log_start)
+        cut = epochs.load(self.epochs, log_end, self.log_start)
+        ended = self.epochs[: len(self.epochs) - len(cut.past_end)]
+        begins_before = any(entry.start_offset <= self.log_start for entry in ended)
+        self.epochs_written |= begins_before or bool(cut.past_end)
+        return cut.entries
 
     def inspect(self) -> tuple[Finding, ...]:
         """Return what a start reports of files, and of the tail of a clean log; no batch else is read.
@@ -187,15 +191,9 @@ class LogLoader:
         if first is None:
             return
         offset = max(first, start)
-        floor = max(
-            (segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset
-        )
-        for segment in segments:
-            if (
-                offset < log_end
-                and segment.base_offset >= floor
-                and translate_offset(segment, offset) is not None
-            ):
+        floor = floor_segment([segment.base_offset for segment in segments], offset)
+        for segment in segments[floor:] if offset < log_end else ():
+            if translate_offset(segment, offset) is not None:
                 return
 
     def _load_segments(self, files: Files) -> None:
@@ -350,9 +348,8 @@ class LogLoader:
                 "they were not"
             )
             self.reporter.report("START-005", message, None)
-        bases = sorted(self.segments)
-        floor = max((base for base in bases if base <= self.given.recovery_point), default=None)
-        unflushed = [base for base in bases if floor is None or base >= floor]
+        following = pairwise((*sorted(self.segments), None))
+        unflushed = [base for base, after in following if base is not None and self.given.recovers(after)]
         for number, base in enumerate(unflushed):
             segment = self.segments[base]
             try:

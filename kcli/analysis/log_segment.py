@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
-from formats.batch import COMPRESSION_CODEC_MASK, SMALLEST_LENGTH
+from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -30,7 +30,6 @@ from kcli.logdir.indexes import IndexFile
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
 
-NO_TIMESTAMP = -1
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
 

@@ -9,8 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-NO_TIMESTAMP = -1
-
 IN_BATCH = "in batch"
 GAP = "gap"
 LOG_END = "log end"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
-from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
+from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import end_markers, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
@@ -34,7 +34,6 @@ BATCHES_A_BLOCK = 8192
 MOST_GAPS = 1000
 """Damaged ranges of one log that are reported one by one."""
 CLEAN_STOPS = frozenset({"end", "zeros"})
-LARGEST_MARKER = 1 << 20
 
 
 class Defects(NamedTuple):
@@ -221,7 +220,7 @@ def _find_ends(
     ends[at[inside]] = end_markers(window.data, places[inside], window.fields[at[inside]])
     for number in at[~ends[at]].tolist():
         try:
-            ends[number] = _is_end(_raw(file, window, number, LARGEST_MARKER))
+            ends[number] = _is_end(_raw(file, window, number, LARGEST_CONTROL_BATCH))
         except FormatError as error:
             bad.append(_trouble(window, number, error))
 
@@ -235,11 +234,10 @@ def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
 
 def _is_end(raw: bytes) -> bool:
     """Whether a control batch holds a transaction end marker; one that cleaning has emptied does not."""
-    from formats.control import ABORT, COMMIT, control_key, control_record  # noqa: PLC0415 - rarely used
-    from formats.record import batch_records  # noqa: PLC0415
+    from formats.control import control_record, end_marker  # noqa: PLC0415 - rarely used
 
-    record = next(batch_records(raw, LARGEST_MARKER), None)
-    if record is None or control_key(record.key).type not in {ABORT, COMMIT}:
+    record = end_marker(raw, LARGEST_CONTROL_BATCH)
+    if record is None:
         return False  # what others say is for `dump`: their values may be long
     control_record(record.key, record.value)
     return True

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
+from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.errors import FormatError, LimitError
 from kcli.analysis.log_batches import LogBatch, header_batches
 from kcli.analysis.log_segment import (
@@ -22,8 +23,6 @@ from kcli.analysis.log_segment import (
     translate_offset,
 )
 from kcli.logdir.buffers import DataFile, file_error, read_whole
-
-LARGEST_CONTROL_BATCH = 1024 * 1024
 
 EMPTY_SNAPSHOT = bytes.fromhex("0001 48674bc7 00000000")
 """A snapshot of no producer: its checksum is known, so that the usual answer needs none."""
@@ -180,8 +179,7 @@ class ProducerState:
                 "InvalidTxnStateException",
                 log.path,
                 batch.position,
-                f"producer {batch.producer_id} writes outside its transaction, open since offset "
-                f"{open_since}",
+                outside_message(batch.producer_id, open_since),
             )
         if open_since is None and is_transactional:
             open_since = batch.base_offset
@@ -249,6 +247,11 @@ class ProducerState:
             self.map_end = self.last_snapshot = newest
             return
         self.map_end = self.last_snapshot = log_start_offset
+
+
+def outside_message(producer_id: int, open_since: int) -> str:
+    """Return what is said of a batch that is not transactional, of a producer with an open transaction."""
+    return f"producer {producer_id} writes outside its transaction, open since offset {open_since}"
 
 
 def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:

@@ -8,7 +8,7 @@ are kept.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from formats.batch import NO_PRODUCER_ID
+from formats.batch import NO_PRODUCER_ID, NO_TIMESTAMP
 from formats.errors import CorruptError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -38,7 +38,6 @@ from kcli.logdir.buffers import DataFile
 
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
-NO_TIMESTAMP = -1
 
 
 class Recovered(NamedTuple):

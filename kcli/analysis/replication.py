@@ -197,7 +197,7 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
     """
     rounds: list[Round] = []
     if protocol != FETCH or not follower.epochs:
-        for one in _truncating(leader, follower, protocol):
+        for one in truncating(leader, follower, protocol):
             rounds.append(one)
             assert one.truncate_to is not None
             follower = follower.cut(one.truncate_to)
@@ -239,8 +239,11 @@ def out_of_range_state(leader: Side, offset: int) -> TruncationState | None:
     return None
 
 
-def _truncating(leader: Side, follower: Side, protocol: str) -> Iterator[Round]:
-    """Yield the rounds of a partition in the state Truncating, which begins at the high watermark."""
+def truncating(leader: Side, follower: Side, protocol: str) -> Iterator[Round]:
+    """Yield the rounds of a partition in the state Truncating, which begins at the high watermark.
+
+    `truncate_to` of each is there.
+    """
     initial = min(follower.high_watermark, follower.log_end_offset)
     while follower.epochs and protocol in {EPOCH, EPOCH_V0}:
         asked = follower.last_epoch

@@ -12,13 +12,12 @@ from typing import NamedTuple
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
 from kcli.analysis.replication import (
-    EPOCH_V0,
     FETCH,
     HIGH_WATERMARK,
     Side,
-    answer,
     fetch,
     out_of_range_state,
+    truncating,
     truncation_state,
 )
 
@@ -323,21 +322,16 @@ class Model:
     def _follow(self, follower: Simulated) -> None:
         """Let a replica become a follower: it truncates, or will while it fetches."""
         leader = self._leading()
-        if self.protocol == HIGH_WATERMARK or not follower.epochs:
-            if follower.log:
-                self._cut(
-                    follower, follower.high_watermark, f"its high watermark is {follower.high_watermark}"
-                )
-            return
-        if self.protocol == FETCH:
+        if self.protocol == FETCH and follower.epochs:
             follower.is_checked = False
             return
-        is_complete = False
-        while not is_complete and follower.epochs:
-            asked = follower.epochs[-1].epoch
-            found = answer(leader.side, asked, names_epoch=self.protocol != EPOCH_V0)
-            offset, is_complete, _ = truncation_state(found, follower.side, follower.high_watermark)
-            self._cut(follower, offset, _exchange(leader.name, asked, found))
+        for number, one in enumerate(truncating(leader.side, follower.side, self.protocol)):
+            assert one.truncate_to is not None
+            asked, epoch, end = one.requested_epoch, one.leader_epoch, one.end_offset
+            if asked is not None and epoch is not None and end is not None:
+                self._cut(follower, one.truncate_to, _exchange(leader.name, asked, EpochEntry(epoch, end)))
+            elif not number and follower.log:
+                self._cut(follower, one.truncate_to, f"its high watermark is {one.truncate_to}")
 
 
 def _exchange(leader: str, asked: int, found: EpochEntry) -> str:

@@ -18,6 +18,7 @@ from formats.batch import (
     LOG_OVERHEAD,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_ID,
+    NO_TIMESTAMP,
     TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_MASK,
 )
@@ -26,7 +27,6 @@ from formats.magic import is_legacy
 
 MOST_IDS = 10_000
 """Producers, epochs or transactions that are counted one by one; of more only that is known."""
-NO_TIMESTAMP = -1
 NOT_OPENED = -1
 CODECS = COMPRESSION_CODEC_MASK + 1
 

@@ -3,7 +3,7 @@
 from itertools import chain
 from typing import NamedTuple
 
-from formats.batch import LOG_OVERHEAD
+from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V1
 from formats.magic import FORMATS, LARGEST_HEADER, is_legacy, magic_of, read_header
@@ -23,7 +23,6 @@ _LAST_OFFSET = {
 }
 INTERVAL = 8 << 10
 """Bytes of a log in which the batch that an index leads to lies, nearly always."""
-NO_TIMESTAMP = -1
 
 
 class Indexed(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from formats.batch import NO_PARTITION_LEADER_EPOCH
+from formats.batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 from formats.bounds import describe
 from formats.errors import FormatError, LimitError
 from formats.legacy import LegacyHeader
@@ -102,7 +102,7 @@ def at_or_after(
             "look first"
         )
         yield Finding("LOOKUP-004", message, dir=partition.shown)
-    seen = lookup.NO_TIMESTAMP
+    seen = NO_TIMESTAMP
     segments = [segment for segment in loaded.segments if segment.log_path is not None]
     for segment in segments:
         reaches = segment.last_time_entry()[0]

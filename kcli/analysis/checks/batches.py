@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID, TRANSACTIONAL_MASK
+from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import is_legacy
@@ -15,7 +16,6 @@ from kcli.logdir.bulk import Window
 
 PLAIN, TRANSACTIONAL, ABORT, COMMIT, CONTROL = range(5)
 """Kinds of batches. CONTROL: of another type than an end marker, or emptied by cleaning."""
-LARGEST_MARKER = 1 << 20
 
 Ints = NDArray[np.int64]
 
@@ -81,18 +81,16 @@ def _markers(window: Window, at: Ints, kinds: NDArray[np.int8], path: str) -> No
 
 def _decoded(path: str, position: int, length: int) -> int:
     """Return the type of a marker that is written in an unusual way; -1 for what is none."""
-    from formats.control import control_key  # noqa: PLC0415 - rarely used
-    from formats.record import batch_records  # noqa: PLC0415
+    from formats.control import control_key, end_marker  # noqa: PLC0415 - rarely used
 
-    if length > LARGEST_MARKER:
+    if length > LARGEST_CONTROL_BATCH:
         return -1
     try:
         with DataFile(path) as log:
-            record = next(batch_records(log.read(position, LOG_OVERHEAD + length), LARGEST_MARKER), None)
-        number = -1 if record is None else control_key(record.key).type
+            record = end_marker(log.read(position, LOG_OVERHEAD + length), LARGEST_CONTROL_BATCH)
+        return -1 if record is None else control_key(record.key).type
     except (FormatError, FileError):
         return -1
-    return number if number in {0, 1} else -1
 
 
 def joined(parts: Sequence[Held]) -> Batches:

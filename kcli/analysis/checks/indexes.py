@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from formats.batch import NO_TIMESTAMP
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.layout import Layout
 from formats.magic import is_legacy
@@ -23,7 +24,6 @@ LARGEST_INDEX = 64 << 20
 """Bytes of an index that are looked at; segment.index.bytes is 10 MiB unless it is changed."""
 MOST_LOOSE = 10_000
 """Offset entries that name no last offset of a batch, and are held against later batches."""
-NO_TIMESTAMP = -1
 NO_ENTRIES: Ints = np.empty(0, np.int64)
 
 

@@ -120,7 +120,7 @@ class PartitionJudge:
 
     def _keeps_segments(self) -> bool:
         """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""
-        return self.given.clean or (len(self._bases) > 1 and self._bases[1] <= self.given.recovery_point)
+        return not self.given.recovers(self._bases[1] if len(self._bases) > 1 else None)
 
     def _gaps(self, log_end: int) -> Iterator[Finding]:
         """Yield which producer snapshots are missing, and which lie above the log."""
@@ -145,7 +145,7 @@ class PartitionJudge:
         is_left = self.target.name is not None and self.target.name.kind != NORMAL
         is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
         found = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
-        if self.given.clean or (following is not None and following <= self.given.recovery_point):
+        if not self.given.recovers(following):
             yield from found
             return
         paths = set()
@@ -174,8 +174,7 @@ class PartitionJudge:
 
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
         """Yield that bytes follow the batches of a segment that is not the last, and not recovered."""
-        is_recovered = not self.given.clean and following > self.given.recovery_point
-        if before.tail > 0 and not is_recovered:
+        if before.tail > 0 and not self.given.recovers(following):
             words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
             yield FindingCollector(before.target).finding("LOG-021", before.size - before.tail, words)
 
@@ -264,9 +263,11 @@ def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_dama
     if given.clean or not segments:
         return False
     log_end = log_end_of(segments, given)
-    return any(one.is_cut or one.has_messages for one in _unflushed(segments, given)) or (
-        log_end is None or log_end < given.log_start_offset
-    )
+    following = (*(one.base for one in segments[1:]), None)
+    return any(
+        (one.is_cut or one.has_messages) and given.recovers(after)
+        for one, after in zip(segments, following, strict=True)
+    ) or (log_end is None or log_end < given.log_start_offset)
 
 
 def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | None:
@@ -275,9 +276,3 @@ def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | No
         return given.log_start_offset
     last = segments[-1]
     return last.base if last.good_end.offset is None else last.good_end.offset
-
-
-def _unflushed(segments: Sequence[SegmentFacts], given: Checkpoints) -> Sequence[SegmentFacts]:
-    """Return the segments that recovery reads: from the one of the recovery point on."""
-    floor = max((one.base for one in segments if one.base <= given.recovery_point), default=None)
-    return [one for one in segments if floor is None or one.base >= floor]

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.batch import MAX_INT, NO_PRODUCER_ID, NO_SEQUENCE
+from formats.batch import MAX_INT, NO_PRODUCER_ID, NO_SEQUENCE, add_sequence
+from formats.record_columns import add_sequences
 from kcli.analysis.checks.batches import ABORT, COMMIT, PLAIN, TRANSACTIONAL, Batches, Ints
+from kcli.analysis.producers import outside_message
 from kcli.analysis.summary import MOST_IDS
 
 NOT_KNOWN = -1
@@ -115,8 +117,8 @@ class ProducerJudge:
             batches.fields[name].astype(np.int64)[at]
             for name in ("producer_epoch", "base_sequence", "last_offset_delta")
         )
-        last = np.where(first < 0, NO_SEQUENCE, (first + deltas) & MAX_INT)
-        follows = np.where(last[:-1] < 0, NO_SEQUENCE, (last[:-1] + 1) & MAX_INT)
+        last = np.where(first < 0, NO_SEQUENCE, add_sequences(first, deltas))
+        follows = np.where(last[:-1] < 0, NO_SEQUENCE, add_sequences(last[:-1], np.ones_like(last[:-1])))
         begins = np.ones(len(at), np.bool_)
         begins[1:] = (
             (ids[1:] != ids[:-1])
@@ -217,7 +219,7 @@ def _break(  # noqa: PLR0917 - as of _step
     if epoch < run.epoch:
         yield Break("PROD-005", base, position, f"{who} has epoch {epoch} after {run.epoch}")
     elif epoch == run.epoch and first > 0 and run.last_sequence >= 0:
-        expected = (run.last_sequence + 1) & MAX_INT
+        expected = add_sequence(run.last_sequence, 1)
         ahead = (first - expected) & MAX_INT
         words = f"{who} goes on with sequence {first}, {expected} follows"
         if ahead:
@@ -225,8 +227,7 @@ def _break(  # noqa: PLR0917 - as of _step
 
 
 def _outside(producer_id: int, open_since: int, base: int, position: int) -> Break:
-    words = f"producer {producer_id} writes outside its transaction, open since offset {open_since}"
-    return Break("PROD-010", base, position, f"offset {base}: {words}")
+    return Break("PROD-010", base, position, f"offset {base}: {outside_message(producer_id, open_since)}")
 
 
 class ProducerMap:

@@ -8,12 +8,12 @@ from zlib import crc32
 
 import numpy as np
 
-from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD
+from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, NO_TIMESTAMP
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn, is_relative
 from formats.magic import LATEST, is_legacy
 from kcli.analysis.checks.batches import Batches, Held, held, joined
 from kcli.analysis.checks.epochs import EpochJudge, EpochRun
-from kcli.analysis.checks.indexes import NO_TIMESTAMP, OffsetIndexJudge, TimeIndexJudge
+from kcli.analysis.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.analysis.checks.producers import ProducerFacts, ProducerJudge
 from kcli.analysis.checks.records import report_records
 from kcli.analysis.checks.seams import Prefix, Seam

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formats.bounds import LARGEST_CONTROL_BATCH
 from kcli.analysis import pieces
 from kcli.analysis.pieces import join
 from kcli.logdir import bulk
@@ -51,7 +52,7 @@ def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
         DataFile, "read", lambda file, at, size: read_sizes.append(size) or reads(file, at, size)
     )
 
-    assert (read(tmp_path / "log").unreadable.batches, max(read_sizes)) == (1, pieces.LARGEST_MARKER)
+    assert (read(tmp_path / "log").unreadable.batches, max(read_sizes)) == (1, LARGEST_CONTROL_BATCH)
 
 
 def joined(path, cuts):

@@ -5,13 +5,13 @@ import tracemalloc
 
 import pytest
 
+from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.producers import (
     EMPTY_SNAPSHOT,
-    LARGEST_CONTROL_BATCH,
     PRODUCER_EXPIRATION_MS,
     Producer,
     ProducerState,
