@@ -101,53 +101,37 @@ class StartReducer:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
         known = known._replace(dirs=log_dirs)
         dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
-        findings = [*start_findings(known.dirs, start, config)]
-        findings += [
-            offline_by_log(one.path, reason)
-            for one in known.dirs
-            if one.path not in start.offline and (reason := _failed_log(one, known.partitions)) is not None
+        findings = [
+            *start_findings(known.dirs, start, config),
+            *_of_log_dirs(known, start),
+            *self._strays(known),
         ]
-        findings += [
-            Finding(
-                "START-011",
-                f"process {one.locked_by} holds .lock: it runs with this log dir",
-                shown(one.path),
-            )
-            for one in known.dirs
-            if one.locked_by is not None
-        ]
-        findings += self._strays(known)
+        return self._row(known, config, start, dirs), findings
+
+    def _row(
+        self, known: Started, config: BrokerConfig, start: BrokerStart, dirs: tuple[StartedLogDir, ...]
+    ) -> StartupBrokerRow:
+        """Return the row of the broker."""
         stop = next(iter(self._stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
         rows = [one.row for one in known.partitions]
         lost = [row.records_lost for row in rows if row.error is None]
-        return (
-            StartupBrokerRow(
-                broker_id=meta.node_id if meta else None,
-                cluster_id=meta.cluster_id if meta else None,
-                outcome=STARTS if stop is None else FAILS,
-                error=stop.exception if stop else None,
-                error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
-                kafka_version=".".join(map(str, config.version)),
-                metadata_log_dir=None if start.metadata_log_dir is None else shown(start.metadata_log_dir),
-                log_dirs=dirs,
-                partitions=len(rows),
-                failing_partitions=sum(one.failing_partitions for one in dirs),
-                segments=sum(one.segments for one in dirs),
-                bytes_read=sum(one.bytes_read for one in dirs),
-                records_lost=None if None in lost else sum(number or 0 for number in lost),
-                seconds=round(
-                    max(
-                        (
-                            one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT
-                            for one in dirs
-                        ),
-                        default=0.0,
-                    ),
-                    3,
-                ),
-            ),
-            findings,
+        seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
+        return StartupBrokerRow(
+            broker_id=meta.node_id if meta else None,
+            cluster_id=meta.cluster_id if meta else None,
+            outcome=STARTS if stop is None else FAILS,
+            error=stop.exception if stop else None,
+            error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
+            kafka_version=".".join(map(str, config.version)),
+            metadata_log_dir=None if start.metadata_log_dir is None else shown(start.metadata_log_dir),
+            log_dirs=dirs,
+            partitions=len(rows),
+            failing_partitions=sum(one.failing_partitions for one in dirs),
+            segments=sum(one.segments for one in dirs),
+            bytes_read=sum(one.bytes_read for one in dirs),
+            records_lost=None if None in lost else sum(number or 0 for number in lost),
+            seconds=round(max(seconds, default=0.0), 3),
         )
 
     def _strays(self, known: Started) -> Iterator[Finding]:
@@ -246,6 +230,17 @@ def _after_the_failed(
         if is_offline and one.row.error is None and one.first_unstable_offset is not None:
             yield one
         is_offline = is_offline or one.row.error == KAFKA_STORAGE
+
+
+def _of_log_dirs(known: Started, start: BrokerStart) -> Iterator[Finding]:
+    """Yield which log dirs go offline by a log, and which another process holds."""
+    for one in known.dirs:
+        if one.path not in start.offline and (reason := _failed_log(one, known.partitions)) is not None:
+            yield offline_by_log(one.path, reason)
+    for one in known.dirs:
+        if one.locked_by is not None:
+            words = f"process {one.locked_by} holds .lock: it runs with this log dir"
+            yield Finding("START-011", words, shown(one.path))
 
 
 def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:

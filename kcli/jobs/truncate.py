@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from formats.names import DELETE, STRAY
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Checkpoints, LoadedLog, checkpoints
@@ -93,13 +94,7 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
 
 
 def _partition(partition: Partition, request: Request, leader: FollowedLeader | None) -> Yield:
-    kind = partition.target.name.kind if partition.target.name else "normal"
-    if kind in {"delete", "stray"}:
-        raise FileError(partition.path, "leftover", f"the broker never truncates a -{kind} directory")
-    if partition.target.name is None:
-        raise FileError(
-            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
-        )
+    _refuse_others(partition)
     given = _checkpoints(partition, request)
     if request.shutdown is None:
         yield from lone_finding(partition, given)
@@ -122,13 +117,8 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
             dir=partition.shown,
         )
         return
-    try:
-        fully = meeting is not None and meeting.starts_anew
-        prediction = truncate(loaded, target, given.high_watermark, fully=fully)
-    except BrokerError as error:
-        raise FileError(
-            error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
-        ) from error
+    fully = meeting is not None and meeting.starts_anew
+    prediction = _predicted(loaded, target, given.high_watermark, fully=fully)
     lost = _lost(loaded, prediction)
     if meeting is not None and leader is not None:
         prediction = with_state_of(leader, meeting, prediction)
@@ -140,18 +130,43 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
     row = _row(where(partition), loaded, prediction, warnings)
     row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))
     if meeting is not None and request.following is not None:
-        said = warning_of(meeting)
-        row = row._replace(
-            protocol=request.following.protocol,
-            rounds=rounds_of(meeting),
-            outcome=meeting.outcome,
-            warnings=(*row.warnings, *([said] if said else [])),
-        )
+        row = _with_meeting(row, meeting, request.following)
         finding = finding_of(partition, meeting)
         if finding is not None:
             yield finding
     yield row
     yield from _findings(partition, prediction)
+
+
+def _refuse_others(partition: Partition) -> None:
+    """Raise FileError for a directory that a broker never truncates."""
+    name = partition.target.name
+    if name is None:
+        raise FileError(
+            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
+        )
+    if name.kind in {DELETE, STRAY}:
+        raise FileError(partition.path, "leftover", f"the broker never truncates a -{name.kind} directory")
+
+
+def _predicted(loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool) -> Prediction:
+    """Return what the truncation does; FileError `would-fail` where it fails in the broker."""
+    try:
+        return truncate(loaded, target, high_watermark, fully=fully)
+    except BrokerError as error:
+        message = f"the truncation would fail: {error}"
+        raise FileError(error.path, WOULD_FAIL, message, error.position) from error
+
+
+def _with_meeting(row: TruncationRow, meeting: Meeting, following: Following) -> TruncationRow:
+    """Return a row with how the replica meets its leader."""
+    said = warning_of(meeting)
+    return row._replace(
+        protocol=following.protocol,
+        rounds=rounds_of(meeting),
+        outcome=meeting.outcome,
+        warnings=(*row.warnings, *([said] if said else [])),
+    )
 
 
 def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
