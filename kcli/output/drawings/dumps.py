@@ -63,11 +63,11 @@ def draw_batches(
         columns=(
             ShownColumn("AT BYTE", "position", NUMBER),
             ShownColumn("OFFSETS", _offsets, RANGE),
-            ShownColumn("COUNT", "count", COUNT, rank=1),
+            ShownColumn("COUNT", "count", COUNT, rank=2),
             ShownColumn("SIZE", "size", SIZE),
             DrawnColumn("", of_largest(lambda row: row.size), least=4, most=16, rank=8),
             ShownColumn(
-                "CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=2
+                "CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1
             ),
             ShownColumn("EPOCH", lambda row: _or_null(row.partition_leader_epoch), NUMBER, rank=3),
             ShownColumn("PRODUCER", _producer, AT_RIGHT, rank=5),

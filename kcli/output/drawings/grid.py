@@ -59,7 +59,8 @@ class ShownColumn(NamedTuple):
     `value` is the path of an attribute of the row, or a function of the row. `rank` 0 is always shown; of the
     others the highest goes first where there is no room. One whose values are all null or empty goes, too.
     `least` is the width that it may be cut to; None: it is never cut. `style`: of a value.
-    `may_overflow`: of names, a few of which are far longer than the others.
+    `may_overflow`: of names, a few of which are far longer than the others; where there is no room for all,
+    there is for this `share` of them.
     """
 
     header: str
@@ -69,6 +70,7 @@ class ShownColumn(NamedTuple):
     least: int | None = None
     style: Callable[[Any], str] | str = ""
     may_overflow: bool = False
+    share: float = MOST_NAMES
 
 
 class DrawnColumn(NamedTuple):
@@ -245,10 +247,10 @@ def _roomier(laid: list[_Laid], width: int) -> list[_Laid]:
 
 def _usual(one: _Laid) -> _Laid:
     """Return a column of names with the width of most of them."""
-    if not one.may_overflow or not one.cells:
+    if not (isinstance(one.column, ShownColumn) and one.column.may_overflow and one.cells):
         return one
     lengths = sorted(map(length, one.cells))
-    width = max(lengths[int(len(lengths) * MOST_NAMES)], len(one.column.header))
+    width = max(lengths[int(len(lengths) * one.column.share)], len(one.column.header))
     return one._replace(width=width, least=width)
 
 
@@ -324,12 +326,16 @@ def _lines(laid: list[_Laid], rows: Sequence[Any], screen: Screen) -> Iterator[L
         for one in filled
     ]
     overflowing = [at for at, one in enumerate(filled) if any(length(cell) > one.width for cell in one.cells)]
+    above: list[str] = []
     for cells in zip(*columns, strict=True):
         begin = 0
-        for at in overflowing:
-            if length(cells[at][0]) > cells[at][2]:
-                yield _line([*_blank(cells[:begin]), *cells[begin : at + 1]])
-                begin = at + 1
+        named = above
+        ends = [at + 1 for at in overflowing if length(cells[at][0]) > cells[at][2]]
+        above = [text for text, *_ in cells[: max(ends, default=0)]]
+        for end in ends:
+            if above != named:  # rows of one long name follow the line that has it
+                yield _line([*_blank(cells[:begin]), *cells[begin:end]])
+            begin = end
         yield _line([*_blank(cells[:begin]), *cells[begin:]])
 
 
@@ -344,7 +350,7 @@ def _line(cells: Sequence[Cell]) -> Line:
     for text, style, width, is_right in cells:
         fill = width - length(text)
         if text:
-            before = spaces + (fill if is_right else 0)
+            before = max(spaces + (fill if is_right else 0), GAP if line else 0)
             if before:
                 line.append((" " * before, ""))
             line.append((text.rstrip(), style))

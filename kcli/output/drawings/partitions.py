@@ -27,18 +27,18 @@ def draw_partitions(
     of_dir = by_dir(findings)
     severities = {path: severity_of(found) for path, found in of_dir.items()}
     bad = {path: severity for path, severity in severities.items() if severity != SEVERITIES[0]}
-    note_rank = 0 if any(row.state != NORMAL for row in rows) else 4
+    note_rank = 0 if any(row.state != NORMAL for row in rows) else 3
     view = TableView(
         columns=(
             ShownColumn("LOG", "log_bytes", SIZE),
             ShownColumn("INDEX", "index_bytes", SIZE, rank=7),
             ShownColumn("DISK", "disk_bytes", SIZE),
-            DrawnColumn("", of_largest(lambda row: row.disk_bytes), least=4, most=20, rank=5),
+            DrawnColumn("", of_largest(lambda row: row.disk_bytes), least=3, most=20, rank=4),
             ShownColumn("SEGS", "segments", NUMBER, rank=6),
             ShownColumn("START", "log_start_offset", NUMBER),
             ShownColumn("END", "log_end_offset", NUMBER),
             ShownColumn("HW", "high_watermark", NUMBER, rank=2),
-            ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=1),
+            ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=5),
             ShownColumn("NOTE", partial(_note, of_dir), rank=note_rank, least=12, style=STYLES["warning"]),
         ),
         closing=_total,

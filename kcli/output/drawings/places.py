@@ -14,6 +14,8 @@ from kcli.rows.places import Where
 
 OF_OFFSET = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\..+)", re.ASCII)
 """Names of segments' files and of snapshots of metadata."""
+MOST_FILES = 0.75
+"""The share of names of files that have room beside their rows: the others have many rows each."""
 BETWEEN = "   "
 """Between the parts of a title."""
 
@@ -110,7 +112,10 @@ def file_columns(rows: Sequence[Any]) -> tuple[Columns, list[str]]:
         end = "" if kind == usual[0][0] else kind
         short[name] = f"{int(base)}{f'-{int(epoch)}' if epoch else ''}{end}"
     header = "SEGMENT" if len(parted) == len(names) else "FILE"
-    return (ShownColumn(header, lambda row: short[row.source.file], AT_RIGHT, may_overflow=True),), []
+    column = ShownColumn(
+        header, lambda row: short[row.source.file], AT_RIGHT, may_overflow=True, share=MOST_FILES
+    )
+    return (column,), []
 
 
 def place_parts(places: Sequence[Where], *, with_dir: bool = True) -> list[str]:

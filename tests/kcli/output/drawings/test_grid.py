@@ -8,7 +8,17 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kcli.output.drawings.bars import of_largest
-from kcli.output.drawings.grid import COUNT, NUMBER, DrawnColumn, ShownColumn, cut, span, stacked, table
+from kcli.output.drawings.grid import (
+    AT_RIGHT,
+    COUNT,
+    NUMBER,
+    DrawnColumn,
+    ShownColumn,
+    cut,
+    span,
+    stacked,
+    table,
+)
 from kcli.output.screen import ASCII, UTF8, Screen
 
 
@@ -71,6 +81,50 @@ def test_few_long_names_have_lines_of_their_own():
     assert found[1] == "short       1      1  x"
     assert found[-3:-1] == ["n" * 50] * 2
     assert found[-1] == "            2      2  y"
+
+
+def test_rows_of_one_long_name_follow_one_line_that_has_it():
+    long, other = "n" * 30, "m" * 30
+    of_long = [
+        Row(long, 2, "y"),
+        Row(long, 3, "z"),
+        Row(other, 4, "x"),
+        Row("short", 5, "x"),
+        Row(other, 6, "x"),
+    ]
+    found = lines(COLUMNS, [*(Row("short", 1, "x") for _ in range(40)), *of_long], 30)
+
+    assert found[41:] == [
+        long,
+        "            2      2  y",
+        "            3      3  z",
+        other,
+        "            4      4  x",
+        "short       5      5  x",
+        other,
+        "            6      6  x",
+    ]
+
+
+def test_where_there_is_no_room_for_all_names_there_is_for_a_share_of_them():
+    rows = [*(Row("short", 1, "x") for _ in range(16)), *(Row("a longer name", 1, "x") for _ in range(4))]
+    columns = (NAME._replace(share=0.75), *COLUMNS[1:])
+
+    assert lines(columns, rows, 40)[0] == "NAME           NUMBER  COUNT  TEXT"
+    assert lines(columns, rows, 20)[0] == "NAME   COUNT  TEXT"
+    assert lines(COLUMNS, rows, 20)[0] == "NAME           TEXT"
+
+
+def test_a_long_name_that_stands_right_does_not_touch_the_one_before():
+    name = ShownColumn("NAME", "name", AT_RIGHT, may_overflow=True)
+    rows = [*(Row("x", 1, "text") for _ in range(20)), Row("a longer name", 2, "text")]
+
+    assert lines([ShownColumn("TEXT", "text"), name, ShownColumn("NUMBER", "number", NUMBER)], rows, 20)[
+        -2:
+    ] == [
+        "text  a longer name",
+        "                 2",
+    ]
 
 
 def test_wide_characters_take_two_columns():
