@@ -266,3 +266,24 @@ def test_lookup_offset_names_the_remote_segment_where_its_metadata_is_at_hand():
     assert (without["remote_segment_id"], named["remote_segment_id"]) == (None, row["segment_id"])
     assert named["reason"].startswith(without["reason"])
     assert row["segment_id"] in named["reason"]
+
+
+@pytest.mark.parametrize("has_epochs", [True, False])
+def test_a_lookup_says_what_it_tried(tmp_path, has_epochs):
+    node1, storage, _ = cluster()
+    log_dir = tmp_path / "node1"
+    shutil.copytree(node1, log_dir)
+    if not has_epochs:
+        (log_dir / "t-txn-0" / "leader-epoch-checkpoint").write_text("0\n1\n0 600\n")
+    words = ("rlmm", "lookup", "offset", "5", log_dir, "--topic", "t-txn", "--storage", storage)
+    (row,) = ask(*words)[0]["rows"]
+    disk, second = row["tries"]
+
+    assert disk == "the local log is empty and ends at 679: not this one"
+    if has_epochs:
+        assert second.startswith("remote metadata has segment ")
+        assert second.endswith(" for leader epoch 0, offset 5")
+        assert (row["tier"], row["found"]) == ("remote", True)
+    else:
+        assert second == "the leader epoch cache has no epoch for 5"
+        assert (row["tier"], row["found"]) == (None, False)
