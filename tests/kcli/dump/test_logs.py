@@ -40,3 +40,19 @@ def test_a_tail_is_given_at_once(tmp_path):
 
     assert [row.offset for part in rows for row in getattr(part, "rows", [part])] == [3, 4, 5]
     assert pauses == []
+
+
+def test_a_log_that_grows_is_noted_by_who_reads_its_end(tmp_path):
+    path = log(tmp_path)
+    target, middle = file_target(str(path)), len(put_range(0, WRAPPED))
+    for end, codes in ((middle, []), (0, ["LOG-005"])):
+        findings = FindingCollector(target)
+        unit = Unit(number=0, targets=(target,), end=end)
+        items = read_logs(unit, DumpOptions(records=True), findings)
+        next(items)
+        with path.open("ab") as file:
+            file.write(put_range(6, WRAPPED))
+        for _ in items:
+            pass
+
+        assert list(findings.first) == codes

@@ -55,3 +55,10 @@ def test_what_can_be_read_is_drawn_over_what_cannot():
 def test_one_segment_or_several_partitions_are_no_line():
     assert drawn(row(0, 9)) is None
     assert drawn(row(0, 9), row(10, 19, partition=1)) is None
+
+
+def test_a_single_offset_in_no_segment_is_drawn_however_long_the_line():
+    line, words = drawn(row(0, 1999), row(2001, 3999))
+
+    assert line.strip("█") == "!"
+    assert words == ["to read", "in none of these"]
