@@ -25,6 +25,9 @@ CONFIG = "KCLI_CONFIG"
 PREFIX = "KCLI_"
 NEVER = frozenset({"version", "help"})
 """Options without a default: images for containers set KCLI_VERSION and the like."""
+OUTPUT = "output"
+MAKE_COPIES = frozenset({("salvage",)})
+"""Commands whose `--out` is not for rows."""
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -58,6 +61,18 @@ def fill_in(given: dict[str, Any], command: Any, every_command: EveryCommand) ->
         if options[name].name not in given:
             given[options[name].name] = value
             sources[name] = where
+    if OUTPUT in sources and command.words not in MAKE_COPIES and not _suits(given[OUTPUT], given.get("out")):
+        del given[OUTPUT], sources[OUTPUT]
+
+
+def _suits(output: str, out: str | None) -> bool:
+    """Whether a format of settings is for the target of `--out`: the name of a file says its own."""
+    from kcli.output.formats import TEXT, format_of, is_run_directory  # noqa: PLC0415 - only for settings
+
+    if out is None:
+        return True
+    found = format_of(output, out, is_terminal=False)
+    return is_run_directory(out) and (found is None or found.extension not in {None, TEXT.extension})
 
 
 def long_name(option: Any) -> str:

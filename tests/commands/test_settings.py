@@ -89,6 +89,32 @@ def test_a_flag_of_the_config_file_is_switched_off_by_its_variable(
     assert kcli(*words).stdout == "topic\norders\n"
 
 
+@pytest.mark.parametrize(
+    ("output", "out", "written"),
+    [
+        ("table", "rows.csv", "rows.csv"),
+        ("json", "run/", "run/findings/findings.ndjson"),
+        ("csv", "run/", "run/findings/findings.csv"),
+        ("csv", "rows.ndjson", "rows.ndjson"),
+    ],
+)
+def test_a_format_of_settings_is_for_stdout_where_a_file_has_another(
+    kcli, log_dir, config, tmp_path, output, out, written
+):
+    config(f'output = "{output}"')
+
+    result = kcli("ls", log_dir.partition("orders-0"), "--out", f"{tmp_path}/{out}")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / written).exists()
+
+
+def test_what_is_salvaged_is_reported_in_the_format_of_settings(kcli, log_dir, config, tmp_path):
+    config('output = "json"')
+
+    result = kcli("salvage", log_dir.partition("orders-0"), "--out", f"{tmp_path}/copy")
+    assert json.loads(result.stdout)["command"] == "salvage"
+
+
 def test_a_config_file_is_looked_for_at_home(rows, tmp_path, monkeypatch):
     (tmp_path / "kcli").mkdir()
     (tmp_path / "kcli" / "config.toml").write_text("limit = 2\n")
