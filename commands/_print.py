@@ -133,5 +133,5 @@ def _is_shown(finding: Finding, common: Common) -> bool:
 def _count_unread(summary: RunSummary) -> Iterator[str]:
     """Yield the line that counts the inputs that could not be read, if there were several inputs."""
     count = summary.unread
-    if count and summary.inputs > 1:
+    if count and summary.inputs > 1 and summary.failures[0].error != "nothing-matched":
         yield f"kcli: {count} of {summary.inputs} inputs could not be read"

@@ -205,7 +205,10 @@ def test_a_directory_without_remote_log_metadata(tmp_path):
 
         assert done.exit_code == 3
         (line,) = done.stdout.splitlines()
-        assert json.loads(line)["error"] in {"nothing-matched", "nothing-to-read"}
+        error = json.loads(line)
+        assert error["error"] in {"nothing-matched", "nothing-to-read"}
+        assert "__remote_log_metadata" in error["message"]
+        assert "inputs could not be read" not in done.stderr
 
 
 def test_partition_prints_the_metadata_partition(tmp_path):

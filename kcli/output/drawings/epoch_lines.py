@@ -50,7 +50,7 @@ CHECKED = TableView(
         ShownColumn("EPOCH", "epoch", NUMBER),
         ShownColumn("CHECKPOINT", "start_offset", NUMBER),
         ShownColumn("BATCHES", "batches_start_offset", NUMBER),
-        ShownColumn("", _meaning, style=_style),
+        ShownColumn("", _meaning, least=12, style=_style),
     ),
     verdict=_verdict,
 )

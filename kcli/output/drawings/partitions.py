@@ -51,8 +51,8 @@ def _note(of_dir: dict[str, list[Finding]], row: PartitionRow) -> str:
     return joined(
         (
             row.state if row.state != NORMAL else "",
-            counted(row.leftovers, "leftover") if row.leftovers else "",
             codes(of_dir.get(row.where.dir, ())),
+            counted(row.leftovers, "leftover") if row.leftovers else "",
         )
     )
 
