@@ -12,6 +12,7 @@ suffice, as after a truncation of more than a segment, all of the directory is r
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import groupby, pairwise
 
 from kcli.analysis.checks.partitions import PartitionJudge
@@ -194,7 +195,12 @@ def _base(target: Target) -> int:
 
 
 def _place(directory: Target) -> str:
-    return os.path.realpath(directory.path)
+    return _real(directory.path)
+
+
+@cache
+def _real(path: str) -> str:
+    return os.path.realpath(path)
 
 
 def _signature(path: str) -> Files:

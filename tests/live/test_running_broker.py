@@ -52,6 +52,7 @@ COMMANDS = (
     "truncate --dry-run --to-epoch 0",
     "truncate --dry-run --to-high-watermark --high-watermark 5",
     "check",
+    "check --since STATE",
     "checkpoint show",
     "epoch check",
     "epoch rebuild",
@@ -107,14 +108,20 @@ class Readings:
     The codes of findings, and everything that should not have been (`problems`).
     """
 
-    def __init__(self, log_dirs: list[Path]) -> None:
+    def __init__(self, log_dirs: list[Path], state: Path) -> None:
         self.log_dirs = log_dirs
+        self.state = state
         self.codes: Counter[str] = Counter()
         self.problems: list[str] = []
         self.rounds = 0
 
     def read(self, command: str) -> None:
-        words = [*command.split(), *map(str, self.log_dirs), "--fail-on", "never"]
+        words = [
+            *command.replace("STATE", str(self.state)).split(),
+            *map(str, self.log_dirs),
+            "--fail-on",
+            "never",
+        ]
         is_text = "text" in words
         done = CliRunner().invoke(app, words if is_text else [*words, "-o", "json"])
         statuses = {0, 1} if command.startswith(ASKS) else {0}
@@ -157,12 +164,12 @@ def test_every_command_that_reads_log_dirs_is_here():
 
 def test_no_command_takes_what_a_running_broker_does_for_damage(tmp_path):
     with busy_broker(tmp_path / "node", free_base_port()) as workload:
-        readings = Readings(workload.log_dirs)
+        readings = Readings(workload.log_dirs, tmp_path / "state")
         readings.read_for(SECONDS, workload)
         assert workload.failures == []
         workload.stop()
         workload.cluster.nodes[1].stop()
-        stopped = Readings(workload.log_dirs)
+        stopped = Readings(workload.log_dirs, tmp_path / "state")
         for command in COMMANDS:
             stopped.read(command)
     assert readings.problems == []

@@ -1,0 +1,62 @@
+"""`check --since` of a broker's log dirs, again and again: what a check of everything says, by less reading.
+
+The broker is paused while it is looked at, at last killed and stopped. It rolls, deletes, compacts, recovers,
+moves partitions and makes topics anew under names that were there before.
+"""
+
+import json
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.live.test_running_broker import free_base_port
+from tests.live.workload import busy_broker
+
+pytestmark = [pytest.mark.oracle, pytest.mark.moving]
+
+ROUNDS = 16
+
+
+def check(*words):
+    done = CliRunner().invoke(app, ["check", "-o", "json", *map(str, words)])
+    return json.loads(done.stdout)
+
+
+def answer(document):
+    rows = {row["dir"]: (row["result"], row["log_end_offset"]) for row in document["rows"]}
+    above = [one for one in document["findings"] if one["severity"] != "info"]
+    return rows, above, document["errors"]
+
+
+def log_bytes(document):
+    return sum(row["log_bytes"] or 0 for row in document["rows"])
+
+
+def test_it_says_what_a_check_of_everything_says(tmp_path):
+    read = []
+
+    def look(what):
+        whole = check(*workload.log_dirs)
+        since, again = (check("--since", tmp_path / "state", *workload.log_dirs) for _ in range(2))
+        assert answer(since) == answer(again) == answer(whole), what
+        assert answer(whole)[1:] == ([], []), what
+        read.append((log_bytes(whole), log_bytes(since), log_bytes(again)))
+
+    with busy_broker(tmp_path / "node", free_base_port()) as workload:
+        node = workload.cluster.nodes[1]
+        for number in range(ROUNDS):
+            time.sleep(1)
+            node.pause()
+            look(number)
+            node.resume()
+        workload.stop()
+        assert workload.failures == []
+        node.kill()
+        look("killed")
+        node.start()
+        node.stop()
+        look("stopped")
+    everything, new, nothing = map(sum, zip(*read[1:], strict=True))
+    assert nothing < new < everything, read
