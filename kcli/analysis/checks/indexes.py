@@ -24,6 +24,8 @@ LARGEST_INDEX = 64 << 20
 """Bytes of an index that are looked at; segment.index.bytes is 10 MiB unless it is changed."""
 MOST_LOOSE = 10_000
 """Offset entries that name no last offset of a batch, and are held against later batches."""
+ENOUGH_ZEROS = 2
+"""So many of the zero entries at the end of a preallocated index are looked at: the others are counted."""
 NO_ENTRIES: Ints = np.empty(0, np.int64)
 
 
@@ -55,7 +57,9 @@ class _Entries:
 
     def _sort_out(self, data: bytes, layout: Layout[Any], base: int, *, is_time: bool) -> None:
         """Tell the entries that count from zeros, stale ones and those that do not rise."""
-        raw = np.frombuffer(data[: len(data) - len(data) % layout.size], layout.dtype())
+        entries = len(data) // layout.size
+        count = min(entries, _written(data) // layout.size + 1 + ENOUGH_ZEROS)
+        raw = np.frombuffer(data, layout.dtype(), count)
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
         self.slots = np.arange(len(raw), dtype=np.int64)
@@ -63,12 +67,13 @@ class _Entries:
         least = 0 if is_time else 1
         rises = (first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all()
         if rises and (first[0] or second[0]):
-            return  # as a broker writes it
+            return  # as a closed segment has it
         zero = (first == 0) & (second == 0)
         self.zeros = int(np.count_nonzero(zero)) if len(raw) > 1 or not is_time else 0
         rising = ~zero if self.zeros else np.ones(len(raw), np.bool_)
         if is_time and len(raw) and zero[0] and (len(raw) == 1 or not zero[1]):
             rising[0], self.zeros = True, self.zeros - (len(raw) > 1)
+        self.zeros += entries - count
         # a time index rises in its times and may repeat an offset, an offset index rises in both
         rising[1:] &= first[1:] > np.maximum.accumulate(first)[:-1]
         if is_time:
@@ -237,3 +242,12 @@ class TimeIndexJudge(_Entries):
 
 def _rises(column: NDArray[np.int64]) -> bool:
     return bool((column[1:] > column[:-1]).all())
+
+
+def _written(data: bytes) -> int:
+    """Return how many bytes there are up to the last one that is not zero, or up to 7 more."""
+    words = np.frombuffer(data, np.int64, len(data) // 8)
+    used = np.flatnonzero(words)
+    if any(data[len(words) * 8 :]):
+        return len(data)
+    return 8 * (int(used[-1]) + 1) if len(used) else 0
