@@ -10,6 +10,7 @@ suffice, as after a truncation of more than a segment, all of the directory is r
 """
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -30,8 +31,6 @@ from kcli.logdir.tree import PARTITION, Target
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
 UNKNOWN = ProducerFacts(None)
 MAY_BE_STALE = "IDX-010"
-OF_PRODUCERS = ("PROD-", "IDX-008", "IDX-009")
-"""What the batches of all segments before show: to find it again they are read again."""
 
 
 class State:
@@ -145,42 +144,41 @@ class State:
         self, directory: Target, facts: SegmentFacts, judge: PartitionJudge | None, found: Iterable[Finding]
     ) -> None:
         """Take in the next segment of a directory; `found` shows whether the one before is whole."""
-        self._end_segment(directory, found)
+        self.end(directory, found)
         place = _place(directory)
         if facts.base in self._files.get(place, {}):
             self._held[place] = facts, None if judge is None else judge.producers
 
-    def end(self, directory: Target, found: Sequence[Finding]) -> None:
-        """Take in the end of a directory; where producers contradict each other remember nothing of it."""
-        self._end_segment(directory, found)
-        if any(one.code.startswith(OF_PRODUCERS) and one.severity != SEVERITIES[0] for one in found):
-            self.partitions.pop(_place(directory), None)
-
-    def _end_segment(self, directory: Target, found: Iterable[Finding]) -> None:
+    def end(self, directory: Target, found: Iterable[Finding]) -> None:
         """Remember the last segment so far, unless it may be cut or a finding is about its files."""
         place = _place(directory)
         held = self._held.pop(place, None)
         if held is None:
             return
         facts, producers = held
-        known, files = self.partitions.setdefault(place, {}), self._files[place][facts.base]
+        known, files = self.partitions[place], self._files[place][facts.base]
         before = known.pop(facts.base, None)
         stem = facts.target.shown.removesuffix("log")
         if not facts.is_cut and not any(_is_against(one, stem) for one in found):
             records = self.records and (not facts.is_remembered or bool(before and before.records))
             known[facts.base] = remembered(facts, files, producers, records=records)
+            self._thin(place, bisect_left(self._bases[place], facts.base) - 1)
+
+    def _thin(self, place: str, number: int) -> None:
+        """Drop what is not needed of a segment before one that is remembered; of the last two little is."""
+        bases, known = self._bases[place], self.partitions[place]
+        following = bases[number + 1 : number + 3]
+        if number < 0 or bases[number] not in known or not following or following[0] not in known:
+            return
+        known[bases[number]] = known[bases[number]]._replace(seam=None)
+        if len(following) > 1:
+            known[bases[number]] = known[bases[number]]._replace(producers=None)
 
     def dumps(self) -> str:
         """Return the state as JSON."""
         for place, bases in self._bases.items():
-            known = self.partitions.get(place, {})
-            for number, base in enumerate(bases):
-                following = bases[number + 1 : number + 3]
-                if base not in known or not following or following[0] not in known:
-                    continue
-                known[base] = known[base]._replace(seam=None)
-                if len(following) > 1:
-                    known[base] = known[base]._replace(producers=None)
+            for number in range(len(bases)):
+                self._thin(place, number)
         return dumps(self.partitions)
 
 
