@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD, MAX_INT, NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
-from formats.bulk import end_markers, together
+from formats.bulk import Fields, end_markers, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
 from kcli.analysis.log_findings import (
@@ -310,13 +310,26 @@ def _summed(parts: list[_Part], base: int | None) -> Piece:
             above, positions, lambda at: magic_message(fields["base_offset"][at], fields["magic"][at])
         )
     )
-    if base is None:
+    if base is None or _is_within_reach(piece.summary, fields, base):
         return piece
     is_beyond = is_out_of_reach(fields, base)
     beyond = np.flatnonzero(is_beyond if valid is None else valid & is_beyond)
     return piece._replace(
         out_of_reach=_first(beyond, positions, lambda at: reach_message(int(fields["base_offset"][at]), base))
     )
+
+
+def _is_within_reach(found: Summary, fields: Fields, base: int) -> bool:
+    """Whether offsets that rise from the first to the last show that none is out of reach of a segment.
+
+    A quick look: few logs have others.
+    """
+    first, last = found.base_offset, found.last_offset
+    if first is None or last is None or found.backwards.times or not base <= first <= last <= base + MAX_INT:
+        return False
+    # a wrong offset between two others is a gap before it; a header may contradict itself
+    rises = fields["last_offset_delta"].min() >= 0
+    return bool(rises and (not found.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
 
 
 def _first(which: NDArray[np.int64], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:

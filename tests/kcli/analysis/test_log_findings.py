@@ -1,6 +1,7 @@
 """Findings about batches: `scan`, `dump` and `check` say the same of the same bytes."""
 
 import json
+import random
 import struct
 
 import pytest
@@ -67,3 +68,34 @@ def test_a_batch_of_a_wrong_checksum_is_not_believed(kcli, tmp_path):
 
     for command in ("scan", "dump", "check"):
         assert said(kcli, command, directory) == []
+
+
+def test_a_scan_takes_the_quick_look_only_where_dump_finds_none(kcli, tmp_path):
+    choose = random.Random(18)
+    directory = log_dir(tmp_path / "data") / "t-0"
+    offsets = (
+        0,
+        BASE - 1,
+        BASE,
+        BASE + 3,
+        2**31 - 1,
+        2**31,
+        BASE + 2**31 - 1,
+        BASE + 2**31,
+        2**62,
+        2**63 - 1,
+    )
+    found = 0
+    for _ in range(150):
+        bases = choose.choices(offsets, k=choose.randrange(1, 5))
+        bases = sorted(bases) if choose.random() < 0.7 else bases
+        deltas = (choose.choice((0, 0, 1, 5, -1, -9, 2**31 - 1)) for _ in bases)
+        logs = [
+            put_range(base, 1, last_offset_delta=delta) for base, delta in zip(bases, deltas, strict=True)
+        ]
+        segment(directory, BASE, b"".join(logs))
+        expected = said(kcli, "dump", "--only", "dump_batch", directory)
+        found += bool(expected)
+
+        assert said(kcli, "scan", directory) == expected, bases
+    assert 20 < found < 149
