@@ -460,3 +460,16 @@ def test_a_directory_prints_its_batches_or_records(kcli, log_dir, words):
         kcli("dump", log_dir.path, "-o", "tsv", "--only", only, *words).stdout,
     )
     assert answer.stdout.count("\n") > 2
+
+
+def test_a_codec_that_kafka_does_not_name_is_refused_with_a_hint(kcli, tmp_path):
+    path = tmp_path / LOG
+    path.write_bytes(put_records([put_record()], codec=1) + put_records([put_record()], base_offset=1))
+    done = kcli("dump", "--codec", "gzp", path)
+    rows = json.loads(kcli("dump", "--codec", "gzip,zstd", "-o", "json", path).stdout)["rows"]
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--codec gzp: did you mean gzip? one of none, gzip, snappy, lz4, zstd" in " ".join(
+        done.stderr.split()
+    )
+    assert [row["compression"] for row in rows] == ["gzip"]
