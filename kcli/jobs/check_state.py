@@ -6,7 +6,8 @@ with a finding above info is never remembered, so that it is read and reported a
 
 Producers go on from segment to segment. Those of the log up to the end of a segment are kept of the last two
 segments, and before one that is not remembered: what is read again is held against them. Where that does not
-suffice, as after a truncation of more than a segment, all of the directory is read.
+suffice, as after a truncation of more than a segment or where one is gone from the middle, all of the
+directory is read.
 """
 
 import os
@@ -76,9 +77,10 @@ class State:
         starts = {
             base: self._start(unit.target, known.get(base), files[base]) for base, unit in segments.items()
         }
+        is_torn = any(min(starts) < base < max(starts) for base in known.keys() - starts.keys() if starts)
         for base in known.keys() - {base for base, start in starts.items() if start != 0}:
             del known[base]
-        if self._is_in_doubt(known, starts, files):
+        if is_torn or self._is_in_doubt(known, starts, files):
             known.clear()
             return list(units)
         kept: list[Unit] = []

@@ -65,6 +65,25 @@ def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+def test_a_check_since_finds_it_as_one_of_everything_does(kcli, recorded, tmp_path, damage):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    since = ("--since", tmp_path / "state", *damage.options)
+    found(kcli, tmp_path / "d*", *since)
+    damage.damage(root)
+
+    def answer(*words):
+        document = found(kcli, tmp_path / "d*", *words)
+        rows = [(row["dir"], row["result"], row["log_end_offset"]) for row in document["rows"]]
+        return rows, {json.dumps(one) for one in document["findings"] if one["severity"] != "info"}
+
+    expected = answer(*damage.options)
+    for night in (2, 3):
+        assert answer(*since) == expected, night
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
 def test_what_will_not_load_is_what_does_not_start(kcli, recorded, tmp_path, damage):
     shutil.copytree(recorded, tmp_path / "d0")
     damage.damage(tmp_path / "d0")

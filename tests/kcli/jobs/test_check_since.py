@@ -54,7 +54,14 @@ def sizes(log):
 
 
 def damage(log, choose, checked):
-    """Change a byte of a file; of a log that grew one of what is new: the rest is not read again."""
+    """Change a byte of a file, or remove a segment.
+
+    Of a log that grew the byte is one of what is new: the rest is not read again.
+    """
+    if choose.random() < 0.2:
+        for path in log.directory.glob(f"{choose.choice(sorted(log.segments)):020d}.*"):
+            path.unlink()
+        return
     paths = sorted(one for one in log.directory.glob("0*") if one.stat().st_size)
     if not paths:
         return
