@@ -138,7 +138,7 @@ def is_settled(log_dir: Path, live: tuple[object, ...]) -> bool:
 def test_a_live_cluster_and_the_files_of_its_broker_give_the_same(tmp_path):
     with tiered_broker(tmp_path / "node") as cluster:
         log_dir, live = cluster.nodes[1].logs, ("--bootstrap-server", cluster.bootstrap)
-        wait(lambda: is_settled(log_dir, live), "segments to be copied", 60)
+        wait(lambda: is_settled(log_dir, live), "segments to be copied")
 
         compared = of_type(run("bootstrap", *live, log_dir), "rlmm_cluster_offset")
         assert [row["query"] for row in compared[:6]] == [name.replace("_", "-") for name in SPECIAL.values()]

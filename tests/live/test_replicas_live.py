@@ -102,7 +102,7 @@ class Story:
             return found == predicted
 
         try:
-            wait(is_so, str(steps), 20)
+            wait(is_so, str(steps))
         except TimeoutError as error:
             raise AssertionError(f"{self.steps}: predicted {predicted}, found {found}") from error
         states = "  ".join(

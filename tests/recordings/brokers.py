@@ -239,8 +239,8 @@ class Cluster:
         wait(lambda: all(holds(partition) for _, partition in self.partitions()), what)
 
 
-def wait(holds: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Ask until it holds; a broker that does not answer is asked again."""
+def wait(holds: Callable[[], bool], what: str, seconds: float = 180) -> None:
+    """Ask until it holds; a broker that does not answer is asked again. On a busy machine it is slow."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
