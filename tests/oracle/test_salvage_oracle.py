@@ -166,8 +166,8 @@ def test_indexes_are_those_of_recovery(oracle: Oracle, oracle_seed: int, tmp_pat
             assert name == f"{first:020d}.snapshot" and len(found.pop(name)) == 10
         of_copy, of_log = (read_leader_epoch_checkpoint(files.pop(EPOCHS)) for files in (found, recovered))
         # a copy has no log start: the epochs of batches below it are there
-        start = of_log[0].start_offset if of_log else -1
-        assert [entry for entry in of_copy if entry.start_offset > start] == of_log[1:], (log.seed, bare, out)
+        above = [entry for entry in of_copy if of_log and entry.start_offset > of_log[0].start_offset]
+        assert above == of_log[1:], (log.seed, bare, out)
         assert_epochs_fit(list(map(list, of_copy)), out)
         assert found == recovered, (log.seed, bare, out)
         salvaged(unit_of(bare), log, indexes, what=INDEXES)
