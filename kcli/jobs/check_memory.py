@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
+from zlib import crc32
 
 from kcli.analysis.checks.batches import COMMIT
 from kcli.analysis.checks.epochs import EpochRun
 from kcli.analysis.checks.producers import NOT_KNOWN, End, ProducerFacts, ProducerRun
 from kcli.analysis.checks.seams import Largest, Prefix, Seam
 from kcli.analysis.checks.segments import SegmentFacts
+from kcli.analysis.findings import SEVERITIES, Finding
 
 VERSION = 3
 MOST_PRODUCERS = 1_000_000
@@ -16,8 +18,10 @@ MOST_PRODUCERS = 1_000_000
 
 Files: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 """Size, modification time (ns) and inode of each file of a segment; None for a missing one."""
-Owed: TypeAlias = tuple[tuple[str, str, str], ...]
-"""What is wrong with the indexes of a segment once it is closed: the index's extension, a code and words."""
+Owed: TypeAlias = tuple[tuple[str, str, str, int | None, int | None], ...]
+"""What is wrong with the indexes of a segment: the index's extension, code, words, position, how many more.
+
+None of severity info: those are not found again."""
 
 
 class StateError(Exception):
@@ -28,6 +32,7 @@ class Remembered(NamedTuple):
     """A segment that was found whole, with the facts that are needed without reading it.
 
     `producers`: those of the log up to its end; None where they are not kept, as of most closed segments.
+    `of_indexes` is wrong unless recovery writes the indexes anew, `owed` once it is closed.
     """
 
     files: Files
@@ -37,6 +42,7 @@ class Remembered(NamedTuple):
     is_compacted: bool
     has_messages: bool
     epochs: tuple[EpochRun, ...]
+    of_indexes: Owed
     owed: Owed
     producers: ProducerFacts | None
     seam: Seam | None
@@ -47,6 +53,14 @@ def remembered(
 ) -> Remembered:
     """Return what is remembered of a segment."""
     stem = facts.target.shown.removesuffix("log")
+
+    def owed(found: Iterable[Finding]) -> Owed:
+        return tuple(
+            ((one.path or "").removeprefix(stem), one.code, one.message, one.position, one.more)
+            for one in found
+            if one.severity != SEVERITIES[0]
+        )
+
     return Remembered(
         files,
         records,
@@ -55,14 +69,15 @@ def remembered(
         facts.is_compacted,
         facts.has_messages,
         facts.epochs,
-        tuple(((one.path or "").removeprefix(stem), one.code, one.message) for one in facts.if_closed),
+        owed(facts.of_indexes),
+        owed(facts.if_closed),
         producers,
         facts.seam,
     )
 
 
 def dumps(partitions: Mapping[str, Mapping[int, Remembered]]) -> str:
-    """Return a state as JSON."""
+    """Return a state: a line with its version and the CRC-32 of the rest, then the segments as JSON."""
     left = MOST_PRODUCERS
     document: dict[str, dict[int, list[Any]]] = {}
     for directory, segments in partitions.items():
@@ -72,7 +87,8 @@ def dumps(partitions: Mapping[str, Mapping[int, Remembered]]) -> str:
             left -= len(runs or ())
             producers: object = one.producers and (runs is not None and left >= 0 and list(_producers(runs)))
             entries[base] = [*one[:-2], producers, one.seam and [*one.seam]]
-    return json.dumps({"version": VERSION, "partitions": document}, separators=(",", ":"))
+    text = json.dumps(document, separators=(",", ":"))
+    return f"{json.dumps({'version': VERSION, 'crc': crc32(text.encode())})}\n{text}"
 
 
 def _producers(runs: Mapping[int, ProducerRun]) -> Iterable[list[int]]:
@@ -84,14 +100,17 @@ def _producers(runs: Mapping[int, ProducerRun]) -> Iterable[list[int]]:
 def loads(text: str) -> dict[str, dict[int, Remembered]]:
     """Return the state in a file's text; StateError where it is none."""
     try:
-        document = json.loads(text)
-        version = document["version"]
+        first, _, rest = text.partition("\n")
+        head = json.loads(first)
+        version = head["version"]
         if version != VERSION:
             words = "remove it, and the next run reads everything once"
             raise StateError(f"a state of version {version}, this release writes {VERSION}: {words}")
+        if head["crc"] != crc32(rest.encode()):
+            raise StateError("its checksum does not match: remove it, and the next run reads everything once")
         return {
             directory: {int(base): _entry(*values) for base, values in segments.items()}
-            for directory, segments in document["partitions"].items()
+            for directory, segments in json.loads(rest).items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError("this is no state that kcli check wrote") from error
@@ -105,6 +124,7 @@ def _entry(  # noqa: PLR0917 - the values of an entry
     is_compacted: Any,
     has_messages: Any,
     epochs: Any,
+    of_indexes: Any,
     owed: Any,
     producers: Any,
     seam: Any,
@@ -117,7 +137,8 @@ def _entry(  # noqa: PLR0917 - the values of an entry
         bool(is_compacted),
         bool(has_messages),
         tuple(EpochRun(*map(int, run)) for run in epochs),
-        tuple((str(extension), str(code), str(words)) for extension, code, words in owed),
+        tuple(map(tuple, of_indexes)),
+        tuple(map(tuple, owed)),
         None if producers is None else _facts(producers),
         None if seam is None else _seam(*seam),
     )

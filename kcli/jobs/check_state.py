@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
 
+from formats.names import parse_file
 from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.checks.producers import ProducerFacts
 from kcli.analysis.checks.seams import is_as_before
@@ -24,7 +25,7 @@ from kcli.analysis.checks.segments import GoodEnd, SegmentFacts
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Unit
-from kcli.jobs.check_memory import Files, Remembered, dumps, remembered
+from kcli.jobs.check_memory import Files, Owed, Remembered, dumps, remembered
 from kcli.jobs.scan import is_segment
 from kcli.jobs.scan_logs import directory_of
 from kcli.logdir.tree import PARTITION, Target
@@ -77,7 +78,10 @@ class State:
         starts = {
             base: self._start(unit.target, known.get(base), files[base]) for base, unit in segments.items()
         }
-        is_torn = any(min(starts) < base < max(starts) for base in known.keys() - starts.keys() if starts)
+        gone = known.keys() - starts.keys()
+        is_torn = any(min(starts) < base < max(starts) for base in gone if starts)
+        # the producers that are left may be few enough to follow
+        is_torn = is_torn or bool(gone and any(_has_too_many(one) for one in known.values()))
         for base in known.keys() - {base for base, start in starts.items() if start != 0}:
             del known[base]
         if is_torn or self._is_in_doubt(known, starts, files):
@@ -104,10 +108,13 @@ class State:
         log, before = files[0], known.files[0]
         if known.files[:-1] == files[:-1]:
             return None
-        if known.seam is None or known.producers is None or log is None or before is None:
+        if known.seam is None or known.producers is None or log is None or before is None or known.of_indexes:
             return 0
         only_grew = log == before or (log[2] == before[2] and log[0] > before[0])
-        return known.seam.position if only_grew and is_as_before(target.path, known.seam) else 0
+        is_same = only_grew and is_as_before(target.path, known.seam)
+        return (
+            known.seam.position if is_same and not _was_truncated(target, known.seam.offset, before[1]) else 0
+        )
 
     @staticmethod
     def _is_in_doubt(
@@ -185,9 +192,30 @@ class State:
 
 
 def _is_against(finding: Finding, stem: str) -> bool:
-    """Whether a finding is about a file of a segment, and one that must be found again."""
-    is_one = finding.severity != SEVERITIES[0] or finding.code == MAY_BE_STALE
-    return is_one and (finding.path or "").startswith(stem)
+    """Whether a finding is about a file of a segment, and one that must be found again.
+
+    What is wrong with an index that recovery writes anew is remembered, but for what batches show of it.
+    """
+    path = finding.path or ""
+    is_one = finding.severity != SEVERITIES[0] or (finding.code == MAY_BE_STALE and path.endswith("txnindex"))
+    return is_one and path.startswith(stem)
+
+
+def _has_too_many(known: Remembered) -> bool:
+    return known.producers is not None and known.producers.runs is None
+
+
+def _was_truncated(log: Target, end: int, modified: int) -> bool:
+    """Whether a segment was cut below an offset since it was `modified` (ns): the batches may be there again.
+
+    A truncation writes a producer snapshot at its point; one that is older than the log tells of another.
+    """
+    with os.scandir(os.path.dirname(log.path) or ".") as entries:
+        for entry in entries:
+            offset = parse_file(entry.name).base_offset if entry.name.endswith(".snapshot") else None
+            if offset is not None and _base(log) <= offset < end and entry.stat().st_mtime_ns > modified:
+                return True
+    return False
 
 
 def _base(target: Target) -> int:
@@ -227,15 +255,20 @@ def _facts(target: Target, known: Remembered) -> SegmentFacts:
         known.end,
         known.is_compacted,
         known.epochs,
-        if_closed=tuple(_owed(target, *one) for one in known.owed),
+        of_indexes=_owed(target, known.of_indexes),
+        if_closed=_owed(target, known.owed),
         has_messages=known.has_messages,
         seam=known.seam,
         is_remembered=True,
     )
 
 
-def _owed(target: Target, extension: str, code: str, words: str) -> Finding:
+def _owed(target: Target, owed: Owed) -> tuple[Finding, ...]:
+    """Return what is known to be wrong with the indexes of a segment."""
     stem = target.shown.removesuffix("log")
-    return (
-        FindingCollector(replace(target, shown=stem + extension)).finding(code, None, words)._replace(more=0)
+    return tuple(
+        FindingCollector(replace(target, shown=stem + extension))
+        .finding(code, position, words)
+        ._replace(more=more)
+        for extension, code, words, position, more in owed
     )

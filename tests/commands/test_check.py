@@ -46,7 +46,7 @@ def result(done):
 
 
 def remembered(path):
-    partitions = json.loads(path.read_text())["partitions"].values()
+    partitions = json.loads(path.read_text().splitlines()[1]).values()
     return sorted(base.zfill(5) for segments in partitions for base in segments)
 
 
@@ -76,7 +76,7 @@ def test_a_segment_without_its_records_read_is_read_again_for_them(kcli, data, t
     state = tmp_path / "state"
     for options in ((), ("--records",), ()):
         assert kcli("check", "-q", *options, "--since", state, data).exit_code == 0
-    (segments,) = json.loads(state.read_text())["partitions"].values()
+    (segments,) = json.loads(state.read_text().splitlines()[1]).values()
     assert [entry[1] for entry in segments.values()] == [True, True, True]
 
 
@@ -270,8 +270,8 @@ def test_of_too_many_producers_only_that_is_remembered(kcli, data, tmp_path, mon
     (data / ".kafka_cleanshutdown").unlink()
     words = ("check", "-o", "json", "--since", tmp_path / "state", data)
     assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 3)
-    (segments,) = json.loads((tmp_path / "state").read_text())["partitions"].values()
-    assert [entry[8] for entry in segments.values()] == [None, [], False]
+    (segments,) = json.loads((tmp_path / "state").read_text().splitlines()[1]).values()
+    assert [entry[-2] for entry in segments.values()] == [None, [], False]
     assert read(json.loads(kcli(*words).stdout))[:2] == ("clean", 0)
 
 
@@ -288,14 +288,25 @@ def test_a_file_that_is_no_state_is_left_alone(kcli, data, tmp_path):
         "x",
         "{}",
         '{"version": 2, "segments": {}}',
-        '{"version": 3, "partitions": {"a": {"0": [1]}}}',
+        '{"version": 3, "crc": 0}\n{"a": {"0": [1]}}',
     ):
         state.write_text(text)
         done = kcli("check", "--since", state, data)
         assert done.exit_code == 2
-        assert ("remove it, and the next run reads everything once" in done.stderr) == ("2" in text)
+        assert ("remove it, and the next run reads everything once" in done.stderr) == ("version" in text)
         assert state.read_text() == text
     assert kcli("check", "--since", tmp_path, data).exit_code == 2
+
+
+def test_a_damaged_state_is_refused(kcli, data, tmp_path):
+    state = tmp_path / "state"
+    assert kcli("check", "-q", "--since", state, data).exit_code == 0
+    whole = state.read_bytes()
+    for number in range(60):
+        text = bytearray(whole)
+        text[len(text) * number // 60] ^= 1 << number % 8
+        state.write_bytes(text)
+        assert kcli("check", "-q", "--since", state, data).exit_code == 2, number
 
 
 def test_an_interrupted_check_keeps_what_it_has_read(data, tmp_path):

@@ -73,16 +73,16 @@ class Log:
         kind = choose.choice(("plain", "idempotent", "data", "data", "end"))
         if kind == "end" and open_ones:
             number = choose.choice(open_ones)
-            self._put(choose.choice(("abort", "commit")), number, 1)
+            self.put(choose.choice(("abort", "commit")), number, 1)
             return
         number = choose.randrange(1, 4) + (10 if kind == "data" else 0)
-        self._put(
+        self.put(
             "plain" if kind == "end" else kind,
             -1 if kind in {"plain", "end"} else number,
             choose.randrange(1, 9),
         )
 
-    def _put(self, kind, number, count):
+    def put(self, kind, number, count):
         base, last = self.end, self.end + count - 1
         if self.epochs[-1][0] != self.epoch:  # a truncation took the entry of this epoch
             self.epochs.append((self.epoch, base))
@@ -233,6 +233,15 @@ class Log:
         self.end = kept[-1].last + 1 if kept else start
         self.epochs = [one for one in self.epochs if one[1] < self.end] or [(0, self.end)]
         self.write_epochs()
+        self.write(self.active)
+        if self.end > self.active:
+            self.path(self.end, "snapshot").unlink(missing_ok=True)
+            self.take_snapshot()
+
+    def fetch_again(self, batches):
+        """Append batches that were cut."""
+        for batch in batches:
+            self._take_in(batch)
         self.write(self.active)
 
     # how it lies on disk

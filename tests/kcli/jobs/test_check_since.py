@@ -8,9 +8,11 @@ import pytest
 
 from formats.batch import HEADER_SIZE
 from formats.names import parse_file
+from kcli.analysis.checks import producers
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.kcli.jobs.growing import Log
+from tests.partitions import offset_entries
 from tests.recordings import pack
 
 SEEDS, NIGHTS = 40, 6
@@ -133,6 +135,65 @@ def test_of_a_log_that_was_verified_no_byte_is_read_again(check, tmp_path, reads
         (row,) = (row for row in document["rows"] if row["topic"])
         assert row["log_bytes"] == sum(size - checked.get(name, 0) for name, size in now.items())
         checked = now
+
+
+def test_batches_that_a_follower_fetched_again_are_read_again(check, tmp_path):
+    log = Log(tmp_path / "data", random.Random(3))
+    for _ in range(30):
+        log.append()
+    log.write(log.active)
+    assert found(check("--since", tmp_path / "state", log.root))[1] == set()
+    cut = log.segments[log.active][-8:]
+    log.truncate(cut[0].base)
+    raw = bytearray(cut[2].raw)
+    raw[-1] ^= 1
+    log.fetch_again([*cut[:2], cut[2]._replace(raw=bytes(raw)), *cut[3:]])
+    log.append()
+    log.write(log.active)
+    whole, since = check(log.root), check("--since", tmp_path / "state", log.root)
+    assert found(since) == found(whole)
+    assert "LOG-003" in {code for code, *_ in found(whole)[1]}
+
+
+def test_stale_entries_of_an_index_are_remembered(check, tmp_path):
+    """They are a note until the broker is said to have stopped cleanly; the log is not read for them."""
+    log = Log(tmp_path / "data", random.Random(3))
+    for _ in range(30):
+        log.append()
+    log.write(log.active)
+    index = log.path(log.active, "index")
+    entries = index.read_bytes().rstrip(b"\0")
+    index.write_bytes(entries.ljust(-(-len(entries) // 8) * 8, b"\0") + offset_entries((9999, 99999)))
+    for read in (True, False, False):
+        since = check("--since", tmp_path / "state", log.root)
+        assert [one["code"] for one in since["findings"]].count("IDX-010") == 1
+        assert sum(row["log_bytes"] or 0 for row in since["rows"]) == read * log.path(0, "log").stat().st_size
+    (log.root / ".kafka_cleanshutdown").write_text("")
+    whole, since = check(log.root), check("--since", tmp_path / "state", log.root)
+    assert found(since) == found(whole)
+    assert "IDX-004" in {code for code, *_ in found(whole)[1]}
+
+
+def test_producers_are_followed_again_once_there_are_few(check, tmp_path, monkeypatch):
+    monkeypatch.setattr(producers, "MOST_IDS", 2)
+    log = Log(tmp_path / "data", random.Random(3))
+    for producer_id in (1, 2, 3):
+        log.put("idempotent", producer_id, 2)
+    log.roll()
+    for _ in range(2):
+        log.put("idempotent", 1, 2)
+        log.roll()
+    check("--since", tmp_path / "state", log.root)
+    log.retain()
+    log.put("idempotent", 1, 2)
+    log.write(log.active)
+    check("--since", tmp_path / "state", log.root)
+    log.faults.add("sequences")
+    log.put("idempotent", 1, 2)
+    log.write(log.active)
+    whole, since = check(log.root), check("--since", tmp_path / "state", log.root)
+    assert found(since) == found(whole)
+    assert {code for code, *_ in found(whole)[1]} & {"PROD-003", "PROD-004"}
 
 
 @pytest.mark.slow
