@@ -208,7 +208,7 @@ def _has_too_many(known: Remembered) -> bool:
 def _was_truncated(log: Target, end: int, modified: int) -> bool:
     """Whether a segment was cut below an offset since it was `modified` (ns): the batches may be there again.
 
-    A truncation writes a producer snapshot at its point; one that is older than the log tells of another.
+    A truncation writes a producer snapshot at its point; one that is older than the log is of an earlier one.
     """
     with os.scandir(os.path.dirname(log.path) or ".") as entries:
         for entry in entries:
