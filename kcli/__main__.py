@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import kcli
 
 INTERNAL = 70
-FEW_COLLECTIONS = 50_000
+FEW_COLLECTIONS = 100_000
 """New objects between garbage collections: imports make many and leave no garbage."""
 
 KEPT_BYTES = 31 << 20

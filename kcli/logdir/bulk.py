@@ -21,6 +21,8 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
 WINDOW = 4 << 20
+WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
+"""Of batches of so many bytes on average: there a window costs more than what is in it."""
 SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
@@ -100,10 +102,10 @@ class BulkWalk:
         self.end = file.size if end is None else min(end, file.size)
         self.verify = verify
         self.stop: Stop | None = None
-        size = WINDOW
+        size, widest = WINDOW, WIDE_WINDOW
         if file.reading.rate:
-            size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
-        self._size = size
+            widest = size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
+        self._size, self._widest = size, widest
         self._hints = hints
         # headers alone: the batches may be large, and then most of a window is read for nothing
         self._first = min(EAGER_WINDOW if eager and verify else SMALLEST_WINDOW, size)
@@ -130,7 +132,8 @@ class BulkWalk:
             if is_large and most < self._size:
                 held, most = size, min(most * GROWTH, self._size)
                 continue
-            most = min(most * GROWTH, self._size)
+            is_wide = found.chain.next >= LARGE_BATCH * max(len(found.chain.positions), 1)
+            most = min(most * GROWTH, self._widest if is_wide else self._size)
             next_base, next_held = base + found.chain.next, max(size - found.chain.next, 0)
             if self.verify and not is_large and found.chain.stop is None:
                 next_size = min(most, self.end - next_base)
