@@ -161,7 +161,7 @@ class ProducerJudge:
         if kind in {ABORT, COMMIT}:
             self._runs[producer_id] = self._ended(producer_id, run, kind, epoch, base, timestamp)
             return
-        if run is None or run.last_offset == NOT_KNOWN:
+        if run is None or run.first_offset == NOT_KNOWN:
             known = run or ProducerRun(epoch)
             run = known._replace(
                 first_epoch=epoch,
@@ -248,7 +248,7 @@ class ProducerMap:
                 continue
             if run.first_outside and before.open_since != NOT_KNOWN:
                 yield _outside(producer_id, before.open_since, run.first_offset, run.first_position)
-            if NOT_KNOWN not in {run.first_offset, before.last_offset}:
+            if run.first_offset != NOT_KNOWN:
                 yield from _break(
                     producer_id,
                     before,
@@ -295,7 +295,9 @@ def _continued(before: ProducerRun, run: ProducerRun) -> ProducerRun:
         )
     if run.first_end is None and before.open_since != NOT_KNOWN:
         run = run._replace(open_since=before.open_since)
-    return run._replace(first_end=run.first_end or before.first_end)
+    return run._replace(
+        first_end=run.first_end or before.first_end, last_end=max(before.last_end, run.last_end)
+    )
 
 
 def _remaining(runs: Mapping[int, ProducerRun], log_start: int) -> Iterator[tuple[int, ProducerRun]]:

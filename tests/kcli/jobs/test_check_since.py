@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import struct
 
 import pytest
 
@@ -11,8 +12,9 @@ from formats.names import parse_file
 from kcli.analysis.checks import producers
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
+from tests.builders import put_record, put_records
 from tests.kcli.jobs.growing import Log
-from tests.partitions import offset_entries
+from tests.partitions import offset_entries, orders, put_range, segment
 from tests.recordings import pack
 
 SEEDS, NIGHTS = 40, 6
@@ -263,3 +265,29 @@ def shortened(directory):
         if int(path.stem) > header.base_offset:
             path.rename(path.with_suffix(".put-aside"))
             yield path, None
+
+
+@pytest.mark.parametrize("roll", [None, 5])
+def test_a_batch_that_is_lost_before_a_transaction_ends_is_found(check, tmp_path, roll):
+    """From Kafka 4.0 on the end marker begins the producer's next epoch (KIP-890)."""
+
+    def batch(base, count, epoch, sequence):
+        return put_range(
+            base, count, attributes=0x10, producer_id=5, producer_epoch=epoch, base_sequence=sequence
+        )
+
+    marker = put_record(key=struct.pack(">hh", 0, 1), value=struct.pack(">hi", 0, 0))
+    end = put_records([marker], base_offset=6, attributes=0x30, producer_id=5, producer_epoch=4)
+    known, new = batch(0, 5, 3, 0), batch(5, 1, 3, 9) + end + batch(7, 3, 4, 0)
+    directory = orders(tmp_path / "whole", known, *([new] if roll is None else []), epochs=((0, 0),))
+    if roll is not None:
+        segment(directory, roll, new)
+    assert "PROD-003" in {code for code, *_ in found(check(directory.parent))[1]}
+
+    directory = orders(tmp_path / "grown", known, epochs=((0, 0),))
+    check("--since", tmp_path / "state", directory.parent)
+    log = directory / f"{0:020d}.log"
+    log.write_bytes(log.read_bytes() + new)
+    assert "PROD-003" in {
+        code for code, *_ in found(check("--since", tmp_path / "state", directory.parent))[1]
+    }
