@@ -36,15 +36,18 @@ def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache,
         )
     )
     wrong = contradictions(loaded.epochs, max(start, checkpoints(partition).log_start_offset))
-    if not wrong:
-        first = loaded.epochs[0].start_offset if loaded.epochs else end
-        below = (entry for entry in of_batches if entry.start_offset < first)
-        return epochs.replay((*below, *loaded.epochs)), []
+    first = loaded.epochs[0].start_offset if loaded.epochs else end
+    completed = epochs.replay(
+        (*(entry for entry in of_batches if entry.start_offset < first), *loaded.epochs)
+    )
+    candidates = (of_file, loaded.epochs, completed, of_batches) if wrong else (completed,)
+    kept = min(candidates, key=lambda cache: len(contradictions(cache, start)))
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-    kept = min((of_file, loaded.epochs, of_batches), key=lambda cache: len(contradictions(cache, start)))
     left = contradictions(kept, start)
     if left:
         return kept, [Finding("SALV-003", left[0], partition.shown, path, more=len(left) - 1)]
+    if not wrong:
+        return kept, []
     words = f"{wrong[0]}; the copy has the epochs of its batches"
     return kept, [Finding("SALV-002", words, partition.shown, path)]
 

@@ -90,12 +90,19 @@ def test_epochs_below_the_log_start_are_in_the_copy_without_a_finding(tmp_path):
     assert salvaged(directory, tmp_path / "orders-0") == ([], epoch_lines((0, 0), (1, 10)))
 
 
+def test_epochs_that_fall_below_the_log_start_are_an_error(tmp_path):
+    """In the copy these batches are not below the log start."""
+    directory = partition(tmp_path / "data", ((0, 0), (4, 20)), 0, 3, 1, 4, log_start=30)
+
+    assert salvaged(directory, tmp_path / "orders-0")[0] == ["SALV-003"]
+
+
 def test_the_copy_has_an_epoch_for_each_offset_as_its_batches_do(tmp_path):
     """A broker's answer from the copy is that from the batches, whatever the file was."""
     choose = random.Random(18)
     for number in range(100):
         epochs = sorted(choose.choices(range(5), k=6))
-        lines = [(choose.randrange(6), choose.randrange(80)) for _ in range(choose.randrange(4))]
+        lines = [(choose.randrange(6), 10 * choose.randrange(8)) for _ in range(choose.randrange(4))]
         directory = partition(tmp_path / f"{number}", lines, *epochs, clean=choose.random() < 0.5)
         out = tmp_path / f"{number}-out" / "orders-0"
         out.parent.mkdir()
