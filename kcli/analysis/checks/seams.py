@@ -1,8 +1,9 @@
 """Where a pass over a segment ended, and whether a later one may go on from there.
 
-A broker appends to a log and truncates it, and writes no byte of it anew: a log that is at least as long as
-before, and has the same batch before that place, was not cut below it. Of its indexes the entries that were
-held against the batches must be the same, and those after them about later batches.
+A broker appends to a log and truncates it, and changes no byte of it. One that is at least as long as before,
+and has the same batch before that place, holds the same batches up to there; whether they were fetched again
+after a truncation only a producer snapshot shows. Of its indexes the entries that were held against the
+batches must be the same, and those after them about later batches.
 """
 
 import os

@@ -284,10 +284,10 @@ def test_a_batch_that_is_lost_before_a_transaction_ends_is_found(check, tmp_path
         segment(directory, roll, new)
     assert "PROD-003" in {code for code, *_ in found(check(directory.parent))[1]}
 
-    directory = orders(tmp_path / "grown", known, epochs=((0, 0),))
+    directory = orders(tmp_path / "grown", known, epochs=((0, 0),), clean=False)
     check("--since", tmp_path / "state", directory.parent)
     log = directory / f"{0:020d}.log"
     log.write_bytes(log.read_bytes() + new)
-    assert "PROD-003" in {
-        code for code, *_ in found(check("--since", tmp_path / "state", directory.parent))[1]
-    }
+    since = check("--since", tmp_path / "state", directory.parent)
+    assert sum(row["log_bytes"] or 0 for row in since["rows"]) == len(new)
+    assert "PROD-003" in {code for code, *_ in found(since)[1]}
