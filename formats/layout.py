@@ -78,6 +78,7 @@ class Layout(Generic[R]):
         self.size: int = self._struct.size
         if self.size != declaration.sizeof():
             raise TypeError(f"{name}: {self.size} bytes derived, {declaration.sizeof()} declared")
+        self._dtype: Any = None
 
     def read(self, buffer: Buffer, position: int = 0) -> R:
         """Return the row at `position`; TruncatedError if the buffer ends inside it."""
@@ -148,6 +149,8 @@ class Layout(Generic[R]):
 
     def dtype(self) -> Any:
         """Return the numpy dtype of a row (numpy is imported here, not before)."""
+        if self._dtype is not None:
+            return self._dtype
         import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
         kinds = {
@@ -162,7 +165,8 @@ class Layout(Generic[R]):
             "q": ">i8",
             "Q": ">u8",
         }
-        return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
+        self._dtype = np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
+        return self._dtype
 
     def column(self, buffer: Buffer, name: str) -> Any:
         """Return a numpy view of one field.

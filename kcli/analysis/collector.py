@@ -57,6 +57,8 @@ class FindingCollector:
         if "LOG-005" in self.first:
             for code in LIKE_AN_APPEND:
                 self.first.pop(code, None)
+        if not self.first:
+            return []
         found = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
         self.first.clear()
         self.more.clear()

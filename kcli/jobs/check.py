@@ -39,7 +39,7 @@ from kcli.jobs.common import (
     source_of,
 )
 from kcli.jobs.known_settings import KnownMetadata
-from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
+from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment, scanned
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.listing import listed
@@ -159,9 +159,13 @@ class CheckReducer:
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one; at the end of a directory with its row."""
         a, b = _checked(left), _checked(right)
-        done = 0 if left is None else len(left.findings)
-        joined = self.scan(_as_scan(left, a), _as_scan(right, b))
-        findings = joined.findings[done:] + ([] if right is None else right.findings)
+        number = max(each.number for each in (left, right) if each is not None)
+        joined = self.scan.joined(
+            None if left is None else scanned(a.scanned, left.error),
+            None if right is None else scanned(b.scanned, right.error),
+            number,
+        )
+        findings = joined.findings + ([] if right is None else right.findings)
         error, failed = joined.error, a.failed + b.failed
         judge = a.judge
         if b.state is not None and b.target is not None:
@@ -255,15 +259,6 @@ def _checked(outcome: Outcome | None) -> Checked:
         return Checked(outcome.partial, scan_logs.directory_of(outcome.partial.target))
     assert isinstance(outcome.partial, Checked)
     return outcome.partial
-
-
-def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
-    """Return an outcome as a scan's."""
-    if outcome is None:
-        return None
-    return Outcome(
-        number=outcome.number, findings=outcome.findings, error=outcome.error, partial=known.scanned
-    )
 
 
 def _at_the_end(

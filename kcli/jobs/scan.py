@@ -164,41 +164,55 @@ class ScanReducer:
 
         Of several errors at once the last counts: from left to right there is one at most.
         """
-        known = _joined(_scanned(left), _scanned(right))
+        number = max(each.number for each in (left, right) if each is not None)
+        a = None if left is None else scanned(left.partial, left.error)
+        b = None if right is None else scanned(right.partial, right.error)
+        joined = self.joined(a, b, number)
+        if left is not None:
+            joined.rows[:0], joined.findings[:0] = left.rows, left.findings
+        return joined
+
+    def joined(self, left: Scanned | None, right: Scanned | None, number: int) -> Outcome:
+        """Return what is known of two neighbours; rows and findings are of the logs that they complete.
+
+        `number` is of the last unit of both.
+        """
+        known = _joined(left or Scanned(()), right or Scanned(()))
         if left is None and known.ranges:
             total = Total(complete=not self._lacks_a_log(known.ranges[0].unit.target))
             known = known._replace(is_first=True, total=total)
         known = known._replace(is_last=known.is_last or right is None)
         count = len(known.ranges) - (not known.is_last) if known.is_first else 0
-        outcome = Outcome(
-            number=max(each.number for each in (left, right) if each is not None),
-            rows=[] if left is None else [*left.rows],
-            findings=[] if left is None else [*left.findings],
-        )
+        rows: list[Item] = []
+        findings: list[Finding] = []
+        error: Failure | None = None
         for found in known.ranges[:count]:
             whole = self.read_whole.read(replace(found.unit, start=0, end=0)) if found.must_reread else found
-            known = self.report(whole, known, outcome)
-            outcome = replace(outcome, number=whole.unit.number, error=whole.error or outcome.error)
+            known = self.report(whole, known, rows, findings)
+            number, error = whole.unit.number, whole.error or error
         if known.is_first and known.is_last and known.where is not None:
             has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
-            outcome.rows.extend([partition_row(known.where, known.total)] if has_partitions else [])
-        return replace(outcome, partial=known._replace(ranges=known.ranges[count:]))
+            rows.extend([partition_row(known.where, known.total)] if has_partitions else [])
+        rest = known._replace(ranges=known.ranges[count:])
+        return Outcome(number=number, rows=rows, findings=findings, error=error, partial=rest)
 
     def _lacks_a_log(self, target: Target) -> bool:
         """Whether a log of the target's directory is not read."""
         return bool(self.unread) and identity(directory_of(target).shown, os.path.realpath) in self.unread
 
-    def report(self, found: ScannedRange, known: Scanned, outcome: Outcome) -> Scanned:
-        """Add the row and the findings of a whole log to an outcome; return what is known then."""
+    def report(
+        self, found: ScannedRange, known: Scanned, rows: list[Item], findings: list[Finding]
+    ) -> Scanned:
+        """Add the row and the findings of a whole log; return what is known then."""
         target, piece, source = found.unit.target, found.piece, found.source
-        outcome.findings.extend(found.findings)
+        findings.extend(found.findings)
         total, end = known.total, known.end
         if source is not None and piece is not None:
             total = with_segment(total, piece)
             is_one = is_segment(target)
             if SCAN_SEGMENT.name in self.read_whole.options.rows:
-                outcome.rows.append(segment_row(source, piece))
-            outcome.findings.extend(_findings(target, piece, end if is_one else None))
+                rows.append(segment_row(source, piece))
+            findings.extend(_findings(target, piece, end if is_one else None))
             if is_one and piece.summary.last_offset is not None:
                 end = piece.summary.last_offset
         total = total._replace(complete=total.complete and source is not None)
@@ -214,7 +228,7 @@ def one_by_one(units: Iterable[tuple[Unit, ScanLog]]) -> Iterator[Outcome]:
     for unit, read in units:
         found = read.read(unit)
         outcome = Outcome(number=unit.number)
-        known = ScanReducer(read).report(found, known, outcome)
+        known = ScanReducer(read).report(found, known, outcome.rows, outcome.findings)
         yield outcome if found.error is None else replace(outcome, error=found.error)
 
 
@@ -229,14 +243,12 @@ def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:
     return ScannedRange(unit, source, findings=findings, error=None if is_unforeseen else found.error)
 
 
-def _scanned(outcome: Outcome | None) -> Scanned:
-    """Return what an outcome knows; the engine gives the unit that ended a worker."""
-    if outcome is None:
-        return Scanned(())
-    if isinstance(outcome.partial, Unit):
-        return Scanned((ScannedRange(outcome.partial, error=outcome.error, is_lost=True),))
-    assert isinstance(outcome.partial, Scanned)
-    return outcome.partial
+def scanned(partial: object, error: Failure | None) -> Scanned:
+    """Return what the partial of an outcome knows; the engine gives the unit that ended a worker."""
+    if isinstance(partial, Unit):
+        return Scanned((ScannedRange(partial, error=error, is_lost=True),))
+    assert isinstance(partial, Scanned)
+    return partial
 
 
 def _joined(left: Scanned, right: Scanned) -> Scanned:

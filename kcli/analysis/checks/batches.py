@@ -53,6 +53,9 @@ def held(window: Window, path: str | None) -> Held:
     """
     fields = window.fields
     attributes = fields["attributes"]
+    if not (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
+        kinds = np.full(len(attributes), PLAIN, np.int8)
+        return Held(window.positions, fields, window.valid, kinds)
     is_new = ~is_legacy(fields["magic"])
     kinds = np.where(is_new & (attributes & TRANSACTIONAL_MASK != 0), TRANSACTIONAL, PLAIN).astype(np.int8)
     is_control = is_new & (attributes & CONTROL_MASK != 0)

@@ -33,9 +33,9 @@ class EpochJudge:
         epochs = batches.fields["partition_leader_epoch"]
         if len(self.runs) > MOST_RUNS or int(epochs[0]) == NO_PARTITION_LEADER_EPOCH == int(epochs.max()):
             return
-        starts = np.flatnonzero(np.append(True, epochs[1:] != epochs[:-1]))
-        ends = np.append(starts[1:], len(epochs)) - 1
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        changes = np.flatnonzero(epochs[1:] != epochs[:-1]).tolist()
+        ends = [*changes, len(epochs) - 1]
+        for start, end in zip([0, *(change + 1 for change in changes)], ends, strict=True):
             epoch, last = int(epochs[start]), int(batches.base[end])
             if epoch == NO_PARTITION_LEADER_EPOCH:
                 continue

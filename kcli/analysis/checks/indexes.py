@@ -65,7 +65,7 @@ class _Entries:
         self.slots = np.arange(len(raw), dtype=np.int64)
         self.last_slot = int(second[-1] if not is_time else first[-1])
         least = 0 if is_time else 1
-        rises = (first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all()
+        rises = count == 1 or ((first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all())
         if rises and (first[0] or second[0]):
             return  # as a closed segment has it
         zero = (first == 0) & (second == 0)
@@ -205,6 +205,8 @@ class TimeIndexJudge(_Entries):
         self.next = stop
         times, offsets, slots = self.others[some], self.offsets[some], self.slots[some]
         at = np.searchsorted(last, offsets)
+        if (times == top[at]).all():
+            return  # as a broker writes them
         earlier = np.where(at > 0, top[at - 1], before)
         missed, unknown = earlier > times, times > top[at]
         for number in np.flatnonzero(missed).tolist():
@@ -246,8 +248,8 @@ def _rises(column: NDArray[np.int64]) -> bool:
 
 def _written(data: bytes) -> int:
     """Return how many bytes there are up to the last one that is not zero, or up to 7 more."""
+    if any(data[-8:]):
+        return len(data)
     words = np.frombuffer(data, np.int64, len(data) // 8)
     used = np.flatnonzero(words)
-    if any(data[len(words) * 8 :]):
-        return len(data)
     return 8 * (int(used[-1]) + 1) if len(used) else 0

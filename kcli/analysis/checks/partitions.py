@@ -181,8 +181,9 @@ class PartitionJudge:
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""
         expected = self._producers.aborted(facts.producers)
-        begins = self._producers.begins(facts.producers)
         if expected is None or self.is_compacted or facts.is_compacted or facts.is_cut:
+            return
+        if not (expected or facts.aborted):
             return
         index = entry_of(self.target, f"{file_prefix(facts.base)}.txnindex", "txnindex")
         findings = FindingCollector(index)
@@ -195,7 +196,7 @@ class PartitionJudge:
         for code, number, words in txn_index_misfits(
             entries,
             expected,
-            begins,
+            self._producers.begins(facts.producers),
             self.log_start or 0,
             facts.end or facts.base,
             judged=facts.judged_entries,

@@ -255,11 +255,12 @@ class SegmentJudge:
             self._implausible(batches, sparse)
             self._is_compacted = self._is_sparse = True
         before = base[0] if self._end is None else self._end
-        follows = np.append(before, last[:-1] + 1)
-        after_holes = np.flatnonzero(~is_old & (base > follows))
-        self._is_compacted = self._is_compacted or bool(len(after_holes))
-        for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
-            self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
+        if base[0] > before or (base[1:] > last[:-1] + 1).any():
+            follows = np.append(before, last[:-1] + 1)
+            after_holes = np.flatnonzero(~is_old & (base > follows))
+            self._is_compacted = self._is_compacted or bool(len(after_holes))
+            for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
+                self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
         self._first = int(base[0]) if self._first is None else self._first
         self._end = int(last[-1]) + 1
 
