@@ -1,11 +1,13 @@
 """Over worker processes of this machine: a `ProcessPoolExecutor` with a fork server.
 
 Units and outcomes go through a file for each call, a path and a number through the executor's pipes: a worker
-that is killed leaves no half message that others wait for. When a worker dies, the executor ends the others.
-The units under way are then repeated alone; one whose worker dies again is the error `worker-died`.
+that is killed leaves no half message that others wait for. Large buffers stay in the file, which is mapped.
+When a worker dies, the executor ends the others. The units under way are then repeated alone; one whose
+worker dies again is the error `worker-died`.
 """
 
 import gc
+import mmap
 import os
 import pickle
 import shutil
@@ -16,9 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from multiprocessing import forkserver, get_context, parent_process, resource_tracker, util
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
@@ -28,6 +31,7 @@ from kcli.logdir.background import BackgroundCall
 
 MOST_UNITS = 64  # of a call, which costs as much as the scan of a small partition
 CALLS_A_WORKER = 2  # under way, or answered and not used yet: both busy workers and flat memory
+LARGE_BUFFER = 64 << 10  # bytes: a smaller one is copied, it would keep the whole file
 MOST_BYTES = 64 << 20  # of all answers under way: a call that has its share of them ends, and another goes on
 MOST_WORKERS = 100  # the owner has some files open for each
 START_SECONDS = 60  # for the first answer: an executor that cannot start a thread never gives one
@@ -101,7 +105,8 @@ def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[li
     count = answer.result()
     with open(path, "rb") as file:
         os.unlink(path)
-        outcomes: list[Outcome] = [pickle.load(file) for _ in range(count)]  # noqa: S301 - by our own workers
+        answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    outcomes = [_read(answers) for _ in range(count)]
     last = outcomes[-1]
     done = [unit.number for unit in units].index(last.number) + 1
     return outcomes, [*([last.continuation] if last.continuation else []), *units[done:]]
@@ -166,11 +171,36 @@ def _answer(path: str) -> int:
         start = file.seek(0)
         for count, outcome in enumerate(mapped(job, units), 1):
             try:
-                pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
+                _write(outcome, file)
             except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
                 unit = next(unit for unit in units if unit.number == outcome.number)
                 file.seek(start)
-                pickle.dump(failed(unit, "internal", described(error)), file)
+                _write(failed(unit, "internal", described(error)), file)
             if (start := file.tell()) >= most:
                 return count
     return count
+
+
+def _write(outcome: Outcome, file: BinaryIO) -> None:
+    """Write the sizes of an outcome and its large buffers, then these. Errors of pickle."""
+    buffers: list[memoryview] = []
+
+    def is_small(buffer: pickle.PickleBuffer) -> bool:
+        view = buffer.raw()
+        if view.nbytes >= LARGE_BUFFER:
+            buffers.append(view)
+        return view.nbytes < LARGE_BUFFER
+
+    data = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL, buffer_callback=is_small)
+    pickle.dump([len(data), *map(len, buffers)], file)
+    file.writelines([data, *buffers])
+
+
+def _read(answers: mmap.mmap) -> Outcome:
+    """Return the next outcome of a mapped file, which stays as long as one of its large buffers."""
+    sizes: list[int] = pickle.load(answers)  # noqa: S301 - by our own workers
+    ends = accumulate(sizes, initial=answers.tell())
+    data, *buffers = [memoryview(answers)[start:end] for start, end in pairwise(ends)]
+    answers.seek(data.nbytes + sum(map(len, buffers)), os.SEEK_CUR)
+    outcome: Outcome = pickle.loads(data, buffers=buffers)  # noqa: S301 - by our own workers
+    return outcome
