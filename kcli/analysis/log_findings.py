@@ -14,11 +14,10 @@ from formats.message_set import ATTRIBUTES_POSITION
 from formats.record import CODEC_POSITION
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.salvage import DamagedRange
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.moving import comes_true
-from kcli.logdir.segment import TORN, Stop, describe_torn
+from kcli.logdir.segment import TORN, DamagedRange, Stop, describe_torn
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,11 +24,11 @@ from kcli.analysis.log_findings import (
     reach_message,
     unknown_codec_text,
 )
-from kcli.analysis.salvage import Budget, DamagedRange, resumed
+from kcli.analysis.salvage import Budget, resumed
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
-from kcli.logdir.segment import TORN, Stop
+from kcli.logdir.segment import TORN, DamagedRange, Stop
 
 BATCHES_A_BLOCK = 8192
 MOST_GAPS = 1000

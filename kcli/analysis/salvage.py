@@ -34,7 +34,7 @@ from formats.magic import (
 from formats.primitives import nullable_bytes
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
-from kcli.logdir.segment import Batch, Stop, Walk
+from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -57,24 +57,6 @@ HIGHEST_CODEC = 4
 SIGN = 0x80
 
 _LENGTH = BATCH.only("batch_length")
-
-
-class DamagedRange(NamedTuple):
-    """Bytes from `start` to `end` (exclusive) that are no batches.
-
-    `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or after batches of
-    wrong checksum that begin there. `next_offset` is the base offset of the batch at `end`; None at the end
-    of the file. `gave_up`: the search met its bound.
-    """
-
-    start: int
-    end: int
-    reason: str
-    found: int | None
-    next_offset: int | None
-    broke_at: int
-    """Where the chain broke: `start`, or after a batch of wrong checksum."""
-    gave_up: bool = False
 
 
 class VerifiedBatch(NamedTuple):

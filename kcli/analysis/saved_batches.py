@@ -12,10 +12,10 @@ import numpy as np
 from formats.batch import LOG_OVERHEAD
 from formats.magic import is_above_latest
 from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
-from kcli.analysis.salvage import DamagedRange, verified_windows
+from kcli.analysis.salvage import verified_windows
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
-from kcli.logdir.segment import TORN, ZEROS
+from kcli.logdir.segment import TORN, ZEROS, DamagedRange
 
 DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
     "damaged",

@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 
 from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.start import zeros_as_started
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, row_type_of_a_log, row_types_of
 from kcli.dump.resume import Pause, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -40,6 +38,8 @@ class Dump:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
         outcome = self._read(unit)
         if unit.target.kind in LOGS and outcome.findings:
+            from kcli.analysis.start import zeros_as_started  # noqa: PLC0415 - few logs have findings
+
             outcome = replace(outcome, findings=zeros_as_started(unit.target, outcome.findings))
         show = None if self.options.text else shown_as(self.options)
         if show is None:
@@ -49,7 +49,11 @@ class Dump:
     def _read(self, unit: Unit) -> Outcome:
         kind = unit.target.kind
         reader = self._tail if kind == PARTITION else reader_for(kind, self.options)
-        return rlmm.dump(unit) if reader is None else scanned(unit, self.options, reader)
+        if reader is not None:
+            return scanned(unit, self.options, reader)
+        from kcli.jobs.rlmm import dump as rlmm  # noqa: PLC0415 - numpy
+
+        return rlmm.dump(unit)
 
     @property
     def row_type_of_a_log(self) -> str:

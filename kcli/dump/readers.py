@@ -22,7 +22,6 @@ from kcli.dump.render.index_text import index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
-from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.files import file_name
 from kcli.logdir.remote_objects import open_file
 from kcli.logdir.tree import PARTITION, Target
@@ -35,6 +34,7 @@ from kcli.rows.dump import (
     DUMP_TIME_INDEX,
     DUMP_TXN_INDEX,
 )
+from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 
@@ -92,8 +92,8 @@ _ROW_TYPES = {
     TIME_INDEX: {DUMP_TIME_INDEX.name},
     TXN_INDEX: {DUMP_TXN_INDEX.name},
     **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
-    REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
-    COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+    REMOTE_LOG_SNAPSHOT: ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
+    COMMITTED_OFFSETS: ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
 }
 ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
 

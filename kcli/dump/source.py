@@ -23,7 +23,7 @@ from kcli.analysis.log_findings import (
     report_invalid,
     unknown_codec_text,
 )
-from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
+from kcli.analysis.salvage import VerifiedBatch, verified_windows
 from kcli.dump.block import Block, Problem, by_batch, columns_of, select_rows
 from kcli.dump.filter import last_offsets
 from kcli.dump.one_by_one import blocks_one_by_one
@@ -34,7 +34,7 @@ from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import segment_base, sibling
-from kcli.logdir.segment import Batch, Stop
+from kcli.logdir.segment import Batch, DamagedRange, Stop
 from kcli.logdir.tree import Target
 
 

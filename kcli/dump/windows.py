@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from formats.batch import LOG_OVERHEAD
 from formats.bulk import together
 from formats.magic import is_legacy
-from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import DamagedRange, Stop
 
 WORTH_A_BLOCK = 8192
 """Batches of a block: a call of an Arrow kernel costs as much for ten of them as for a thousand."""

@@ -15,7 +15,6 @@ from formats.bounds import LARGEST_BATCH
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
-from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.start import inspect
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import (
@@ -37,7 +36,7 @@ from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_objects import open_log
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where

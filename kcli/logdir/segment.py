@@ -44,6 +44,24 @@ class Stop(NamedTuple):
     found: int | None = None
 
 
+class DamagedRange(NamedTuple):
+    """Bytes from `start` to `end` (exclusive) that are no batches.
+
+    `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or after batches of
+    wrong checksum that begin there. `next_offset` is the base offset of the batch at `end`; None at the end
+    of the file. `gave_up`: the search met its bound.
+    """
+
+    start: int
+    end: int
+    reason: str
+    found: int | None
+    next_offset: int | None
+    broke_at: int
+    """Where the chain broke: `start`, or after a batch of wrong checksum."""
+    gave_up: bool = False
+
+
 def describe_torn(stop: Stop) -> str:
     """Return in words how a log ends that does not end with a whole batch.
 

@@ -3,6 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
 from kcli.rows.declare import Timestamp, row_type
 
 
@@ -126,6 +127,13 @@ RLMM_EVENT = row_type("rlmm_event", RlmmEventRow)
 RLMM_SNAPSHOT = row_type("rlmm_snapshot", RlmmSnapshotRow)
 RLMM_COMMITTED = row_type("rlmm_committed_offset", RlmmCommittedOffsetRow)
 RLMM_PARTITION = row_type("rlmm_partition", RlmmPartitionRow)
+
+ROW_TYPES_OF_KIND = {
+    LOG: {RLMM_EVENT.name},
+    REMOTE_LOG_SNAPSHOT: {RLMM_EVENT.name, RLMM_SNAPSHOT.name},
+    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
+}
+"""Target kind -> the row types that such a file can give."""
 
 COMMANDS = {
     "rlmm dump": (

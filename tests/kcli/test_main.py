@@ -108,6 +108,24 @@ def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean
     assert packages & HEAVY == set()
 
 
+def test_who_hands_a_dump_to_workers_loads_none_of_what_they_read_logs_with():
+    packages, _, _ = loaded("import commands.dump, kcli.dump.job")
+
+    assert packages & {"numpy", "pyarrow"} == set()
+
+
+TOPICS_WITH_TABLES = ("group", "transaction", "share_group", "metadata", "remote")
+
+
+def test_records_as_text_need_no_tables_of_messages(tmp_path):
+    directory = orders(tmp_path, put_range(0, 3, producer_id=1))
+    words = ["dump", "--records", "-o", "text", str(directory)]
+    _, modules, printed = loaded(AFTER_ANSWER.format(words=words))
+
+    assert "| offset: 2 " in printed
+    assert modules & {f"formats.messages.{name}" for name in TOPICS_WITH_TABLES} == set()
+
+
 def test_only_a_table_draws_with_rich(log_dir):
     words = ["epoch", "end-offset", "--epoch", "0", str(log_dir.partition("orders-0")), "-o", "table"]
     log_dir.path.joinpath(".kafka_cleanshutdown").touch()

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
-from kcli.analysis.contents import AnyRecord
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import Shown, java_string
 from kcli.dump.shown_bytes import words_of
 from kcli.logdir.tree import Target
 
 if TYPE_CHECKING:
-    from kcli.analysis.contents import DecodedRecord
+    from kcli.analysis.contents import AnyRecord, DecodedRecord
 
 Decoder: TypeAlias = Callable[[bytes], str]
 
@@ -53,7 +52,7 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
     )
 
 
-def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
+def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
     """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.analysis.contents`."""
     from kcli.analysis.contents import decode_record  # noqa: PLC0415 - most dumps decode nothing
 
@@ -61,7 +60,7 @@ def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH)
 
 
 def shown_by(
-    decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH
+    decoder: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH
 ) -> tuple[Shown, str | None]:
     """Return what a topic's decoder prints of a record's key and value, and what is wrong with them."""
     printed, elements_for, too_long = _coordinator()
@@ -93,7 +92,7 @@ def _remote() -> tuple[Any, ...]:
     return decode, longest_for, java_text, unreadable
 
 
-def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
+def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
     decode, longest_for, java_text, unreadable = _remote()
     try:
         found = decode(record.value or b"", longest_for(max_batch_bytes), replace_invalid_utf8=True)
@@ -105,7 +104,7 @@ def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | 
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
 
 
-def shown_contents(record: AnyRecord, options: DumpOptions) -> tuple[Shown, str | None]:
+def shown_contents(record: "AnyRecord", options: DumpOptions) -> tuple[Shown, str | None]:
     """Return how a record's key and value are printed in text, and what is wrong with them."""
     if options.decoder is not None:
         return shown_by(options.decoder, record, options.max_batch_bytes)
@@ -117,7 +116,7 @@ def shown_contents(record: AnyRecord, options: DumpOptions) -> tuple[Shown, str 
     return Shown(key, value), None
 
 
-def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) -> tuple[Shown, str | None]:
+def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: "AnyRecord") -> tuple[Shown, str | None]:
     """Return what decoders of DECODER_CLASSES print of a record's key and value, and what is wrong.
 
     Where a class of Kafka would throw, and end the dump, an error takes the place of the text.

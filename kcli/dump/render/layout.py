@@ -42,7 +42,7 @@ from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.remote.events import has_whole_header
-from kcli.analysis.salvage import DamagedRange, VerifiedBatch
+from kcli.analysis.salvage import VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions
@@ -53,7 +53,7 @@ from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, file_error, reading
 from kcli.logdir.remote_objects import read_target
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import DamagedRange, Stop
 from kcli.rows.dump import DumpLayoutRow
 from kcli.rows.places import FromFile
 

@@ -11,7 +11,6 @@ from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.log_findings import inside, report_damage
-from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block, record_sizes, records_at
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.render.decoders import decoded, decoder_for
@@ -20,7 +19,7 @@ from kcli.dump.resume import Item, Scanned
 from kcli.dump.shown_bytes import describe_contents
 from kcli.dump.source import Log, finished
 from kcli.jobs.common import source_of
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import DamagedRange, Stop
 from kcli.rows import ArrowBlock
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow
 from kcli.rows.places import FromFile

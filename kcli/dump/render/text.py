@@ -18,7 +18,6 @@ from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.analysis.log_findings import inside, report_damage
-from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block, Ints, contents_at, records_at
 from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
 from kcli.dump.render.batch_columns import (
@@ -59,7 +58,7 @@ from kcli.dump.resume import Scanned
 from kcli.dump.shown_bytes import describe_contents, salted, words_of
 from kcli.dump.source import Log, finished
 from kcli.logdir.files import file_name
-from kcli.logdir.segment import TORN, Stop
+from kcli.logdir.segment import TORN, DamagedRange, Stop
 from kcli.logdir.tree import Target
 from kcli.rows import TextBlock
 

@@ -31,9 +31,7 @@ from kcli.logdir.segment import Walk
 from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
-    RLMM_COMMITTED,
-    RLMM_EVENT,
-    RLMM_SNAPSHOT,
+    ROW_TYPES_OF_KIND,
     RlmmCommittedOffsetRow,
     RlmmEventRow,
     RlmmKipPartitionRow,
@@ -56,13 +54,6 @@ RowOf: TypeAlias = Callable[
     [Record | LegacyRecord, int, FindingCollector], tuple[Item, RemoteLogMetadata | None]
 ]
 """Makes the row of a record in the batch at a position; reports what is wrong. Then what a broker reads."""
-
-ROW_TYPES_OF_KIND = {
-    LOG: {RLMM_EVENT.name},
-    REMOTE_LOG_SNAPSHOT: {RLMM_EVENT.name, RLMM_SNAPSHOT.name},
-    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
-}
-"""Target kind -> the row types that such a file can give."""
 
 
 def row_types(targets: Iterable[Target]) -> frozenset[str]:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.analysis.salvage import DamagedRange, verified_batches
+from kcli.analysis.salvage import verified_batches
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.pool import pool
 from kcli.jobs import scan
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.tree import file_target
 from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
