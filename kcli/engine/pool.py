@@ -14,32 +14,35 @@ import shutil
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
-from multiprocessing import forkserver, get_context, parent_process, resource_tracker, util
-from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import Any, BinaryIO, TypeAlias
+from multiprocessing import get_context, parent_process, util
+from tempfile import TemporaryDirectory, mkstemp
+from typing import BinaryIO, TypeAlias
 
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
+from kcli.engine.fork_server import held, prepare
 from kcli.engine.inline import described, failed, mapped, reduced
-from kcli.engine.scratch import scratch_directory
 from kcli.logdir.background import BackgroundCall
 
 MOST_UNITS = 64  # of a call, which costs as much as the scan of a small partition
-CALLS_A_WORKER = 2  # under way, or answered and not used yet: both busy workers and flat memory
+CALLS_A_WORKER = 3  # under way, or answered and not used yet: both busy workers and flat memory
 LARGE_BUFFER = 64 << 10  # bytes: a smaller one is copied, it would keep the whole file
 MOST_BYTES = 64 << 20  # of all answers under way: a call that has its share of them ends, and another goes on
+KEPT_ANSWERS = 2  # files of the last calls, whose outcomes are being used
 MOST_WORKERS = 100  # the owner has some files open for each
 START_SECONDS = 60  # for the first answer: an executor that cannot start a thread never gives one
-FOR_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}  # though a terminal sends them to all
 DIED = "the process that read it died (killed, or out of memory)"
 
 Call: TypeAlias = tuple[Sequence[Unit], str, Future[int]]
 """Units that a worker maps, the path of a file, and how many outcomes are in it once there is an answer."""
+
+Answered: TypeAlias = tuple[str, mmap.mmap]
+"""The path of a file with outcomes, and the file, mapped."""
 
 
 def pool(jobs: int) -> Engine:
@@ -71,11 +74,13 @@ def _outcomes(job: Map, work: deque[Sequence[Unit]], window: int) -> Iterator[Ou
 
 def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[Call]) -> Iterator[Outcome]:
     """Yield outcomes until a worker dies: BrokenProcessPool. EngineMissingError where there can be none."""
+    answered: deque[Answered] = deque()
 
     def submit(units: Sequence[Unit]) -> Call:
-        with NamedTemporaryFile(dir=directory, delete=False) as file:
+        path = _file(directory, answered)
+        with open(path, "r+b") as file:
             pickle.dump((job, units, MOST_BYTES // window), file)
-        return units, file.name, _held(executor.submit, _answer, file.name)
+        return units, path, held(executor.submit, _answer, path)
 
     try:
         with _started(min(-(-window // CALLS_A_WORKER), len(work))) as (executor, directory):
@@ -83,7 +88,7 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
                 while work and len(under_way) < window:
                     under_way.append(submit(work[0]))
                     work.popleft()
-                outcomes, rest = _answered(*under_way[0])
+                outcomes, rest = _answered(*under_way[0], answered)
                 under_way[:1] = [submit(rest)] if rest else []
                 yield from outcomes
     except BrokenProcessPool:
@@ -100,12 +105,29 @@ def _reason(error: OSError | EOFError | RuntimeError) -> str:
     return "a helper process died" if died else getattr(error, "strerror", None) or str(error)
 
 
-def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[list[Outcome], list[Unit]]:
+def _file(directory: str, answered: deque[Answered]) -> str:
+    """Return the path of a file for a call: of an earlier one, whose pages are in memory, or a new one."""
+    while len(answered) > KEPT_ANSWERS:
+        path, answers = answered.popleft()
+        try:
+            answers.close()
+        except BufferError:  # its outcomes are still in use
+            os.unlink(path)
+        else:
+            return path
+    number, path = mkstemp(dir=directory)
+    os.close(number)
+    return path
+
+
+def _answered(
+    units: Sequence[Unit], path: str, answer: Future[int], answered: deque[Answered]
+) -> tuple[list[Outcome], list[Unit]]:
     """Return the outcomes of a call, when they are there, and what is left of its units."""
     count = answer.result()
     with open(path, "rb") as file:
-        os.unlink(path)
         answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    answered.append((path, answers))
     outcomes = [_read(answers) for _ in range(count)]
     last = outcomes[-1]
     done = [unit.number for unit in units].index(last.number) + 1
@@ -118,7 +140,7 @@ def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
     prepare()
     executor = ProcessPoolExecutor(workers, get_context("forkserver"), _set_up)
     try:
-        first, *_ = [_held(executor.submit, os.getpid) for _ in range(workers)]  # all of them start now
+        first, *_ = [held(executor.submit, os.getpid) for _ in range(workers)]  # all of them start now
         if isinstance(first.exception(START_SECONDS), BrokenProcessPool):
             raise ChildProcessError("a worker ended before it began")
         with TemporaryDirectory(dir=util.get_temp_dir()) as directory:
@@ -127,24 +149,6 @@ def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
         for process in [*(executor._processes or {}).values()]:  # noqa: SLF001 - 3.14 has kill_workers()
             process.kill()
         executor.shutdown(cancel_futures=True)
-
-
-def prepare(modules: Sequence[str] = ()) -> None:
-    """Start the fork server, which imports modules at once, unless it runs. OSError, EngineMissingError."""
-    scratch_directory()
-    if modules:
-        forkserver.set_forkserver_preload([__name__, *modules])
-    _held(resource_tracker.ensure_running)
-    _held(forkserver.ensure_running)
-
-
-def _held(start: Callable[..., Any], *words: Any) -> Any:
-    """Start a process with signals blocked: it is known before one of them ends this, and blocks them too."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_OWNER)
-    try:
-        return start(*words)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _set_up() -> None:
@@ -168,15 +172,14 @@ def _answer(path: str) -> int:
     """Replace units in a file by their outcomes, as many as have a call's share of bytes; return how many."""
     with open(path, "r+b") as file:
         job, units, most = pickle.load(file)  # noqa: S301 - the owner wrote it
-        start = file.seek(0)
+        file.seek(0)
         for count, outcome in enumerate(mapped(job, units), 1):
             try:
                 _write(outcome, file)
             except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
                 unit = next(unit for unit in units if unit.number == outcome.number)
-                file.seek(start)
                 _write(failed(unit, "internal", described(error)), file)
-            if (start := file.tell()) >= most:
+            if file.tell() >= most:
                 return count
     return count
 

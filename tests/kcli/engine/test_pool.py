@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import mkstemp
 
 import pytest
 
@@ -17,6 +19,7 @@ from kcli.engine.contract import Job, Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
 from kcli.engine.pool import MOST_UNITS, pool
+from kcli.rows import EncodedRows
 from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
 from tests.unprivileged import as_unprivileged
 
@@ -73,6 +76,38 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
         number for number in range(3) for _ in range(LONG + 1)
     ]
     assert max(sizes) <= 2 * LARGE
+
+
+def large(unit):
+    return Outcome(
+        number=unit.number, rows=[EncodedRows("row", 1, bytes([unit.number]) * engine.LARGE_BUFFER)]
+    )
+
+
+def ranges(count):
+    return [replace(unit, end=1) for unit in units(*["answer"] * count)]
+
+
+def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
+    outcomes = list(pool(2)(Job(large), ranges(60)))
+
+    assert [bytes(outcome.rows[0].buffer) for outcome in outcomes] == [
+        bytes([number]) * engine.LARGE_BUFFER for number in range(60)
+    ]
+
+
+def test_the_files_of_outcomes_that_are_not_kept_are_used_again(monkeypatch):
+    made = []
+
+    def counted(**where):
+        made.append(where)
+        return mkstemp(**where)
+
+    monkeypatch.setattr(engine, "mkstemp", counted)
+    first = [bytes(outcome.rows[0].buffer[:1]) for outcome in pool(2)(Job(large), ranges(60))]
+
+    assert first == [bytes([number]) for number in range(60)]
+    assert len(made) <= 2 * engine.CALLS_A_WORKER + engine.KEPT_ANSWERS + 2
 
 
 def test_only_what_is_in_flight_is_taken_from_the_units():
