@@ -276,7 +276,7 @@ def common_options(
             command(**given, **values)
 
     shown = [*own, *chain.from_iterable(options.values())]
-    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
     wrapper.__annotations__ = {p.name: p.annotation for p in shown}
     wrapper.__name__ = command.__name__
     wrapper.__doc__ = command.__doc__

@@ -24,7 +24,7 @@ entries that mean something end.
 
 import struct
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from construct import Int16sb, Int32sb, Int64sb, Struct
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-R = TypeVar("R")
+R = TypeVar("R", bound=tuple[Any, ...])
 
 WARM_BYTES = 8192
 """Bytes at the end of an index which AbstractIndex searches first."""

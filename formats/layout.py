@@ -7,7 +7,7 @@ documents, and the fields with their places for annotated hexdumps. Only this mo
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from construct import Bytes, FormatField, Renamed, Struct
@@ -15,7 +15,7 @@ from construct import Bytes, FormatField, Renamed, Struct
 from formats.errors import TruncatedError
 from formats.types import Buffer
 
-R = TypeVar("R")
+R = TypeVar("R", bound=tuple[Any, ...])
 
 
 class FixedField(NamedTuple):
@@ -42,7 +42,13 @@ class FieldSpan(NamedTuple):
     doc: str = ""
 
 
-def _fields(declaration: Struct) -> tuple[FixedField, ...]:
+def format_of(fields: Iterable[FixedField]) -> str:
+    """Return what `struct` calls the format of fields that follow one another."""
+    return ">" + "".join(field.letter for field in fields)
+
+
+def fixed_fields(declaration: Struct) -> tuple[FixedField, ...]:
+    """Return the fields of a declaration; TypeError unless all have a fixed width."""
     found: list[FixedField] = []
     offset = 0
     for subcon in declaration.subcons:
@@ -70,11 +76,11 @@ class Layout(Generic[R]):
         self.declaration = declaration
         self.row = row
         self.name = name
-        self.fields = _fields(declaration)
+        self.fields = fixed_fields(declaration)
         names = tuple(field.name for field in self.fields)
         if names != getattr(row, "_fields", None):
             raise TypeError(f"{name}: the declaration says {names}, the row {getattr(row, '_fields', None)}")
-        self._struct = struct.Struct(">" + "".join(field.letter for field in self.fields))
+        self._struct = struct.Struct(format_of(self.fields))
         self.size: int = self._struct.size
         if self.size != declaration.sizeof():
             raise TypeError(f"{name}: {self.size} bytes derived, {declaration.sizeof()} declared")
@@ -138,7 +144,7 @@ class Layout(Generic[R]):
 
     def pack(self, row: R) -> bytes:
         """Return the bytes of a row: the inverse of `read`."""
-        return self._struct.pack(*row)  # type: ignore[misc]
+        return self._struct.pack(*row)
 
     def span(self, name: str) -> tuple[int, int]:
         """Return (first byte, byte after the last) of a field inside the structure."""

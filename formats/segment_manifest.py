@@ -130,14 +130,14 @@ class ChunkIndex(NamedTuple):
     ends: tuple[int, ...] = ()
 
     @property
-    def count(self) -> int:  # type: ignore[override]  # of a tuple it is a method, which nothing here needs
+    def chunk_count(self) -> int:
         """How many chunks there are."""
         return -(-self.original_file_size // self.original_chunk_size)
 
     @property
     def stored_size(self) -> int:
         """The size in bytes of the object that is stored."""
-        last = self.chunk(self.count - 1) if self.count else Chunk(0, 0, 0, 0)
+        last = self.chunk(self.chunk_count - 1) if self.chunk_count else Chunk(0, 0, 0, 0)
         return last.position + last.size
 
     def chunk(self, number: int) -> Chunk:
@@ -145,7 +145,7 @@ class ChunkIndex(NamedTuple):
         position = number * self.original_chunk_size
         size = min(self.original_chunk_size, self.original_file_size - position)
         if self.type == FIXED:
-            return Chunk(position, size, number * self.sizes[0], self.sizes[number == self.count - 1])
+            return Chunk(position, size, number * self.sizes[0], self.sizes[number == self.chunk_count - 1])
         return Chunk(position, size, self.ends[number] - self.sizes[number], self.sizes[number])
 
 
@@ -248,8 +248,8 @@ def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
         return ChunkIndex(FIXED, chunk_size, file_size, fixed)
     sizes = _transformed_chunks(_text(content, "transformedChunks", "chunkIndex.transformedChunks"))
     found = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
-    if len(sizes) != max(found.count, 1):
-        expected = f"{max(found.count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
+    if len(sizes) != max(found.chunk_count, 1):
+        expected = f"{max(found.chunk_count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
         raise CorruptError(0, "chunkIndex.transformedChunks", expected, len(sizes))
     return found
 

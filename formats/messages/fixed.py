@@ -2,11 +2,11 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from construct import Int8ub, Struct
 
-from formats.layout import Layout
+from formats.layout import fixed_fields, format_of
 from formats.messages.declare import Field
 from formats.messages.reader import FIXED
 
@@ -30,10 +30,7 @@ def fixed_run(fields: Sequence[Field], after: str | None = None) -> struct.Struc
         is_in_it = is_in_it or name == after
     if not found:
         raise ValueError(f"no fields of fixed width after {after}")
-    names = [f"field{number}" for number in range(len(found))]
-    row: Any = NamedTuple("Run", [(name, Any) for name in names])  # type: ignore[misc]
-    declaration = Struct(*(name / kind for name, kind in zip(names, found, strict=True)))
-    return Layout(declaration, row, "run of fields").only(*names)
+    return struct.Struct(format_of(fixed_fields(Struct(*found))))
 
 
 def _parts(fields: Sequence[Field]) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ broker that changes a segment returns another one. What the broker would throw i
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH
 from formats.errors import CorruptError, FormatError, LimitError
@@ -33,7 +33,7 @@ from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, 
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
 
-E = TypeVar("E")
+E = TypeVar("E", bound=tuple[Any, ...])
 
 _DELTAS = {
     magic: form.layout.only("last_offset_delta") for magic, form in FORMATS.items() if not is_legacy(magic)

@@ -96,10 +96,10 @@ def compared(before: PartitionFacts | None, after: PartitionFacts | None) -> Run
             ("new", before is None),
             ("changed", bool(changed or codes)),
             ("repaired", before is not None and _is_repaired(first, last, noted_gone)),
-            ("grown", _moved_up(first.log_end_offset, last.log_end_offset)),
-            ("trimmed", _moved_up(first.log_start_offset, last.log_start_offset)),
+            ("grown", _is_above(last.log_end_offset, first.log_end_offset)),
+            ("trimmed", _is_above(last.log_start_offset, first.log_start_offset)),
             ("unchanged", _is_same(first, last)),
-            ("grown", _moved_up(first.log_bytes, last.log_bytes)),
+            ("grown", _is_above(last.log_bytes, first.log_bytes)),
             ("changed", True),
         )
         if applies
@@ -144,14 +144,14 @@ def _of_damage(
 
 def _of_offsets(first: PartitionFacts, last: PartitionFacts) -> Iterator[tuple[str, str]]:
     """Yield what a log does not do by itself: it ends earlier, its history is another, it begins earlier."""
-    ends = first.log_end_offset, last.log_end_offset
-    if None not in ends and ends[1] < ends[0]:  # type: ignore[operator]
-        yield "DIFF-003", f"the log ended at {ends[0]} before, it ends at {ends[1]} now"
+    if _is_above(first.log_end_offset, last.log_end_offset):
+        ended, ends = first.log_end_offset, last.log_end_offset
+        yield "DIFF-003", f"the log ended at {ended} before, it ends at {ends} now"
     if rewritten := _rewritten(first, last):
         yield "DIFF-004", rewritten
-    starts = first.log_start_offset, last.log_start_offset
-    if None not in starts and starts[1] < starts[0]:  # type: ignore[operator]
-        yield "DIFF-005", f"the log began at {starts[0]} before, it begins at {starts[1]} now"
+    if _is_above(first.log_start_offset, last.log_start_offset):
+        began, begins = first.log_start_offset, last.log_start_offset
+        yield "DIFF-005", f"the log began at {began} before, it begins at {begins} now"
 
 
 def _rewritten(first: PartitionFacts, last: PartitionFacts) -> str | None:
@@ -175,9 +175,8 @@ def _rewritten(first: PartitionFacts, last: PartitionFacts) -> str | None:
         ):
             if offset == at_now and None not in (was, epoch_now) and was != epoch_now:
                 return f"{name}: offset {offset} was of leader epoch {was} before, it is of {epoch_now} now"
-    epochs = first.latest_epoch, last.latest_epoch
-    if None not in epochs and epochs[1] < epochs[0]:  # type: ignore[operator]
-        return f"the newest leader epoch was {epochs[0]} before, it is {epochs[1]} now"
+    if _is_above(first.latest_epoch, last.latest_epoch):
+        return f"the newest leader epoch was {first.latest_epoch} before, it is {last.latest_epoch} now"
     return None
 
 
@@ -195,8 +194,9 @@ def _rank(result: str | None) -> int:
     return -1 if result is None else RANKS.index(result) if result in RANKS else len(RANKS)
 
 
-def _moved_up(before: int | None, after: int | None) -> bool:
-    return before is not None and after is not None and after > before
+def _is_above(one: int | None, other: int | None) -> bool:
+    """Whether a number is above another; False where one is not known."""
+    return one is not None and other is not None and one > other
 
 
 def _is_same(first: PartitionFacts, last: PartitionFacts) -> bool:

@@ -1,7 +1,7 @@
 """Blocks of columns: what `kcli.dump.source` reads of a log, and some of the rows of a block."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,5 +238,5 @@ def compacted(columns: RecordColumns) -> RecordColumns:
     places = np.split(
         np.cumsum(sizes) - sizes, np.cumsum([len(getattr(columns, f"{name}_start")) for name in names])[:-1]
     )
-    begin = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
-    return columns._replace(data=data, **begin)  # type: ignore[arg-type]
+    begin: dict[str, Any] = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
+    return columns._replace(data=data, **begin)

@@ -126,7 +126,7 @@ def _segment_manifest(source: FromFile, data: bytes) -> Iterable[DumpSegmentMani
             chunks.original_chunk_size,
             chunks.original_file_size,
             chunks.stored_size,
-            chunks.count,
+            chunks.chunk_count,
             found.compression,
             None if found.encryption is None else found.encryption.key_id,
             tuple(

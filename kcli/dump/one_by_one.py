@@ -31,8 +31,7 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
     number, size = cursor, 0
 
     def block(*, ends: bool) -> Block:
-        made = block_of(
-            window,
+        made = block_of(window)._replace(
             records=columns_of(held, window.fields, number - len(held), ends=ends),
             legacy=None if is_v2 else legacy_columns(held),
             problems=tuple(problems),

@@ -106,7 +106,7 @@ def shown_row(row: Item, show: Show) -> Item:
             header if header.value is None else header._replace(value=show(header.value))
             for header in headers
         )
-    return row._replace(**changed) if changed else row  # type: ignore[attr-defined]
+    return row._replace(**changed) if changed else row  # type: ignore[attr-defined]  # each is a NamedTuple
 
 
 @cache

@@ -289,7 +289,7 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
 def _too_large(window: Window, size: int) -> Block:
     words = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
     problem = Problem("DUMP-002", int(window.positions[0]), words)
-    return block_of(window, records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
+    return block_of(window)._replace(records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
 
 
 def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
@@ -314,4 +314,4 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         resume = (
             after(some) if part.ends else ResumePoint(int(some.positions[0]), part.before + len(part.offset))
         )
-        yield block_of(some, records=records, resume=resume)
+        yield block_of(some)._replace(records=records, resume=resume)

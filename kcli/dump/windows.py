@@ -83,10 +83,9 @@ def window_slice(window: Window, begin: int, end: int) -> Window:
     )
 
 
-def block_of(window: Window, **more: object) -> Block:
-    """Return the batches of a window as a block, with more of its fields."""
-    block = Block(window.positions, window.fields, valid_of(window))
-    return block._replace(**{"resume": after(window), **more})  # type: ignore[arg-type]
+def block_of(window: Window) -> Block:
+    """Return the batches of a window as a block that ends after the last one."""
+    return Block(window.positions, window.fields, valid_of(window), resume=after(window))
 
 
 def after(window: Window) -> ResumePoint:

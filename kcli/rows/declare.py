@@ -123,9 +123,9 @@ def _nested_value(value: Any) -> tuple[Value, ...]:
     return (_plain(value),)
 
 
-def _plain(value: Any) -> Value:
+def _plain(value: "Value | AnyRow") -> Value:
     if not isinstance(value, tuple):
-        return value  # type: ignore[no-any-return]
+        return value
     items = [_plain(item) for item in value]
     names = getattr(value, "_fields", None)
     return items if names is None else dict(zip(names, items, strict=True))

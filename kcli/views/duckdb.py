@@ -265,7 +265,7 @@ def one_line(message: str) -> str:
 # Tables
 
 
-class ViewTable(dataset.Dataset):  # type: ignore[misc]
+class ViewTable(dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
     """A view with its options: what DuckDB takes for a Dataset, each scan a run of the engine."""
 
     def __init__(self, source: Source, view: str, options: Mapping[str, str]) -> None:

@@ -104,7 +104,7 @@ def changed(path, value=None, *, base=MANIFEST):
 
 def chunks(chunk_index):
     index = read_segment_manifest(changed("chunkIndex", chunk_index)).chunk_index
-    return index, [index.chunk(number) for number in range(index.count)]
+    return index, [index.chunk(number) for number in range(index.chunk_count)]
 
 
 def test_a_manifest_of_the_plugins_tests():
@@ -112,7 +112,7 @@ def test_a_manifest_of_the_plugins_tests():
 
     assert found.indexes == {kind: StoredPart(position, 1) for position, kind in enumerate(KINDS)}
     assert (found.compression, found.encryption, found.segment) == (False, None, METADATA)
-    assert (found.chunk_index.count, found.chunk_index.stored_size) == (10, 1100)
+    assert (found.chunk_index.chunk_count, found.chunk_index.stored_size) == (10, 1100)
 
 
 def test_encryption_names_its_key_pair():
@@ -292,8 +292,9 @@ STRICTER = {
 
 def as_answered(manifest):
     index = manifest.chunk_index
+    count = index.chunk_count
     return {
-        "chunks": "many" if index.count > 1000 else [[*index.chunk(number)] for number in range(index.count)],
+        "chunks": "many" if count > 1000 else [[*index.chunk(number)] for number in range(count)],
         "indexes": {
             name: [*manifest.indexes[kind]]
             for name, kind in zip(INDEX_TYPES, KINDS, strict=True)
@@ -329,6 +330,6 @@ def test_a_manifest_that_the_plugin_wrote():
     found = read_segment_manifest(path.read_bytes())
     index = found.chunk_index
     assert (found.compression, found.segment["endOffset"], index.original_file_size) == (True, 53, 7840)
-    assert (index.count, index.stored_size) == (8, path.with_suffix(".log").stat().st_size)
+    assert (index.chunk_count, index.stored_size) == (8, path.with_suffix(".log").stat().st_size)
     last = found.indexes[names.TXN_INDEX]
     assert last.position + last.size == path.with_suffix(".indexes").stat().st_size
