@@ -25,7 +25,7 @@ def check_destination(word: str) -> None:
         )
     from commands._targets import refuse_log_dirs  # noqa: PLC0415 - only for a file
 
-    refuse_log_dirs("--findings", word)
+    refuse_log_dirs(f"--findings {word}", word)
     if os.path.lexists(word) and not os.path.isfile(word):
         raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
 

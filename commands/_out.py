@@ -13,9 +13,9 @@ from commands._options import Common, split_list
 from commands._run_record import labels_of, run_record
 from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
-from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
+from commands._targets import refuse_log_dirs
 from kcli.analysis.findings import Finding
-from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
+from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
 from kcli.output.formats import TEXT, extension_of, format_of, is_run_directory
 from kcli.output.parts import TYPE, Parts, WrittenPart, keep_parts, new_directory
@@ -23,12 +23,10 @@ from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 
-OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
 NO_PLACE = frozenset(
     {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
 )
 """What is wrong with a name to write to, whoever writes."""
-OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +62,7 @@ class Out:
         }
         guarded |= {target.path for target in found.targets if target.kind == PARTITION}
         directories = set(map(os.path.realpath, guarded))
-        for place in _upwards(os.path.dirname(self.path)):
-            if place in directories or _looks_like_one(place):
-                raise RefusedError(
-                    f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never "
-                    "writes there"
-                )
+        refuse_log_dirs(f"--out {self.word}", os.path.dirname(self.path), directories)
         if any(_is_same(self, target) for target in found.targets):
             raise RefusedError(
                 f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
@@ -227,27 +220,6 @@ def _refuse_what_is_there(out: Out) -> None:
         raise RefusedError(
             f"--out {out.word}: this is not a regular file, and kcli would replace it; choose another name"
         )
-
-
-def _upwards(place: str) -> Iterator[str]:
-    """Yield a directory and all around it."""
-    yield place
-    while place != os.path.dirname(place):
-        place = os.path.dirname(place)
-        yield place
-
-
-def _looks_like_one(place: str) -> bool:
-    if any(os.path.lexists(os.path.join(place, name)) for name in OF_A_LOG_DIR):
-        return True
-    if parse_partition_dir(os.path.basename(place)) is None:
-        return False
-    if any(os.path.lexists(os.path.join(place, name)) for name in OF_A_PARTITION):
-        return True
-    try:
-        return any(parse_file(name).kind == LOG for name in os.listdir(place))
-    except OSError:
-        return False  # it cannot be listed: many a directory has a name like home-1
 
 
 def _is_same(out: Out, target: Target) -> bool:

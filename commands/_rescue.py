@@ -22,7 +22,7 @@ def rescue_to(path: str, common: Common) -> "Along":
     """
     if os.path.splitext(path)[1] not in FORMATS:
         raise UsageError(f"--rescue {path}: expected a file that ends in {' or '.join(FORMATS)}")
-    refuse_log_dirs("--rescue", path)
+    refuse_log_dirs(f"--rescue {path}", path)
     if os.path.lexists(path):
         raise RefusedError(
             f"--rescue {path}: this exists, and may have what an earlier run saved; choose another name"

@@ -14,7 +14,8 @@ from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.scratch import scratch_directory
-from kcli.logdir.tree import Found, is_of_a_log_dir
+from kcli.logdir.guard import log_dir_around
+from kcli.logdir.tree import Found
 from kcli.rows.declare import plain_row_type
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
     )
     try:
         place = scratch_directory()
-        if is_of_a_log_dir(place):
+        if log_dir_around(place) is not None:
             raise RefusedError(
                 f"temporary files would go to {place}, which is of a log dir, and kcli never writes there; "
                 "set TMPDIR"

@@ -2,40 +2,23 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection
 
-from commands._out import OF_A_LOG_DIR
 from commands._status import MissingError, RefusedError, UsageError
-from formats.names import parse_partition_dir
-from kcli.logdir.buffers import FileError
-from kcli.logdir.tree import PARTITION, directory_kind
+from kcli.logdir.guard import log_dir_around, upwards
 
 
-def refuse_log_dirs(option: str, path: str) -> None:
-    """Raise RefusedError for a path that is, or lies anywhere below, a log dir or a partition directory."""
-    for place in _upwards(os.path.realpath(path)):
-        if _is_of_kafka(place):
-            raise RefusedError(
-                f"{option} {path}: {place} is a log dir or a partition directory, and kcli never writes there"
-            )
+def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
+    """Raise RefusedError for a path that is, or lies anywhere below, a log dir or a partition directory.
 
-
-def _upwards(place: str) -> Iterator[str]:
-    yield place
-    while place != os.path.dirname(place):
-        place = os.path.dirname(place)
-        yield place
-
-
-def _is_of_kafka(place: str) -> bool:
-    if any(os.path.lexists(os.path.join(place, name)) for name in OF_A_LOG_DIR):
-        return True
-    if parse_partition_dir(os.path.basename(place)) is None or not os.path.isdir(place):
-        return False
-    try:
-        return bool(os.listdir(place)) and directory_kind(place) == PARTITION
-    except (OSError, FileError):
-        return False
+    `word`: how the path was given. `others` count as such, too: directories without symlinks in their paths.
+    """
+    around = upwards(os.path.realpath(path))
+    place = next((place for place in around if place in others), None) or log_dir_around(path)
+    if place is not None:
+        raise RefusedError(
+            f"{word}: {place} is a log dir or a partition directory, and kcli never writes there"
+        )
 
 
 def replace_file(option: str, path: str, text: str) -> None:

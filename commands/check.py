@@ -102,7 +102,7 @@ def _state(path: str, *, records: bool) -> "State":
     from kcli.jobs.check_memory import StateError, loads  # noqa: PLC0415 - only for --since
     from kcli.jobs.check_state import State  # noqa: PLC0415 - only for --since
 
-    refuse_log_dirs("--since", path)
+    refuse_log_dirs(f"--since {path}", path)
     text = read_text("--since", path, MOST_STATE)
     if text is None:
         return State({}, records=records)

@@ -68,10 +68,9 @@ def demo(
 
 def _refuse(keep: str) -> None:
     """Refuse a place in a log dir, and one where something has the demo's name."""
-    from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415 - kept out of --help
+    from commands._targets import refuse_log_dirs  # noqa: PLC0415 - kept out of --help
 
-    if is_of_a_log_dir(os.path.abspath(keep)):
-        raise RefusedError(f"--keep {keep}: this is a log dir, or lies in one; kcli never writes there")
+    refuse_log_dirs(f"--keep {keep}", keep)
     if os.path.lexists(os.path.join(keep, FOLDER)):
         raise RefusedError(
             f"--keep {keep}: there is a {FOLDER} in it; remove it, or choose another directory"

@@ -73,7 +73,7 @@ def _refuse(out: str) -> None:
             raise RefusedError(f"--out {out}: this is a file; choose a new directory") from error
         except OSError as error:
             raise UsageError(f"--out {out}: {(error.strerror or str(error)).lower()}") from error
-    refuse_log_dirs("--out", out)
+    refuse_log_dirs(f"--out {out}", out)
 
 
 def _one(found: "Found") -> "Found":

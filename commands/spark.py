@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from commands._boundary import boundary
-from commands._status import MissingError, RefusedError, UsageError
+from commands._status import MissingError, UsageError
 from commands._typer import Group
 
 WRONG_WORDS: Any = typer.BadParameter.__base__
@@ -62,8 +62,8 @@ def submit_command(
 
     Example: kcli spark submit-command --master yarn -- ls -o ndjson /data/kafka
     """
-    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415
+    from commands._targets import refuse_log_dirs  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import FileError  # noqa: PLC0415
     from kcli.views.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
 
     with boundary():
@@ -77,10 +77,7 @@ def submit_command(
         line, needs_directory = _over_spark(words)
         directory = os.path.abspath(folder)
         try:
-            if is_of_a_log_dir(directory):
-                raise RefusedError(
-                    f"--dir {folder}: this is a log dir, or lies in one; kcli never writes there"
-                )
+            refuse_log_dirs(f"--dir {folder}", folder)
             if not dry_run:
                 write_files(directory)
         except PackagesError as error:

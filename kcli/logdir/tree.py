@@ -289,7 +289,7 @@ def _kind(path: str, entries: list[Entry]) -> str | None:
     is_log_dir = any(file.name in LOG_DIR_FILES for file in files)
     if not is_log_dir and holds_remote_segments(path, files):
         return REMOTE_SEGMENTS
-    if any(map(_is_of_a_partition, files)):
+    if any(map(is_of_a_partition, files)):
         is_parent = (is_log_dir or not _is_whole(files)) and _holds_partitions(entries, unreadable=False)
         return LOG_DIR if is_parent else PARTITION
     if is_log_dir or _holds_partitions(entries, unreadable=True):
@@ -301,7 +301,8 @@ def _kind(path: str, entries: list[Entry]) -> str | None:
     return None
 
 
-def _is_of_a_partition(file: FileName) -> bool:
+def is_of_a_partition(file: FileName) -> bool:
+    """Whether a file of such a name lies in partition directories alone."""
     return file.scheme == IN_PARTITION or file.kind in PARTITION_KINDS
 
 
@@ -336,21 +337,6 @@ def enclosing_log_dir(partition_path: str) -> str | None:
     return directory if directory and os.path.basename(partition_path) not in {".", ".."} else parent
 
 
-def is_of_a_log_dir(directory: str) -> bool:
-    """Whether a directory, or its nearest existing parent, is in a log dir or partition directory."""
-    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
-        directory = os.path.dirname(directory)
-    around = os.path.dirname(directory)
-    telling = [
-        name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK
-    ]  # others, too, have a .lock
-    return (
-        directory_kind(directory) is not None
-        or (parse_partition_dir(os.path.basename(around)) is not None and directory_kind(around) == PARTITION)
-        or any(os.path.lexists(os.path.join(around, name)) for name in telling)
-    )
-
-
 def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found) -> None:
     partitions: list[tuple[str, int, str, Target]] = []
     notes: list[Note] = []
@@ -363,7 +349,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
             continue
         if not entry.is_directory:
             file = parse_file(entry.name)
-            if file.scheme is None or _is_of_a_partition(file):
+            if file.scheme is None or is_of_a_partition(file):
                 notes.append(Note("unknown", shown(entry.path)))
             continue
         name = parse_partition_dir(entry.name)

@@ -206,6 +206,18 @@ def test_temporary_files_never_go_to_a_log_dir(kcli, dirs, monkeypatch, tmp_path
         shutil.rmtree(place)
 
 
+def test_temporary_files_go_to_a_directory_with_a_name_like_that_of_a_partition(kcli, dirs, monkeypatch):
+    place = tempfile.mkdtemp(dir="/tmp")
+    try:
+        Path(place, "build-7").mkdir()
+        monkeypatch.setenv("TMPDIR", place)
+        done = kcli("sql", "SELECT 1", dirs[0])
+
+        assert (done.exit_code, os.listdir(place)) == (0, ["build-7"])
+    finally:
+        shutil.rmtree(place)
+
+
 def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):
     done = kcli("sql", "SELECT DISTINCT topic, partition FROM batches", dirs[0], "--topic", "clicks",
                 "--partition", "1", "--no-headers")  # fmt: skip

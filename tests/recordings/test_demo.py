@@ -45,7 +45,8 @@ def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
     done = kcli("demo", "--keep", demo / "below")
     assert (done.exit_code, done.stderr) == (
         5,
-        f"kcli: --keep {demo}/below: this is a log dir, or lies in one; kcli never writes there\n",
+        f"kcli: --keep {demo}/below: {demo} is a log dir or a partition directory, and kcli never writes "
+        "there\n",
     )
     assert kcli("demo", "--keep", demo / "orders-0").exit_code == 5
     assert sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*")) == before
