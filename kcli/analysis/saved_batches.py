@@ -54,15 +54,39 @@ def sorted_out(file: DataFile, base: int, after: int) -> Iterator[Kept | LeftOut
     `base` is the segment's base offset, `after` the last offset of the segments before, -1 for none. A tail
     that is not complete, or zeros, is left out as well: no broker would keep it.
     """
+    suspects: list[LeftOut] = []  # batches of wrong checksum, at which a damaged range may begin
     for item in verified_windows(file, 0):
         if isinstance(item, Window):
             for one in _of_window(item, base, after):
+                if isinstance(one, LeftOut) and one.reason == CHECKSUM:
+                    suspects.append(one)
+                    continue
+                yield from suspects
+                suspects.clear()
                 after = one.last if isinstance(one, Kept) else after
                 yield one
         elif isinstance(item, DamagedRange):
-            yield LeftOut(item.start, item.end, None, DAMAGED)
+            yield from _of_range(item, suspects)
+            suspects.clear()
         elif item.reason in TORN or item.reason == ZEROS:
+            yield from suspects
+            suspects.clear()
             yield LeftOut(item.position, file.size, None, DAMAGED)
+    yield from suspects
+
+
+def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOut]:
+    """Yield the suspects, then the bytes of a damaged range that are not theirs.
+
+    A suspect that runs past the range's end, where a good batch begins, is no batch.
+    """
+    start = damaged.start
+    for one in suspects:
+        if one.end <= damaged.end:
+            yield one
+            start = max(start, one.end)
+    if start < damaged.end:
+        yield LeftOut(start, damaged.end, None, DAMAGED)
 
 
 def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut]:

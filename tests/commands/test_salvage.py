@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 
 import pytest
 
@@ -42,6 +43,22 @@ def test_batches_past_damage_are_saved(kcli, damaged, tmp_path):
     assert tree(damaged.parent) == before
     (checked,) = json.loads(kcli("check", "-o", "json", out).stdout)["rows"]
     assert checked["result"] == "clean"
+
+
+@pytest.mark.parametrize(
+    ("at", "zeros"), [(0, 70), (40, 30), (60, 100), (100, 200), (8, 3), (10, 1)], ids="{}".format
+)
+def test_each_byte_is_in_the_copy_or_lost_and_counted_once(kcli, tmp_path, at, zeros):
+    """Where damage reaches over the border of two batches, or changes the length of one."""
+    log = bytearray(b"".join(put_range(base, 5) for base in range(0, 50, 5)))
+    log[at : at + zeros] = bytes(zeros)
+    _, document = salvage(kcli, orders(tmp_path / "data", bytes(log)), tmp_path / "out")
+    (row,) = document["rows"]
+
+    ranges = [(one["start"], one["end"]) for one in row["lost"]]
+    assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
+    assert row["bytes_lost"] == sum(end - start for start, end in ranges)
+    assert row["bytes"] + row["bytes_lost"] == len(log)
 
 
 def test_a_whole_partition_is_saved_whole(kcli, tmp_path):

@@ -43,11 +43,8 @@ def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
     """Neither in a log dir nor in place of something of the same name."""
     before = sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*"))
     done = kcli("demo", "--keep", demo / "below")
-    assert (done.exit_code, done.stderr) == (
-        5,
-        f"kcli: --keep {demo}/below: {demo} is a log dir or a partition directory, and kcli never writes "
-        "there\n",
-    )
+    assert done.exit_code == 5
+    assert f"--keep {demo}/below: {demo} is a log dir or a partition directory, and kcli" in done.stderr
     assert kcli("demo", "--keep", demo / "orders-0").exit_code == 5
     assert sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*")) == before
 
