@@ -6,7 +6,8 @@
 | floats, other decimals           | json: a number; what is not finite is NaN, Infinity, -Infinity  |
 | bool, string, binary             | bool, str, bytes                                                |
 | list, struct, map                | json: an array, an object, an array of pairs                    |
-| times, dates and all others      | str: ISO-8601, times of a zone in UTC                           |
+| times, dates and all others      | str: ISO-8601, times of a zone in UTC; those outside the years  |
+|                                  | 1 to 9999 as a number: of microseconds or days since 1970       |
 """
 
 import math
@@ -16,7 +17,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any, TypeAlias
 
-from pyarrow import MonthDayNano, types
+from pyarrow import MonthDayNano, string, types
 
 from kcli.rows.declare import Column, RowType, Schema, Value, record
 
@@ -90,10 +91,42 @@ def _nullable(schema: Schema) -> Schema:
 
 def _values(column: Any) -> list[Value]:
     """Return the values of an Arrow column."""
-    values: list[Any] = column.to_pylist()
+    if _has_nanoseconds(column.type):
+        return [_of_scalar(scalar) for scalar in column]
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        return [_of_scalar(scalar) for scalar in column]
     kind, _ = _kind(column.type)
     is_plain = (kind in PLAIN and not types.is_decimal(column.type)) or types.is_string(column.type)
     return values if is_plain else [_plain(value) for value in values]
+
+
+def _has_nanoseconds(kind: DataType) -> bool:
+    return bool((types.is_timestamp(kind) or types.is_time64(kind)) and kind.unit == "ns")
+
+
+def _of_scalar(scalar: Any) -> Value:
+    """Return one value, which may be nested."""
+    if not scalar.is_valid:
+        return None
+    if types.is_map(scalar.type):
+        return [[_of_scalar(pair["key"]), _of_scalar(pair["value"])] for pair in scalar.values]
+    if types.is_struct(scalar.type):
+        return {name: _of_scalar(value) for name, value in scalar.items()}
+    if types.is_union(scalar.type):
+        return _of_scalar(scalar.value)
+    return [_of_scalar(value) for value in scalar.values] if hasattr(scalar, "values") else _of_flat(scalar)
+
+
+def _of_flat(scalar: Any) -> Value:
+    """Return one value; of a time that Python has no word for, the number of its units since 1970."""
+    if _has_nanoseconds(scalar.type):
+        return str(scalar.cast(string()).as_py()).replace(" ", "T")
+    try:
+        return _plain(scalar.as_py())
+    except OverflowError:
+        return str(scalar.value)
 
 
 def _plain(value: Any) -> Value:

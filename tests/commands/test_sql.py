@@ -67,6 +67,27 @@ def test_values_that_json_has_no_word_for_are_text(kcli, dirs):
 
 
 @pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        ("epoch_ms(1795265476539000)", "1795265476539000000"),
+        ("TIMESTAMP 'infinity'", str(2**63 - 1)),
+        ("TIMESTAMPTZ '-infinity'", str(1 - 2**63)),
+        ("DATE '294247-01-10'", "106751991"),
+        ("make_timestamp_ns(1795265476539000001)", "2026-11-21T12:51:16.539000001"),
+        ("TIME_NS '01:02:03.123456789'", "01:02:03.123456789"),
+        ("TIMESTAMP '9999-12-31 23:59:59'", "9999-12-31T23:59:59"),
+    ],
+)
+def test_a_time_that_python_has_no_word_for(kcli, dirs, time, shown):
+    query = f"SELECT {time} AS x, [{time}, NULL] AS xs, {{'y': {time}}} AS z, MAP {{'k': {time}}} AS m"
+    done = kcli("sql", query, dirs[0], "-o", "ndjson")
+
+    assert done.exit_code == 0
+    row = json.loads(done.stdout)
+    assert (row["x"], row["xs"], row["z"], row["m"]) == (shown, [shown, None], {"y": shown}, [["k", shown]])
+
+
+@pytest.mark.parametrize(
     ("interval", "text"),
     [
         ("epoch_ms(13500) - epoch_ms(1000)", "PT12.5S"),
