@@ -102,7 +102,9 @@ class RunSummary:
     def _statuses(self) -> Iterator[ExitStatus]:
         yield self.ended
         if self.failures:
-            yield ExitStatus.SOME_UNANSWERED if self.answered else ExitStatus.NOTHING_ANSWERED
+            is_output = any(failure.error == "not-written" for failure in self.failures)
+            nothing = not self.answered and not is_output
+            yield ExitStatus.NOTHING_ANSWERED if nothing else ExitStatus.SOME_UNANSWERED
         if any(failure.error == "internal" for failure in self.failures):
             yield ExitStatus.INTERNAL
         if self.has_differences:

@@ -8,13 +8,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import file_prefix, parse_file
+from formats.names import KRAFT_SNAPSHOT, LOG, file_prefix, parse_file
 from formats.properties import read_partition_metadata
+from formats.quorum import read_quorum_state
 from kcli.analysis.directory_files import surviving_files
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
@@ -28,6 +29,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
 from kcli.jobs.salvage_epochs import fitting_epochs
 from kcli.logdir.buffers import DataFile, FileError, read_optional
+from kcli.logdir.leftovers import SWAP
+from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
 from kcli.logdir.tree import Target
@@ -167,9 +170,14 @@ def _logs(partition: Partition) -> dict[int, str]:
     try:
         return {base: path for base, (path, _) in sorted(surviving_files(partition, []).logs.items())}
     except (BrokerError, FileError):
-        return {
+        logs = {
             one.base_offset: os.path.join(partition.path, f"{one.stem}.log") for one in partition.segments
         }
+        for name in partition.names:
+            file = parse_file(name)
+            if file.kind == LOG and file.suffix == SWAP and file.base_offset is not None:
+                logs[file.base_offset] = os.path.join(partition.path, name)
+        return dict(sorted(logs.items()))
 
 
 def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
@@ -203,15 +211,21 @@ def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> 
 def _copy_others(partition: Partition, made: str) -> None:
     """Copy the files that are no batches and cannot be made from them, if they are whole.
 
-    The topic id; and the epochs, which go back beyond the batches.
+    The topic id; the epochs, which go back beyond the batches; of a metadata log its snapshots, without which
+    it does not load, and the vote of this replica.
     """
-    data = _readable(partition, PARTITION_METADATA)
-    if data is not None:
-        try:
-            read_partition_metadata(data)
-            _write(made, PARTITION_METADATA, data)
-        except FormatError:
-            pass
+    for name, read in ((PARTITION_METADATA, read_partition_metadata), (QUORUM_STATE, read_quorum_state)):
+        data = _readable(partition, name)
+        if data is not None:
+            with suppress(FormatError):
+                read(data)
+                _write(made, name, data)
+    for name in partition.names:
+        file = parse_file(name)
+        if file.kind == KRAFT_SNAPSHOT and not file.suffix:
+            path, new = os.path.join(partition.path, name), os.path.join(made, name)
+            with DataFile(path) as snapshot, open(new, "wb") as into:
+                _copy_bytes(snapshot, Kept(0, snapshot.size, 0, 0), into.write)
     try:
         lines, _ = epoch_file(partition)
     except (BrokerError, FileError):
@@ -245,11 +259,17 @@ def _recovered(partition: Partition, target: Target, settings: Settings, copy: _
                 copy.leave_out(partition, name, LeftOut(position, segment.log_size, None, OFFSETS))
         except BrokerError as error:
             if error.position is None or not error.path.endswith(".log"):
-                raise FileError(error.path, "load-failed", str(error), error.position) from error
+                raise _load_failed(partition, target, error) from error
             _take_out(partition, error, copy)
         else:
             return loaded
     raise FileError(partition.path, "load-failed", f"recovery refuses more than {MOST_REFUSED} batches")
+
+
+def _load_failed(partition: Partition, copy: Target, error: BrokerError) -> FileError:
+    """Return an error about the copy as one about the file of the partition that it is made of."""
+    path = os.path.normpath(os.path.join(partition.path, os.path.relpath(error.path, copy.path)))
+    return FileError(path, "load-failed", str(error), error.position)
 
 
 def _started(partition: Partition, target: Target, loaded: LoadedLog, settings: Settings) -> LoadedLog:
@@ -263,7 +283,7 @@ def _started(partition: Partition, target: Target, loaded: LoadedLog, settings: 
             settings=settings,
         )
     except BrokerError as error:
-        raise FileError(error.path, "load-failed", str(error), error.position) from error
+        raise _load_failed(partition, target, error) from error
     if started.log_end_offset != loaded.log_end_offset:
         ends = f"{started.log_end_offset} instead of {loaded.log_end_offset}"
         raise FileError(partition.path, "load-failed", f"the copy would end at offset {ends}")

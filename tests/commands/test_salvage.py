@@ -2,10 +2,14 @@
 
 import json
 import os
+import resource
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
 
+from tests.messages import put_set
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.recordings.watch import tree
 
@@ -140,6 +144,35 @@ def test_words_that_do_not_fit(kcli, damaged, tmp_path):
     assert kcli("salvage", damaged, damaged.parent, "--out", tmp_path / "out").exit_code == 2
     assert kcli("salvage", tmp_path / "absent", "--out", tmp_path / "out").exit_code == 3
     assert not (tmp_path / "out").exists()
+
+
+def test_a_swapped_in_log_that_a_start_dies_of_is_saved_too(kcli, tmp_path):
+    """A wrapper of magic 1 whose content no start can read: what it replaces is unknown then."""
+    wrappers = [put_set(base, range(5)) for base in (0, 5)]
+    data = bytearray(b"".join(wrappers))
+    data[len(wrappers[0]) - 5] ^= 0xFF
+    directory = orders(tmp_path / "data", bytes(data))
+    log = directory / f"{0:020d}.log"
+    log.rename(f"{log}.swap")
+    _, document = salvage(kcli, directory, tmp_path / "out")
+    (row,) = document["rows"]
+
+    assert row["bytes"] + row["bytes_lost"] == len(data)
+    assert (row["batches"], row["batches_lost"]) == (1, 1)
+
+
+def test_a_full_disk_is_status_4_as_with_every_output(damaged, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", "salvage", damaged, "--out", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+    )
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"error {tmp_path}/out: cannot write: file too large" in done.stderr
+    assert os.listdir(tmp_path) == ["data"]
 
 
 def test_an_empty_directory_is_taken_and_nothing_is_left_of_what_fails(kcli, damaged, tmp_path):

@@ -22,6 +22,7 @@ from tests.rows import named
 
 from .logs import NOW, RandomLog, random_log
 from .oracle import Oracle, cases, encoded
+from .test_metadata_log_oracle import written
 from .test_start_oracle import damaged
 
 pytestmark = pytest.mark.oracle
@@ -29,6 +30,9 @@ pytestmark = pytest.mark.oracle
 LOGS = 20
 DAMAGES_EACH = 4
 EPOCHS = "leader-epoch-checkpoint"
+QUORUM_STATE = (
+    b'{"leaderId":1,"leaderEpoch":3,"votedId":1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+)
 REBUILT = {".index", ".timeindex", ".txnindex", ".snapshot"}
 
 
@@ -102,6 +106,33 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
                 raise AssertionError(f"log {seed} {done} {unit.target.path} {out}\n{error}") from error
             shutil.rmtree(out.parent)
         log.remove()
+
+
+def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
+    oracle: Oracle, oracle_seed: int, tmp_path: Path
+) -> None:
+    begun_later = 0
+    for number in range(cases(LOGS)):
+        directory, _ = written(oracle, random.Random(f"metadata:{oracle_seed + number}"))
+        (directory / "quorum-state").write_bytes(QUORUM_STATE)
+        said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
+        out = tmp_path / str(number) / directory.name
+        out.parent.mkdir()
+        outcome = Salvage(out=str(out), now_ms=NOW)(unit_of(directory))
+        if "error" in said:
+            assert outcome.error is not None and outcome.error.path.startswith(str(directory)), outcome.error
+            continue
+        assert outcome.error is None, outcome.error
+        ends = ("log_start_offset", "log_end_offset", "high_watermark")
+        again = oracle.ask("metadata_log", directory=oracle.copy(out), now_ms=NOW)
+        assert [again.get(name) for name in ends] == [said[name] for name in ends], (directory, out)
+        assert [path.name for path in sorted(out.glob("*.checkpoint"))] == [
+            path.name for path in sorted(directory.glob("*.checkpoint"))
+        ]
+        assert (out / "quorum-state").read_bytes() == QUORUM_STATE
+        begun_later += said["log_start_offset"] > 0
+        oracle.discard(directory)
+    assert begun_later
 
 
 def consumed(oracle: Oracle, directory: Path) -> list[int]:
