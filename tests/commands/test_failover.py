@@ -11,9 +11,12 @@ import pytest
 
 from formats.batch import BATCH
 from tests.builders import put_batch, put_record
+from tests.formats.test_control import VALUES
 
 RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
 LOG = "00000000000000000000.log"
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+(VOTERS,) = (bytes.fromhex(value) for _, name, value, _ in VALUES if name == "KRAFT_VOTERS")
 EVERY_BROKER = ("--broker", "1,2,3")
 
 
@@ -274,6 +277,23 @@ def test_quorum_state_knows_of_later_elections(kcli, metadata, state, leader, ep
 
     assert (row["leader"], row["leader_epoch"], row["voters"]) == (leader, epoch, voters)
     assert row["next_leader_epoch"] == epoch + 1
+
+
+def test_the_voters_of_a_dynamic_quorum_are_those_of_its_log(kcli, metadata):
+    """With kraft.version 1 they are a record, and quorum-state names none."""
+    content = {"leaderId": 1, "leaderEpoch": 7, "votedId": -1, "votedDirectoryId": NO_ID, "data_version": 1}
+    (metadata / "quorum-state").write_text(json.dumps(content))
+    voters = put_batch(
+        put_record(key=b"\0\0\0\6", value=VOTERS),
+        1,
+        base_offset=231,
+        attributes=0x20,
+        partition_leader_epoch=1,
+    )
+    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + voters)
+    (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
+
+    assert (row["leader"], row["leader_epoch"], row["voters"]) == (1, 7, [1])
 
 
 def test_a_quorum_state_that_cannot_be_read_is_a_finding(kcli, metadata):

@@ -27,14 +27,17 @@ from formats.messages.message import Message
 from formats.primitives import varint
 from formats.record import batch_records, unpacked
 from formats.remote_metadata import decode
-from tests.builders import attempt, put_record, put_records
+from tests.builders import attempt, put_record, put_records, put_unsigned_varint
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.test_record_columns import rows as records_of
+from tests.formats.test_remote_metadata import UPDATE
 from tests.formats.test_remote_metadata import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
 LIMIT = 1 << 20
 DAMAGED_COPIES = 6
+LONG_NAMES = (126, 127, 249)
+"""Bytes of a topic's name: the length of the first is the last of one byte; 249 is the longest."""
 _LENGTH = BATCH.only("batch_length")
 _MAGIC = BATCH.only("magic")
 
@@ -295,9 +298,19 @@ def events():
         mixed = own + other
         chance.shuffle(mixed)
         found += [own, mixed]
+        found += [[with_topic(value, size) for value in (*own, ALIKE) * 2] for size in LONG_NAMES]
         for _ in range(DAMAGED_COPIES):
             found.append([_damaged(chance, value) if chance.random() < 0.5 else value for value in mixed])
     return found
+
+
+ALIKE = UPDATE[:43] + b"\0" + UPDATE[44:-4] + b"\2" + UPDATE[-3:]
+"""With a topic of a long name it is an ordinary update, too, where it is read a byte too early."""
+
+
+def with_topic(value, size):
+    """Return a value with a topic of so long a name, if it has one."""
+    return value[:3] + put_unsigned_varint(size + 1) + b"t" * size + value[3 + value[3] :] if value else value
 
 
 def _damaged(chance, value):

@@ -313,6 +313,7 @@ DAMAGES = (
     Damage("epochs: missing", "EPOCH-001", gone(lambda root: root / PARTITION / "leader-epoch-checkpoint")),
     Damage("epochs: a line erases others", "EPOCH-002", epochs("3 0", "9 50", "3 60")),
     Damage("epochs: another history", "EPOCH-007", epochs("3 0", "8 40")),
+    Damage("epochs: begin in the middle of the log", "EPOCH-009", epochs("3 30")),
     Damage("epochs: past the log", "CKPT-001", epochs("0 0", "9 5000")),
     Damage(
         "partition.metadata: damaged",

@@ -11,7 +11,7 @@ import pytest
 from kcli.analysis.findings import SEVERITIES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
-from tests.kcli.jobs.damages import DAMAGES, PARTITION
+from tests.kcli.jobs.damages import DAMAGES, FIRST, PARTITION, header
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import orders, put_range, segment
@@ -61,6 +61,13 @@ def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
     severity = SEVERITIES.index(codes[damage.code]["severity"])
     results = {row["result"] for row in document["rows"]}
     assert results > {"clean"} or results - {"clean"} or severity == 0, (results, damage.code)
+
+
+def test_a_batch_of_a_wrong_checksum_is_not_judged(kcli, recorded, tmp_path):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    header(FIRST, 1, max_timestamp=2**61, producer_epoch=77, attributes=0, crc=1)(root)
+    assert {one["code"] for one in found(kcli, root / PARTITION)["findings"]} == {"LOG-003"}
 
 
 @pytest.mark.slow

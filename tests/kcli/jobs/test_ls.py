@@ -111,6 +111,14 @@ def test_a_log_that_was_not_stopped_cleanly_is_read_by_headers_or_recovered(tmp_
     assert codes(outcome) == ["START-001"]
 
 
+def test_headers_say_where_a_log_that_was_not_stopped_cleanly_breaks_off(tmp_path):
+    assert "LOG-001" not in codes(ls.ls(unit(orders(tmp_path / "whole", *LOG, clean=False))))
+    outcome = ls.ls(unit(orders(tmp_path / "torn", LOG[0], LOG[1][:-1], clean=False)))
+    (row,) = rows(outcome)
+    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "headers", 0)
+    assert "LOG-001" in codes(outcome)
+
+
 def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_path):
     flipped = bytearray(LOG[1])
     flipped[-1] ^= 1
