@@ -42,9 +42,9 @@ class FieldSpan(NamedTuple):
     doc: str = ""
 
 
-def format_of(fields: Iterable[FixedField]) -> str:
-    """Return what `struct` calls the format of fields that follow one another."""
-    return ">" + "".join(field.letter for field in fields)
+def struct_of(fields: Iterable[FixedField]) -> struct.Struct:
+    """Return a `struct.Struct` over fields that follow one another."""
+    return struct.Struct(">" + "".join(field.letter for field in fields))
 
 
 def fixed_fields(declaration: Struct) -> tuple[FixedField, ...]:
@@ -80,7 +80,7 @@ class Layout(Generic[R]):
         names = tuple(field.name for field in self.fields)
         if names != getattr(row, "_fields", None):
             raise TypeError(f"{name}: the declaration says {names}, the row {getattr(row, '_fields', None)}")
-        self._struct = struct.Struct(format_of(self.fields))
+        self._struct = struct_of(self.fields)
         self.size: int = self._struct.size
         if self.size != declaration.sizeof():
             raise TypeError(f"{name}: {self.size} bytes derived, {declaration.sizeof()} declared")

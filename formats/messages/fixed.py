@@ -6,7 +6,7 @@ from typing import Any
 
 from construct import Int8ub, Struct
 
-from formats.layout import fixed_fields, format_of
+from formats.layout import fixed_fields, struct_of
 from formats.messages.declare import Field
 from formats.messages.reader import FIXED
 
@@ -30,7 +30,7 @@ def fixed_run(fields: Sequence[Field], after: str | None = None) -> struct.Struc
         is_in_it = is_in_it or name == after
     if not found:
         raise ValueError(f"no fields of fixed width after {after}")
-    return struct.Struct(format_of(fixed_fields(Struct(*found))))
+    return struct_of(fixed_fields(Struct(*found)))
 
 
 def _parts(fields: Sequence[Field]) -> Iterator[tuple[str, Any]]:
