@@ -11,9 +11,10 @@ import pytest
 from kcli.analysis.findings import SEVERITIES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
-from tests.kcli.jobs.damages import DAMAGES, FIRST, PARTITION, header
+from tests.kcli.jobs.damages import DAMAGES, FIRST, LAST, PARTITION, file, header, more
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
+from tests.messages import put_message
 from tests.partitions import orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
@@ -68,6 +69,32 @@ def test_a_batch_of_a_wrong_checksum_is_not_judged(kcli, recorded, tmp_path):
     shutil.copytree(recorded, root)
     header(FIRST, 1, max_timestamp=2**61, producer_epoch=77, attributes=0, crc=1)(root)
     assert {one["code"] for one in found(kcli, root / PARTITION)["findings"]} == {"LOG-003"}
+
+
+def test_zeros_after_the_entries_of_an_index_are_its_preallocation_unless_it_was_closed(
+    kcli, recorded, tmp_path
+):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    more(file(LAST, "index"), bytes(80))(root)
+    more(file(LAST, "timeindex"), bytes(120))(root)
+
+    def of_zeros():
+        findings = found(kcli, root / PARTITION)["findings"]
+        return [one["code"] for one in findings if " zeros follow" in one["message"]]
+
+    assert of_zeros() == ["DUMP-003", "DUMP-003"]
+    (root / ".kafka_cleanshutdown").unlink()
+    assert of_zeros() == []
+
+
+def test_a_message_of_an_old_magic_whose_value_cannot_be_read(kcli, tmp_path):
+    segment(tmp_path / "orders-0", 0, put_message(0, value=b"v") + put_message(1, value=(1000, b"v")))
+    codes = [
+        {one["code"] for one in found(kcli, tmp_path / "orders-0", *options)["findings"]}
+        for options in ((), ("--records",))
+    ]
+    assert codes[1] - codes[0] == {"DUMP-002"}
 
 
 @pytest.mark.slow

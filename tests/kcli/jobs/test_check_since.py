@@ -157,6 +157,29 @@ def test_batches_that_a_follower_fetched_again_are_read_again(check, tmp_path):
     assert "LOG-003" in {code for code, *_ in found(whole)[1]}
 
 
+@pytest.mark.parametrize(
+    ("code", "then"),
+    [
+        ("EPOCH-008", lambda last, epoch: put_range(10, 5, 0, last.timestamp, 0) + put_range(15, 2, epoch)),
+        ("LOG-011", lambda last, epoch: last.raw * 2),
+    ],
+)
+def test_a_last_batch_that_another_of_its_size_replaced_or_follows(check, tmp_path, code, then):
+    log = Log(tmp_path / "data", random.Random(3))
+    log.elect()
+    log.put("plain", -1, 10)
+    log.put("plain", -1, 5)
+    log.write(log.active)
+    since = ("--since", tmp_path / "state", log.root)
+    assert found(check(*since))[1] == set()
+    path, last = log.path(0, "log"), log.segments[0][-1]
+    path.write_bytes(path.read_bytes()[: -len(last.raw)] + then(last, log.epoch))
+    (rows, findings, _), (rows_since, findings_since, _) = found(check(log.root)), found(check(*since))
+    said = {(code, message) for code, _, _, message in findings}  # LOG-011 has its place only at the seam
+    assert code in dict(said)
+    assert (rows_since, {(code, message) for code, _, _, message in findings_since}) == (rows, said)
+
+
 def test_stale_entries_of_an_index_are_remembered(check, tmp_path):
     """They are a note until the broker is said to have stopped cleanly; the log is not read for them."""
     log = Log(tmp_path / "data", random.Random(3))
