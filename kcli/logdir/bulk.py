@@ -108,7 +108,11 @@ class BulkWalk:
         self._size, self._widest = size, widest
         self._hints = hints
         # headers alone: the batches may be large, and then most of a window is read for nothing
-        self._first = min(EAGER_WINDOW if eager and verify else SMALLEST_WINDOW, size)
+        is_eager = eager and verify
+        first = EAGER_WINDOW if is_eager else SMALLEST_WINDOW
+        if is_eager and self.end - position <= GROWTH * first:
+            first *= GROWTH  # one window costs less than two
+        self._first = min(first, size)
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
