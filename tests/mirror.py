@@ -138,7 +138,7 @@ ELSEWHERE = {
     "kcli/jobs/scan_logs.py": "tests/kcli/jobs/test_scan.py",
     "kcli/jobs/scan_rows.py": "tests/kcli/jobs/test_scan_directories.py",
     "kcli/jobs/searches.py": "tests/kcli/jobs/test_lookup.py",
-    "kcli/jobs/startup_future.py": "tests/kcli/jobs/test_startup.py",
+    "kcli/jobs/startup_future.py": "tests/commands/test_startup.py",
     "kcli/jobs/truncation_warnings.py": "tests/kcli/jobs/test_truncate.py",
     # log dirs
     "kcli/logdir/log_dirs.py": "tests/kcli/jobs/test_startup_broker.py",
