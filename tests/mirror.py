@@ -48,7 +48,7 @@ ELSEWHERE = {
     "formats/record_chains.py": "tests/formats/test_record_columns.py",
     "formats/remote_events.py": "tests/formats/test_twins.py",
     # what a start, an election, a consumer makes of logs
-    "kcli/analysis/bootstrap_metadata.py": "tests/oracle/test_bootstrap_oracle.py",
+    "kcli/analysis/bootstrap_metadata.py": "tests/kcli/jobs/test_startup_broker.py",
     "kcli/analysis/broker_start.py": "tests/kcli/jobs/test_startup_broker.py",
     "kcli/analysis/candidates.py": "tests/commands/test_elect.py",
     "kcli/analysis/catalogue/*": "tests/test_documents.py",
@@ -111,6 +111,7 @@ ELSEWHERE = {
     "kcli/jobs/check_dirs.py": "tests/kcli/jobs/test_check_damages.py",
     "kcli/jobs/check_memory.py": "tests/kcli/jobs/test_check_since.py",
     "kcli/jobs/check_partition.py": "tests/kcli/jobs/test_check_damages.py",
+    "kcli/jobs/check_remote.py": "tests/kcli/jobs/test_check_damages.py",
     "kcli/jobs/check_state.py": "tests/commands/test_check.py",
     "kcli/jobs/cluster.py": "tests/commands/test_validate.py",
     "kcli/jobs/duplicates.py": "tests/kcli/jobs/test_check_damages.py",
