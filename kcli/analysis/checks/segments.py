@@ -245,7 +245,7 @@ class SegmentJudge:
         is_old = is_legacy(fields["magic"])
         if self._is_at_seam and self._end is not None and base[0] < self._end:
             words = f"offset {base[0]}: not above the batch before it"
-            self._of_log.add("LOG-011", int(batches.positions[0]), words)
+            self._of_log.add("LOG-011", None, words)
         self._is_at_seam = False
         self._has_new = self._has_new or not bool(is_old.all())
         self._has_messages = self._has_messages or bool(is_old.any())
