@@ -4,10 +4,13 @@ What is left out is said, range by range.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import LOG_OVERHEAD
 from formats.magic import is_above_latest
@@ -27,6 +30,13 @@ DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
     "transaction",
 )
 """Why bytes are left out."""
+MOST_HELD = 64
+"""Windows and damaged ranges that wait for good batches after them."""
+
+
+Ints: TypeAlias = NDArray[np.int64]
+Reasons: TypeAlias = NDArray[np.int8]
+"""For each batch 0, or the number of the reason why it is left out."""
 
 
 class Kept(NamedTuple):
@@ -48,31 +58,75 @@ class LeftOut(NamedTuple):
     batches: int = 0
 
 
-def sorted_out(file: DataFile, base: int, after: int) -> Iterator[Kept | LeftOut]:
-    """Yield what of a log goes into a copy and what does not, in the order of its bytes.
+class _Batches(NamedTuple):
+    """The batches of a window: their bytes and offsets, and why one is left out, 0 for a good one."""
 
-    `base` is the segment's base offset, `after` the last offset of the segments before, -1 for none. A tail
-    that is not complete, or zeros, is left out as well: no broker would keep it.
+    positions: Ints
+    ends: Ints
+    first: Ints
+    last: Ints
+    reasons: Reasons
+
+
+def sorted_out(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut]]:
+    """Yield what goes into a copy and what does not, each with the base offset of its segment, in order.
+
+    `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete, or zeros,
+    is left out as well: no broker would keep it. FileError.
     """
+    for base, items in groupby(_decided(logs), key=itemgetter(0)):
+        for one in _left_out_once(item for _, item in items):
+            yield base, one
+
+
+def _left_out_once(items: Iterable[Kept | LeftOut | DamagedRange]) -> Iterator[Kept | LeftOut]:
+    """Yield the items of a log, damaged ranges without the batches that were met before in them."""
     suspects: list[LeftOut] = []  # batches of wrong checksum, at which a damaged range may begin
-    for item in verified_windows(file, 0):
-        if isinstance(item, Window):
-            for one in _of_window(item, base, after):
-                if isinstance(one, LeftOut) and one.reason == CHECKSUM:
-                    suspects.append(one)
-                    continue
-                yield from suspects
-                suspects.clear()
-                after = one.last if isinstance(one, Kept) else after
-                yield one
-        elif isinstance(item, DamagedRange):
-            yield from _of_range(item, suspects)
-            suspects.clear()
-        elif item.reason in TORN or item.reason == ZEROS:
-            yield from suspects
-            suspects.clear()
-            yield LeftOut(item.position, file.size, None, DAMAGED)
+    for item in items:
+        if isinstance(item, LeftOut) and item.reason == CHECKSUM:
+            suspects.append(item)
+            continue
+        yield from _of_range(item, suspects) if isinstance(item, DamagedRange) else suspects
+        suspects.clear()
+        if not isinstance(item, DamagedRange):
+            yield item
     yield from suspects
+
+
+def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | DamagedRange]]:
+    """Yield batches that are kept or left out, and damaged ranges.
+
+    A window is decided when the next one with good batches is known, be it of the next segment: the first
+    ones of that say whether the last ones of this have an offset that is too large.
+    """
+    after = -1
+    held: list[tuple[int, _Batches | LeftOut | DamagedRange]] = []
+    for base, item in chain(_judged(logs), [(-1, None)]):
+        ahead = item if isinstance(item, _Batches) and (item.reasons == 0).any() else None
+        if item is None or ahead is not None or len(held) == MOST_HELD:
+            for at, one in held:
+                if not isinstance(one, _Batches):
+                    yield at, one
+                    continue
+                for run in _runs(one, _out_of_order(one, ahead, after)):
+                    after = run.last if isinstance(run, Kept) else after
+                    yield at, run
+            held.clear()
+        if item is not None:
+            held.append((base, item))
+
+
+def _judged(logs: Mapping[int, str]) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
+    """Yield the windows of each log, damaged ranges, and tails that are left out."""
+    for base, path in logs.items():
+        with DataFile(path) as file:
+            for item in verified_windows(file, 0):
+                if isinstance(item, Window):
+                    yield base, _of_window(item, base)
+                elif isinstance(item, DamagedRange):
+                    yield base, item
+                elif item.reason in TORN or item.reason == ZEROS:
+                    yield base, LeftOut(item.position, file.size, None, DAMAGED)
 
 
 def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOut]:
@@ -89,11 +143,10 @@ def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOu
         yield LeftOut(start, damaged.end, None, DAMAGED)
 
 
-def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut]:
+def _of_window(window: Window, base: int) -> _Batches:
+    """Return the batches of a window, those left out that are bad by themselves."""
     fields, positions = window.fields, window.positions
-    sizes = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     first = fields["base_offset"].astype(np.int64)
-    last = first + fields["last_offset_delta"]
     reasons = np.zeros(len(positions), np.int8)
     reasons[has_unknown_codec(fields)] = 5
     reasons[contradicts_itself(fields)] = 3
@@ -101,24 +154,34 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
     if window.valid is not None:
         reasons[~window.valid] = 1
     reasons[(reasons == 0) & is_out_of_reach(fields, base)] = 4
+    ends = positions + fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
+    return _Batches(positions, ends, first, first + fields["last_offset_delta"], reasons)
+
+
+def _out_of_order(batches: _Batches, ahead: _Batches | None, after: int) -> Reasons:
+    """Return the reasons of the batches of a window, those marked too whose offsets do not rise."""
+    if ahead is None:
+        reasons, first, last = batches.reasons.copy(), batches.first, batches.last
+    else:
+        reasons = np.append(batches.reasons, ahead.reasons)
+        first, last = np.append(batches.first, ahead.first), np.append(batches.last, ahead.last)
     _mark_out_of_order(reasons, first, last, after)
-    begins = np.flatnonzero(np.append(True, (reasons[1:] != reasons[:-1]) | (reasons[1:] > 0)))
-    ends = np.append(begins[1:], len(positions))
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        start, stop = int(positions[begin]), int(positions[end - 1] + sizes[end - 1])
+    return reasons[: len(batches.first)]
+
+
+def _runs(batches: _Batches, reasons: Reasons) -> Iterator[Kept | LeftOut]:
+    """Yield good batches in a row together, the others one by one."""
+    begins = np.flatnonzero(np.append(True, (reasons[1:] != reasons[:-1]) | (reasons[1:] > 0))).tolist()
+    for begin, end in zip(begins, [*begins[1:], len(reasons)], strict=True):
+        start, stop = int(batches.positions[begin]), int(batches.ends[end - 1])
         if reasons[begin]:
             reason = (CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC)[int(reasons[begin]) - 1]
-            yield LeftOut(start, stop, int(first[begin]), reason, end - begin)
+            yield LeftOut(start, stop, int(batches.first[begin]), reason, end - begin)
         else:
-            yield Kept(start, stop, end - begin, int(last[end - 1]))
+            yield Kept(start, stop, end - begin, int(batches.last[end - 1]))
 
 
-def _mark_out_of_order(
-    reasons: "np.ndarray[tuple[int], np.dtype[np.int8]]",
-    first: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    last: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    after: int,
-) -> None:
+def _mark_out_of_order(reasons: Reasons, first: Ints, last: Ints, after: int) -> None:
     """Mark the fewest batches without which offsets rise, from above `after`.
 
     No checksum covers a base offset: one that is changed to a large one must not cost all batches after it.

@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
@@ -185,22 +187,22 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
 
     Not the last one, nor the first: the log begins at its base offset, and cleaning leaves it empty.
     """
-    after = -1
     logs = _logs(partition)
-    for base, path in logs.items():
-        name = os.path.basename(path)
-        new = os.path.join(made, f"{file_prefix(base)}.log")
-        before = copy.batches
-        with DataFile(path) as log, open(new, "wb") as into:
-            for one in sorted_out(log, base, after):
+    new = {base: os.path.join(made, f"{file_prefix(base)}.log") for base in logs}
+    for path in new.values():
+        _write(*os.path.split(path), b"")
+    saved = set()
+    for base, pieces in groupby(sorted_out(logs), key=itemgetter(0)):
+        with DataFile(logs[base]) as log, open(new[base], "wb") as into:
+            for _, one in pieces:
                 if isinstance(one, LeftOut):
-                    copy.leave_out(partition, name, one)
+                    copy.leave_out(partition, os.path.basename(logs[base]), one)
                     continue
-                after = one.last
+                saved.add(base)
                 copy.batches += one.batches
                 _copy_bytes(log, one, into.write)
-        if copy.batches == before and base not in {min(logs), max(logs)}:
-            os.unlink(new)
+    for base in new.keys() - saved - {min(logs, default=0), max(logs, default=0)}:
+        os.unlink(new[base])
 
 
 def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> None:

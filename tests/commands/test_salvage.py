@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from tests.messages import put_set
-from tests.partitions import log_dir, orders, put_range, segment
+from tests.partitions import log_dir, orders, put_range, recover_in_windows, segment
 from tests.recordings.watch import tree
 
 
@@ -63,6 +63,25 @@ def test_each_byte_is_in_the_copy_or_lost_and_counted_once(kcli, tmp_path, at, z
     assert all(end <= start for (_, end), (start, _) in pairwise(ranges))
     assert row["bytes_lost"] == sum(end - start for start, end in ranges)
     assert row["bytes"] + row["bytes_lost"] == len(log)
+
+
+@pytest.mark.parametrize("bit", [8, 20, 30])
+@pytest.mark.parametrize("number", range(29))
+def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monkeypatch, number, bit):
+    """Wherever it lies in a window and in a segment; of the last batch of all nobody can tell."""
+    recover_in_windows(monkeypatch, 300)
+    batches = [bytearray(put_range(base, 5)) for base in range(0, 150, 5)]
+    base = int.from_bytes(batches[number][:8], "big")
+    batches[number][:8] = (base | 1 << bit).to_bytes(8, "big")
+    directory = tmp_path / "data" / "orders-0"
+    log_dir(tmp_path / "data")
+    for first in (0, 10, 20):
+        segment(directory, first * 5, b"".join(batches[first : first + 10]))
+    _, document = salvage(kcli, directory, tmp_path / "out")
+    (row,) = document["rows"]
+
+    assert (row["batches"], row["batches_lost"], row["log_end_offset"]) == (29, 1, 150)
+    assert [one["first_offset"] for one in row["lost"]] == [base | 1 << bit]
 
 
 def test_a_whole_partition_is_saved_whole(kcli, tmp_path):
