@@ -64,6 +64,16 @@ def test_what_identifies_a_row_is_whole_on_a_narrow_screen(name, folder, kcli):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("columns", [50, 60])
+def test_scan_says_its_results_on_a_narrow_screen(columns, folder):
+    with chdir(folder):
+        lines = drawn("scan kcli-demo", Setting("", columns, {})).splitlines()
+
+    assert sum(line.endswith("  RESULT") for line in lines) == 1
+    assert sum(line.endswith("  clean") for line in lines) >= 8
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100, 120, 200])
 @pytest.mark.parametrize("name", ["ls-long-names", "epoch-show-replicas", "truncate", "rlmm-dump"])
 def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):

@@ -24,7 +24,7 @@ CHECKPOINTS = TableView(
         ShownColumn("HW", "high_watermark", NUMBER),
         ShownColumn("END", "log_end_offset", NUMBER),
         ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=2),
-        ShownColumn("VIOLATED", lambda row: ", ".join(row.violations), style="bold", least=12),
+        ShownColumn("VIOLATED", lambda row: ", ".join(row.violations), style="bold", least=30),
     ),
     verdict=_total,
     severity=lambda row: "warning" if row.violations else None,

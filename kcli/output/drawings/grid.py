@@ -56,8 +56,9 @@ def span(first: int, end: int) -> str:
 class ShownColumn(NamedTuple):
     """One column of a table.
 
-    `value` is the path of an attribute of the row, or a function of the row. `rank` 0 is always shown; of the
-    others the highest goes first where there is no room. One whose values are all null or empty goes, too.
+    `value` is the path of an attribute of the row, or a function of the row. `rank` 0 is always shown; of
+    those above the highest goes first where there is no room. One whose values are all null or empty goes,
+    too. Those below go where names that may overflow have made room, and it is too little: the lowest first.
     `least` is the width that it may be cut to; None: it is never cut. `style`: of a value.
     `may_overflow`: of names, a few of which are far longer than the others; where there is no room for all,
     there is for this `share` of them.
@@ -219,11 +220,13 @@ def _chosen(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[_Laid
     laid = [found for column in columns if (found := _laid(column, rows, screen)) is not None]
     if _least(laid) > screen.width:
         laid = list(map(_usual, laid))
-    while _least(laid) > screen.width and (optional := [one for one in laid if one.column.rank]):
+    while _least(laid) > screen.width and (optional := [one for one in laid if one.column.rank > 0]):
         laid.remove(max(optional, key=lambda one: one.column.rank))
     excess = _least(laid) - screen.width
     if excess > 0:
         laid = [_narrower(one, excess) if one.may_overflow else one for one in laid]
+    while _least(laid) > screen.width and (last := [one for one in laid if one.column.rank < 0]):
+        laid.remove(min(last, key=lambda one: one.column.rank))
     if _least(laid) > screen.width:
         laid = [one._replace(least=min(one.least, SHORTEST)) if one.is_cut else one for one in laid]
     return _roomier(laid, screen.width)
@@ -266,7 +269,7 @@ def _laid(column: ShownColumn | DrawnColumn, rows: Sequence[Any], screen: Screen
         return _Laid(column, [], [], max(column.most, least), least)
     of = attrgetter(column.value) if isinstance(column.value, str) else column.value
     values = [of(row) for row in rows]
-    if column.rank and all(value is None or value == "" for value in values):
+    if column.rank > 0 and all(value is None or value == "" for value in values):
         return None
     show, symbols = column.kind.show, screen.symbols
     cells = [symbols.null if value is None else show(value, symbols) for value in values]

@@ -58,8 +58,8 @@ def _segment(row: ScanSegmentRow) -> str:
 
 
 COLUMNS: Columns = (
-    ShownColumn("BATCHES", "summary.batches", COUNT),
-    ShownColumn("RECORDS", "summary.records", COUNT),
+    ShownColumn("BATCHES", "summary.batches", COUNT, rank=-1),
+    ShownColumn("RECORDS", "summary.records", COUNT, rank=-2),
     ShownColumn("SIZE", "log_bytes", SIZE),
     ShownColumn("OFFSETS", lambda row: _offsets(row.summary), RANGE, rank=1),
     ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=4),

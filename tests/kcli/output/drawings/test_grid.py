@@ -63,6 +63,24 @@ def test_columns_of_the_highest_rank_go_first(width, header):
     assert max(map(len, found)) <= width
 
 
+@pytest.mark.parametrize(
+    ("width", "header"),
+    [(30, "NAME A B TEXT"), (23, "NAME A TEXT"), (16, "NAME TEXT")],
+)
+def test_columns_of_a_rank_below_0_go_where_names_have_made_room(width, header):
+    columns = (
+        NAME,
+        ShownColumn("A", "number", NUMBER, rank=-1),
+        ShownColumn("B", "number", NUMBER, rank=-2),
+        ShownColumn("TEXT", "text", least=8),
+    )
+    found = lines(columns, [Row("a name", 12345, "two words"), Row("name", None, "x")], width)
+
+    assert found[0].split() == header.split()
+    assert max(map(len, found)) <= width
+    assert any(line.endswith(("two words", "two wor\u2026")) for line in found)
+
+
 def test_a_column_without_values_is_not_shown():
     assert lines(COLUMNS, [Row("a", None, "x")])[0] == "NAME  TEXT"
 
