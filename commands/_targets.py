@@ -1,10 +1,12 @@
 """Files and directories that kcli writes: never in a log dir, and never half of one."""
 
 import os
+import stat
 import tempfile
 from collections.abc import Collection
 
 from commands._status import MissingError, RefusedError, UsageError
+from kcli.logdir.buffers import irregular
 from kcli.logdir.guard import log_dir_around, upwards
 
 
@@ -42,7 +44,10 @@ def replace_file(option: str, path: str, text: str) -> None:
 def read_text(option: str, path: str, most: int) -> str | None:
     """Return the text of a file of kcli's own; None where there is none yet."""
     try:
-        if os.stat(path).st_size > most:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, and a device has no end
+            raise UsageError(f"{option} {path}: {irregular(path)}")
+        if status.st_size > most:
             raise UsageError(f"{option} {path}: more than {most} bytes")
         with open(path, encoding="utf-8") as file:
             return file.read()

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -71,3 +73,23 @@ def test_as_an_argument(tmp_path, kind):
     replaced(directory / LOG, kind)
     (error,) = document("dump", directory / LOG)["errors"]
     assert error["path"] == str(directory / LOG)
+
+
+@pytest.mark.parametrize("kind", ["a directory", "a named pipe", "a character device"])
+def test_a_state_is_refused_before_it_is_opened(tmp_path, kind):
+    state = tmp_path / "state"
+    if kind == "a character device":
+        state.symlink_to("/dev/zero")
+    else:
+        MAKE[kind](state)
+    partition = orders(tmp_path / "d", put_range(0, 3))
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", "check", "--since", state, partition],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"kcli: --since {state}: {kind}, not a regular file\n"

@@ -192,6 +192,8 @@ def test_a_query_that_is_refused_is_a_usage_error_in_one_line(kcli, dirs, query,
     [
         (["sql"], "expected a query"),
         (["sql", "{}"], "expected a query"),
+        (["sql", "", "{}"], "expected a query"),
+        (["sql", " \n", "{}"], "expected a query"),
         (["sql", "SELECT 1"], "expected at least one PATH"),
         (["sql", "SELECT 1", "{}", "--spark"], "kcli help spark"),
         (["sql", "SELECT 1", "{}", "--history", "h"], "it is for --shell"),
