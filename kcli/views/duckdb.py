@@ -31,7 +31,7 @@ import pyarrow as pa
 from duckdb import func
 from pyarrow import fs
 
-from kcli.engine.contract import Engine, Job, Outcome
+from kcli.engine.contract import Engine, Outcome
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target
@@ -42,7 +42,7 @@ from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIE
 from kcli.views.filters import pushed
 from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
 from kcli.views.planning import plan_of
-from kcli.views.scanning import ViewScan, units_of
+from kcli.views.scanning import ViewScan
 from kcli.views.tasks import DECODED
 
 Note: TypeAlias = Callable[[Outcome], None]
@@ -327,8 +327,7 @@ class Scan:
         plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)
         scan = ViewScan(view=asked.view, scan_time=source.scan_time, schema=self._read)
         yield from _batches_in(scan.known(plan))
-        units = units_of(plan)
-        for outcome in source.engine(Job(scan), units) if units else ():
+        for outcome in scan.outcomes(plan, source.engine, source.jobs):
             source.note(outcome)
             yield from _batches_in(outcome.rows)
             if source.stopped.is_set():

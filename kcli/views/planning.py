@@ -26,7 +26,7 @@ from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
-from kcli.logdir.tree import PARTITION, Found, Selection, Target, find
+from kcli.logdir.tree import PARTITION, Found, Note, Selection, Target, find
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces
@@ -37,6 +37,8 @@ from kcli.views.ranges import Ranged
 
 NAME_FINDINGS = frozenset({"LOG-010", "LOG-012", "LOG-013"})
 """What `unexpected_names` notes, as findings."""
+OF_ARGUMENTS = frozenset({"wrong-kind", "nothing-to-read"})
+"""Errors of arguments that are of no use to a view: one that is read by another is no error of a query."""
 BYTES_A_BIN = 64 << 20
 SMALL_LOG = 64 << 10
 """Of fewer bytes, a block of columns for a handful of batches costs more than their rows."""
@@ -46,12 +48,15 @@ GIANT = 1.5
 
 @dataclass(frozen=True, slots=True)
 class SegmentScan:
-    """The map of `kcli scan` for one whole segment: its row, and what is wrong with it."""
+    """The map of `kcli scan` for one whole segment: its row, and what is wrong with it.
+
+    For a directory it is what a start finds there, and no row.
+    """
 
     read: scan.ScanLog
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the row of a segment."""
+        """Return the row of a segment, and what is wrong."""
         (outcome,) = scan.one_by_one([(unit, self.read)])
         return outcome
 
@@ -76,10 +81,19 @@ class Work(NamedTuple):
     cost: int
 
 
-class Plan(NamedTuple):
-    """The bins of a query, and for the view of findings what is known without tasks.
+class Works(NamedTuple):
+    """The works of a view, the errors of arguments and directories, and notes about names."""
 
-    That is failures, and findings of log dirs or partitions.
+    works: list[Work]
+    failures: list[Failure]
+    notes: list[Note]
+
+
+class Plan(NamedTuple):
+    """The bins of a query, and what is known without tasks.
+
+    For the view of findings that is failures, and findings of log dirs or partitions. For the others it is
+    what cannot be read of the directories, and is in no bin.
     """
 
     bins: list[list[Work]]
@@ -95,17 +109,32 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
     found = find(query.paths, Selection(include_leftovers=query.leftovers))
     if not found.targets and found.failures and query.view != FINDINGS:
         raise OptionError(str(found.failures[0]))
-    return plan_of(query, found, pushed, cores, decodes=decodes)
+    return plan_of(query, found, pushed, cores, decodes=decodes, starts=False)
 
 
-def plan_of(query: Query, found: Found, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
-    """Return what a query must read of what its paths lead to."""
+def plan_of(
+    query: Query,
+    found: Found,
+    pushed: Pushed,
+    cores: int | None,
+    *,
+    decodes: bool = True,
+    starts: bool = True,
+) -> Plan:
+    """Return what a query must read of what its paths lead to.
+
+    `starts`: the view of segments has work that gives no rows: what a start finds in each directory.
+    """
     if query.view != RLMM:
         found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
     if query.view != FINDINGS:
-        works, _ = _works(query.view, query, found, pushed, decodes=decodes)
+        works, failures, notes = _works(query.view, query, found, pushed, decodes=decodes, starts=starts)
         works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
-        return Plan(_bins([[work] for work in works], query.partitions, cores), [], [])
+        missed = [one for one in failures[len(found.failures) :] if one.error not in OF_ARGUMENTS]
+        said = set(found.notes)
+        fresh = notes_as_findings(note for note in notes if note not in said)
+        bins = _bins([[work] for work in works], query.partitions, cores)
+        return Plan(bins, missed, [(None, finding) for finding in fresh])
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
     of_log_dirs = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
@@ -119,9 +148,9 @@ def _wants(pushed: Pushed, target: Target) -> bool:
 
 
 def _works(
-    view: str, query: Query, found: Found, pushed: Pushed, *, decodes: bool
-) -> tuple[list[Work], list[Failure]]:
-    """Return the units of a view, in output order, and the arguments that are of no use to it."""
+    view: str, query: Query, found: Found, pushed: Pushed, *, decodes: bool, starts: bool = True
+) -> Works:
+    """Return the units of a view, in output order; `starts` as of `plan_of`."""
     if view in {BATCHES, RECORDS}:
         return _logs(_options(view, query, decodes=decodes), query, found, pushed)
     if view == RLMM:
@@ -130,15 +159,15 @@ def _works(
         job = partial(dump_selected, selection=query.users)
         return _of_units(job, replace(expanded, targets=targets), rlmm.ACCEPTS)
     if view == SEGMENTS:
-        return _of_units(SEGMENT, scan_logs.expand(found), scan_logs.ACCEPTS)
+        return _of_units(SEGMENT, scan_logs.expand(found, starts=starts), scan_logs.ACCEPTS)
     if view == EPOCHS:
         return _of_units(epoch.show, found, epoch.ACCEPTS)
     return _of_units(ls, found, PARTITIONS_ONLY)
 
 
-def _of_units(scan: Map, found: Found, accepts: frozenset[str]) -> tuple[list[Work], list[Failure]]:
+def _of_units(scan: Map, found: Found, accepts: frozenset[str]) -> Works:
     units, failures = plan(found, accepts)
-    return [Work(scan, unit, _cost(unit.target)) for unit in units], failures
+    return Works([Work(scan, unit, _cost(unit.target)) for unit in units], failures, found.notes)
 
 
 def _cost(target: Target) -> int:
@@ -168,9 +197,7 @@ def _options(view: str, query: Query, *, decodes: bool) -> DumpOptions:
     )
 
 
-def _logs(
-    options: DumpOptions, query: Query, found: Found, pushed: Pushed
-) -> tuple[list[Work], list[Failure]]:
+def _logs(options: DumpOptions, query: Query, found: Found, pushed: Pushed) -> Works:
     requested = _record_filter(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
     expanded = Dump(
@@ -183,13 +210,13 @@ def _logs(
     ]
     options = replace(options, filter=requested)
     job: Callable[[DumpOptions], Map] = Ranged if requested.offsets or requested.times else Dump
-    works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
+    works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
         plain = job(replace(options, blocks=False))
         works = [
             work._replace(scan=plain) if work.cost < COST_OF_A_UNIT + SMALL_LOG else work for work in works
         ]
-    return works, failures
+    return Works(works, failures, notes)
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:
@@ -239,9 +266,9 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
             selects = not (pushed.wants_topic(None) and pushed.wants_partition(None))
             options = replace(_options(view, query, decodes=True), only_findings=True)
             job = Dump(options, only_partitions=selects)
-            more, wrong = _of_units(job, job.expand(found), DUMPED)
+            more, wrong, _ = _of_units(job, job.expand(found), DUMPED)
         else:
-            more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)
+            more, wrong, _ = _works(view, query, _useful(view, found), pushed, decodes=True)
         if view == OFFSETS and EPOCHS in query.of:
             more = [work._replace(scan=after_epochs) for work in more]
         works += more

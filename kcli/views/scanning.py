@@ -1,16 +1,17 @@
 """A view read by an engine of this machine: units of a query, and the map that gives their Arrow batches."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Engine, Job, Outcome, Unit
 from kcli.engine.inline import mapped
+from kcli.jobs.scan import ScanReducer, piece_bytes, split_segments
 from kcli.rows import ArrowBlock, Item
-from kcli.views.definitions import FINDINGS
-from kcli.views.planning import Plan, Work
+from kcli.views.definitions import FINDINGS, SEGMENTS
+from kcli.views.planning import SEGMENT, Plan, Work
 from kcli.views.reading import (
     ROWS_A_BATCH,
     ArrowSchema,
@@ -69,12 +70,36 @@ class ViewScan:
             continuation=replace(unit, works=tuple(left)) if left else None,
         )
 
+    def outcomes(self, plan: Plan, engine: Engine, jobs: int) -> Iterator[Outcome]:
+        """Yield the outcomes of a plan; what planning knows is not in those of the view of findings."""
+        if self.view != FINDINGS:
+            if plan.findings:
+                yield Outcome(number=0, findings=[finding for _, finding in plan.findings])
+            for failure in plan.failures:
+                yield Outcome(number=0, error=failure)
+        if not plan.bins:
+            return
+        yield from (
+            self._segments(plan, engine, jobs) if self.view == SEGMENTS else engine(Job(self), units_of(plan))
+        )
+
+    def _segments(self, plan: Plan, engine: Engine, jobs: int) -> Iterator[Outcome]:
+        """Yield the outcomes of `kcli scan`: findings about a whole directory, too."""
+        whole = [work.unit for works in plan.bins for work in works]
+        units = split_segments(whole, piece_bytes(jobs) if jobs > 1 else 0)
+        for outcome in engine(Job(SEGMENT.read, ScanReducer(SEGMENT.read)), units):
+            rows = [(units[outcome.number].target, outcome.rows)]
+            batches = as_batches(self.view, self.scan_time, rows, self.schema)
+            yield replace(outcome, rows=self.blocks(batches))
+
     def blocks(self, batches: Iterable[RecordBatch]) -> list[Item]:
         """Return batches as rows of an outcome."""
         return [ArrowBlock(self.view, batch) for batch in batches]
 
     def known(self, plan: Plan) -> list[Item]:
-        """Return the rows of the view that planning knows."""
+        """Return the rows of the view of findings that planning knows."""
+        if self.view != FINDINGS:
+            return []
         task = Task(view=self.view, scan_time=self.scan_time, failures=plan.failures, findings=plan.findings)
         return self.blocks(record_batches(task, self.schema)) if plan.failures or plan.findings else []
 

@@ -7,6 +7,7 @@ from contextlib import chdir, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
+from kcli.views.definitions import FINDINGS
 from kcli.views.filters import Filter, certain, pushed
 from kcli.views.options import query
 from kcli.views.planning import planned
@@ -35,21 +36,13 @@ def tasks(
         request = query(options)
         decodes = not DECODED.isdisjoint(name.lower() for name in columns)
         plan = planned(request, pushed([*request.filters, *certain(filters)]), cores, decodes=decodes)
-    made = [
-        Task(
-            view=request.view,
-            scan_time=(now := datetime.now(UTC)),
-            failures=plan.failures,
-            findings=plan.findings,
-        )
-    ]
-    made += [Task(view=request.view, scan_time=now, works=works) for works in plan.bins]
+    now = datetime.now(UTC)
+    made = [Task(view=request.view, scan_time=now, works=works) for works in plan.bins]
+    if request.view == FINDINGS and (plan.failures or plan.findings):
+        known = Task(view=FINDINGS, scan_time=now, failures=plan.failures, findings=plan.findings)
+        made.insert(0, known)
     start = None if all(map(os.path.isabs, request.paths)) else directory
-    return [
-        pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL)
-        for task in made
-        if task.works or task.failures or task.findings
-    ]
+    return [pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL) for task in made]
 
 
 def read(data: bytes, schema: Any) -> Iterator[Any]:

@@ -1,0 +1,87 @@
+"""`kcli sql`: findings of damaged logs and directories are those of the command of each view."""
+
+import json
+
+import pytest
+
+from tests.partitions import log_dir, put_range, segment
+from tests.unprivileged import as_unprivileged
+
+
+def _lost(partition):
+    (partition / f"{10:020}.log").unlink()
+
+
+def _overlapping(partition):
+    segment(partition, 15, put_range(15, 9))
+
+
+def _refused(partition):
+    with (partition / f"{20:020}.log").open("ab") as log:
+        log.write(bytes(100))
+
+
+def _misnamed(partition):
+    (partition / f"{30:020}.log").mkdir()
+    (partition / "x.log").touch()
+
+
+@pytest.mark.parametrize(
+    ("damage", "codes", "status"),
+    [
+        (_lost, ["IDX-011"], 1),
+        (_overlapping, ["LOG-011"], 1),
+        (_refused, ["LOG-009", "load-failed"], 4),
+        (_misnamed, ["LOG-010", "LOG-012", "load-failed"], 4),
+    ],
+)
+def test_segments_have_the_findings_of_scan(kcli, tmp_path, damage, codes, status):
+    for base in (0, 10, 20):
+        segment(log_dir(tmp_path / "d") / "orders-0", base, put_range(base, 10))
+    damage(tmp_path / "d" / "orders-0")
+    scanned = kcli("scan", tmp_path / "d", "-o", "json", "--only", "scan_segment")
+    for jobs in "12":
+        asked = kcli("sql", "SELECT dir, file FROM segments", tmp_path / "d", "-o", "json", "--jobs", jobs)
+
+        assert (asked.exit_code, scanned.exit_code) == (status, status)
+        expected, document = json.loads(scanned.stdout), json.loads(asked.stdout)
+        assert sorted(map(str, document["findings"])) == sorted(map(str, expected["findings"]))
+        assert document["errors"] == expected["errors"]
+        assert document["rows"] == [{"dir": row["dir"], "file": row["file"]} for row in expected["rows"]]
+    done = kcli("sql", "SELECT code FROM findings(of := 'segments')", tmp_path / "d", "-o", "json")
+    found = [row["code"] for row in json.loads(done.stdout)["rows"]]
+    assert done.exit_code == 0
+    assert sorted(found) == sorted(
+        [one["code"] for one in expected["findings"]] + [one["error"] for one in expected["errors"]]
+    )
+    assert set(codes) <= set(found)
+
+
+@pytest.mark.parametrize("view", ["batches", "records", "segments"])
+def test_names_that_are_no_log_are_findings_of_every_view_of_logs(kcli, tmp_path, view):
+    segment(log_dir(tmp_path / "d") / "orders-0", 0, put_range(0, 10))
+    _misnamed(tmp_path / "d" / "orders-0")
+    done = kcli("sql", f"SELECT count(*) FROM {view}", tmp_path / "d", "-o", "json")
+
+    assert done.exit_code == (4 if view == "segments" else 1)
+    assert {one["code"] for one in json.loads(done.stdout)["findings"]} >= {"LOG-010", "LOG-012"}
+
+
+IMPORTS = """
+import json
+from kcli.views.filters import pushed
+from kcli.views.options import query
+from kcli.views.planning import planned
+"""
+UNREAD = """
+asked = [query({"view": view, "path": sys.argv[1]}) for view in ("batches", "records", "segments")]
+print([failure.error for one in asked for failure in planned(one, pushed([]), 1).failures])
+"""
+
+
+def test_a_partition_that_cannot_be_listed_is_an_error_of_every_view_of_logs(tmp_path):
+    for number in range(2):
+        segment(log_dir(tmp_path / "d") / f"orders-{number}", 0, put_range(0, 10))
+    (tmp_path / "d" / "orders-0").chmod(0)
+
+    assert as_unprivileged(IMPORTS, UNREAD, tmp_path / "d") == f"{['no-permission'] * 3}\n"
