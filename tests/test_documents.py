@@ -44,6 +44,28 @@ def test_example_prints_what_its_document_shows(command, output, demo):
     assert output == printed(command, demo.parent)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_queries_of_a_fleet_answer_with_and_without_findings(damaged, kcli, demo, tmp_path, monkeypatch):
+    import duckdb
+
+    for number, host in enumerate(("one", "two")):
+        partition = tmp_path / "logs" / host / "orders-0"
+        shutil.copytree(demo / "orders-0", partition)
+        if number < damaged:
+            with (partition / f"{0:020}.log").open("r+b") as log:
+                log.seek(61)
+                log.write(b"?")
+        kcli("check", partition, "--out", f"{tmp_path / host / 'check-2026-01-31'}/")
+    monkeypatch.chdir(tmp_path)
+    results, errors = (
+        duckdb.sql(query).fetchall() for query in re.findall(r'duckdb -c "(.*?)"', page("check"), re.DOTALL)
+    )
+
+    assert sum(count for _, count in results) == 2
+    assert len({directory for _, directory, _ in errors}) == damaged
+
+
 def test_readme_is_short_and_has_six_examples():
     assert len(README.splitlines()) <= 150
     assert len(examples(ROOT / "README.md")) == 6
