@@ -39,6 +39,7 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
         found,
         engine,
         summary.add,
+        summary.findings.extend,
         jobs=common.jobs,
         leftovers=common.include_leftovers,
         users=common.selection(),

@@ -65,7 +65,7 @@ def _query(session: "Session", text: str, find_now: Find, common: Common) -> Exi
     """Print what a statement answers, of what the paths lead to now, and return the status of it."""
     try:
         session.source.found, summary = find_now()
-        session.source.note = summary.add
+        session.source.note, session.source.report = summary.add, summary.findings.extend
         print_answer(session, text, summary, common)
     except typer.Exit as ended:
         status = ExitStatus(ended.exit_code)

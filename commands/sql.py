@@ -66,7 +66,7 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
     from commands._run import new_summary  # noqa: PLC0415
     from commands._signals import delivered  # noqa: PLC0415
-    from kcli.jobs.common import failure_of, notes_as_findings  # noqa: PLC0415
+    from kcli.jobs.common import failure_of  # noqa: PLC0415
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415
     from kcli.rows import Failure  # noqa: PLC0415
 
@@ -81,7 +81,6 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
                 metadata = find(listed, Selection(topics=(REMOTE_LOG_METADATA,))).targets
                 found.targets += [one for one in metadata if not users.wants(one.name)]
         summary.failures.extend(map(failure_of, found.failures))
-        summary.findings.extend(notes_as_findings(found.notes))
         summary.inputs = selected + len(found.failures)
         if not summary.inputs:
             message = "no partition or file here matches what was asked for"

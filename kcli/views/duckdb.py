@@ -19,7 +19,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ import pyarrow as pa
 from duckdb import func
 from pyarrow import fs
 
+from kcli.analysis.findings import Finding
 from kcli.engine.contract import Engine, Outcome
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
@@ -46,6 +47,7 @@ from kcli.views.scanning import ViewScan
 from kcli.views.tasks import DECODED
 
 Note: TypeAlias = Callable[[Outcome], None]
+Report: TypeAlias = Callable[[Iterable[Finding]], None]
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     view: (
@@ -72,7 +74,8 @@ class Source:
     """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
 
     `users`: the partitions that were selected; `found` has those of __remote_log_metadata, too. `note` gets
-    each outcome of a scan, from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
+    each outcome of a scan, and `report` the findings about names of what is read, unless the view has them as
+    rows; both from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
     an option raised, of which DuckDB only passes on the text.
     """
 
@@ -81,6 +84,7 @@ class Source:
         found: Found,
         engine: Engine,
         note: Note,
+        report: Report,
         *,
         jobs: int,
         leftovers: bool,
@@ -90,6 +94,7 @@ class Source:
         self.users = users
         self.engine = engine
         self.note = note
+        self.report = report
         self.jobs = jobs
         self.leftovers = leftovers
         self.scan_time = datetime.now(UTC)
@@ -327,6 +332,8 @@ class Scan:
         plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)
         scan = ViewScan(view=asked.view, scan_time=source.scan_time, schema=self._read)
         yield from _batches_in(scan.known(plan))
+        if asked.view != FINDINGS:
+            source.report(finding for _, finding in plan.findings)
         for outcome in scan.outcomes(plan, source.engine, source.jobs):
             source.note(outcome)
             yield from _batches_in(outcome.rows)

@@ -93,7 +93,7 @@ class Plan(NamedTuple):
     """The bins of a query, and what is known without tasks.
 
     For the view of findings that is failures, and findings of log dirs or partitions. For the others it is
-    what cannot be read of the directories, and is in no bin.
+    what cannot be read of directories, and is in no bin, and findings about names.
     """
 
     bins: list[list[Work]]
@@ -131,10 +131,9 @@ def plan_of(
         works, failures, notes = _works(query.view, query, found, pushed, decodes=decodes, starts=starts)
         works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
         missed = [one for one in failures[len(found.failures) :] if one.error not in OF_ARGUMENTS]
-        said = set(found.notes)
-        fresh = notes_as_findings(note for note in notes if note not in said)
         bins = _bins([[work] for work in works], query.partitions, cores)
-        return Plan(bins, missed, [(None, finding) for finding in fresh])
+        of_names = notes_as_findings(dict.fromkeys([*found.notes, *notes]))
+        return Plan(bins, missed, [(None, finding) for finding in of_names])
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
     of_log_dirs = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]

@@ -71,10 +71,8 @@ class ViewScan:
         )
 
     def outcomes(self, plan: Plan, engine: Engine, jobs: int) -> Iterator[Outcome]:
-        """Yield the outcomes of a plan; what planning knows is not in those of the view of findings."""
+        """Yield the outcomes of a plan, without the findings that planning knows."""
         if self.view != FINDINGS:
-            if plan.findings:
-                yield Outcome(number=0, findings=[finding for _, finding in plan.findings])
             for failure in plan.failures:
                 yield Outcome(number=0, error=failure)
         if not plan.bins:

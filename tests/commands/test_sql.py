@@ -161,6 +161,19 @@ def test_findings_as_rows_do_not_come_twice(kcli, dirs):
     assert (done.exit_code, done.stdout, done.stderr) == (0, "code\nLOG-003\n", "")
 
 
+def test_entries_of_a_log_dir_are_rows_of_findings_and_findings_of_other_views(kcli, tmp_path):
+    segment(log_dir(tmp_path / "d") / "orders-0", 0, put_range(0, 5))
+    (tmp_path / "d" / "dd").symlink_to(tmp_path)
+    done = kcli("sql", "SELECT code FROM findings WHERE code = 'DIR-006'", tmp_path / "d", "-o", "json")
+    document = json.loads(done.stdout)
+    assert (done.exit_code, document["rows"], document["findings"]) == (0, [{"code": "DIR-006"}], [])
+
+    done = kcli("sql", "SELECT count(*) n FROM batches", tmp_path / "d", "-o", "json")
+    document = json.loads(done.stdout)
+    assert (done.exit_code, document["rows"]) == (1, [{"n": 1}])
+    assert [found["code"] for found in document["findings"]] == ["DIR-006"]
+
+
 def test_a_log_that_was_not_stopped_cleanly_is_as_often_a_finding_as_in_ls(kcli, tmp_path):
     for number in range(3):
         segment(log_dir(tmp_path / "d", clean=False) / f"orders-{number}", 0, put_range(0, 3))

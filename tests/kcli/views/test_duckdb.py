@@ -85,7 +85,7 @@ class Asked:
 @contextmanager
 def asked(paths, engine=inline, jobs=1, place=None):
     found = find([str(path) for path in paths], Selection())
-    with opened(Source(found, engine, lambda _: None, jobs=jobs, leftovers=False), place) as session:
+    with opened(Source(found, engine, lambda _: None, list, jobs=jobs, leftovers=False), place) as session:
         yield Asked(session)
 
 
