@@ -68,7 +68,7 @@ def test_each_byte_is_in_the_copy_or_lost_and_counted_once(kcli, tmp_path, at, z
 @pytest.mark.parametrize("bit", [8, 20, 30])
 @pytest.mark.parametrize("number", range(29))
 def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monkeypatch, number, bit):
-    """Wherever it lies in a window and in a segment; of the last batch of all nobody can tell."""
+    """Wherever it lies in a window and in a segment. The last batch of all is left as it is."""
     recover_in_windows(monkeypatch, 300)
     batches = [bytearray(put_range(base, 5)) for base in range(0, 150, 5)]
     base = int.from_bytes(batches[number][:8], "big")
