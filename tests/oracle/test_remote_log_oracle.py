@@ -117,6 +117,8 @@ def copy(
     if way == "shorter":
         last = choose.randrange(history[0][1], bounds[1])
         own = [entry for entry in history if entry[1] <= last]
+    if way == "lost":  # its leader went on in the first epoch; an unclean election cut that
+        own = history[:1]
     topic, _, partition = log.parent.name.rpartition("-")
     common = {"topic": topic, "topic_id": TOPIC_ID, "partition": int(partition)}
     common |= {"segment_id": random_id(choose), "broker_id": 1}
@@ -153,6 +155,8 @@ def copied(
         ways = ["copied"] if choose.random() < 0.6 else several
         if number == 0 and choose.random() < 0.3:
             ways = ["deleting"]
+        if number == whole - 1 and len(history) > 1 and choose.random() < 0.5:
+            ways = ["lost"]
         if number < gone:
             ways = ["deleted"]
         newest = choose.choice([NOW - 3_600_000 + 700 * bounds[1], NOW - 3_600_000, NOW])
