@@ -22,6 +22,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import epoch, lookup, ls
 from kcli.jobs.searches import LOOKUP_FAILED
 from kcli.jobs.truncate import Request, dry_run
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows
 from tests.rows import named
@@ -242,3 +244,31 @@ def test_every_command_answers_for_a_damaged_start_as_the_broker(
         log.remove()
     print(ends)
     assert ends[UNSUPPORTED] <= sum(ends.values()) // 50, ends
+
+
+def test_a_clean_start_reads_the_log_from_its_first_unstable_offset_on(
+    oracle: Oracle, oracle_seed: int
+) -> None:
+    """A clean stop leaves producer snapshots: no other batch is read. One of the first has a wrong length."""
+    loads: Counter[bool] = Counter()
+    for seed in range(oracle_seed, oracle_seed + 3 * LOGS):
+        choose, directory = random.Random(f"unstable:{seed}"), oracle.fresh(f"topic-{seed % 10}")
+        settings = {"segment_bytes": 8192, "index_interval_bytes": 4096, "segment_index_bytes": 65536}
+        settings["now_ms"] = NOW
+        chances = {"batches": 30, "transactional_producers": 2, "end_chance": 0.05}
+        request = {"seed": seed, "end": "clean", "checkpoints": True, **chances, **settings}
+        facts = oracle.ask("write_log", directory=directory, **request)
+        log = RandomLog(seed, directory, clean=True, damage=(), facts=facts, settings=settings)
+        path = names(directory, ".log")[0]
+        with DataFile(str(path)) as file:
+            position, _ = choose.choice(list(Walk(file))[:8])
+        data = bytearray(path.read_bytes())
+        data[position + 8 : position + 12] = bytes([0, 0, 0, 1])
+        path.write_bytes(data)
+        opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
+        said = oracle.ask("lookup", directory=oracle.copy(directory), **opening)
+        (target,) = find([str(directory.parent)], Selection()).targets
+        end = choose.randrange(facts["log_end_offset"])
+        loads[assert_start_agrees(Unit(number=0, targets=(target,)), log, said, end) is None] += 1
+        log.remove()
+    assert min(loads[True], loads[False]) > 3, loads
