@@ -84,6 +84,17 @@ def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monke
     assert [one["first_offset"] for one in row["lost"]] == [base | 1 << bit]
 
 
+@pytest.mark.parametrize("base", [5, 1 << 32], ids=["below what is saved", "out of reach of the indexes"])
+def test_a_batch_whose_offset_does_not_fit_is_left_out(kcli, tmp_path, base):
+    """No checksum covers a base offset. In a log that Kafka loads offsets rise, by no more than an int."""
+    good = [put_range(0, 5), put_range(10, 5), put_range(20, 5)]
+    directory = orders(tmp_path / "data", *good[:2], b"\xff" * 70, good[2], put_range(base, 5))
+    _, document = salvage(kcli, directory, tmp_path / "out")
+
+    assert [one["reason"] for one in document["rows"][0]["lost"]] == ["damaged", "offsets"]
+    assert (tmp_path / "out" / f"{0:020d}.log").read_bytes() == b"".join(good)
+
+
 def test_a_whole_partition_is_saved_whole(kcli, tmp_path):
     directory = orders(tmp_path / "data", put_range(0, 5), put_range(5, 5))
     done, document = salvage(kcli, directory, tmp_path / "out")
