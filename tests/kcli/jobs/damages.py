@@ -300,6 +300,7 @@ DAMAGES = (
     Damage("snapshot: cut", "PROD-001", cut(file(LAST, "snapshot"), -5)),
     Damage("snapshot: another sequence", "PROD-002", producer(LAST, 0, last_sequence=77)),
     Damage("snapshot: another open transaction", "PROD-002", producer(LAST, 0, current_txn_first_offset=3)),
+    Damage("snapshot: no batch of a producer", "PROD-002", producer(LAST, 0, producer_id=99, last_offset=0)),
     Damage("snapshot: all are gone", "PROD-007", without_snapshots),
     Damage("snapshot: the one of a segment is gone", "PROD-008", gone(file(LAST, "snapshot"))),
     Damage("snapshot: the last is gone", "PROD-008", gone(file(END, "snapshot"))),
