@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.partitions import orders, put_range
 from tests.recordings import pack
 
 METADATA = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
@@ -152,3 +153,13 @@ def test_a_follower_that_truncates_to_an_unknown_high_watermark(kcli, copies):
     ]
     shown = kcli("replica", "elect", *copies, "-o", "table").stdout
     assert "Unknown with" in shown
+
+
+def test_a_leader_that_begins_later_says_nothing_of_what_a_follower_had(kcli, tmp_path):
+    """Its follower begins anew at 100: whether its own records are committed is unknown."""
+    leader = orders(tmp_path / "1", put_range(100, 10), epochs=((0, 100),), log_start=100, watermark=110)
+    follower = orders(tmp_path / "2", put_range(0, 10))
+    row = elect(kcli, leader, follower)["rows"][0]
+
+    assert (row["follower"], row["truncate_to"], row["records_lost"]) == (str(follower), 100, 10)
+    assert row["committed_records_lost"] is None

@@ -188,6 +188,14 @@ def test_a_new_follower_of_a_log_that_begins_later_fetches_from_0_first(story):
     assert (row["outcome"], row["next_fetch_offset"]) == ("tiered", 14)
 
 
+def test_a_new_follower_of_a_leader_whose_whole_log_is_local(story):
+    story.remote(1, [(12, 0), (13, 0)], [(0, 12)], [(0, 12)])
+    leader = story.replica("a", [(12, 0), (13, 0), (14, 0)], [(0, 12)], log_start=12)
+    row = story.follow(story.replica("b", [], []), leader)
+
+    assert (row["outcome"], row["next_fetch_offset"]) == ("out-of-range", 12)
+
+
 def test_a_segment_that_is_not_in_the_storage_named_says_so(story):
     first_segments(story)
     log, epochs = [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)]
