@@ -13,7 +13,7 @@ from commands._signals import delivered, interruptible
 from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.scratch import scratch_directory
+from kcli.engine.processes import scratch_directory
 from kcli.logdir.guard import log_dir_around
 from kcli.logdir.tree import Found
 from kcli.rows.declare import plain_row_type

@@ -46,7 +46,7 @@ def demo(
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
 
     from kcli.engine.errors import EngineMissingError  # noqa: PLC0415
-    from kcli.engine.scratch import scratch_directory  # noqa: PLC0415
+    from kcli.engine.processes import scratch_directory  # noqa: PLC0415
 
     with boundary():
         if keep is not None:

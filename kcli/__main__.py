@@ -11,9 +11,11 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 import kcli
-import kcli.engine.few_collections
 
 INTERNAL = 70
+FEW_COLLECTIONS = 100_000
+"""New objects between garbage collections: imports make many and leave no garbage."""
+
 KEPT_BYTES = 31 << 20
 """Once a block of so many bytes was freed, glibc keeps smaller ones that are freed and gives them again,
 instead of asking the system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing
@@ -64,6 +66,7 @@ def main() -> None:
             "directory\n"
         )
         raise SystemExit(INTERNAL)
+    gc.set_threshold(FEW_COLLECTIONS)
     bytes(KEPT_BYTES)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
@@ -138,7 +141,7 @@ def _prepare_workers(words: list[str]) -> None:
     _keep_stderr()
     if "1" not in words:
         from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - only for --jobs
-        from kcli.engine.fork_server import prepare  # noqa: PLC0415
+        from kcli.engine.processes import prepare  # noqa: PLC0415
 
         with suppress(OSError, EngineMissingError):  # the engine says so once it needs workers
             prepare(WORKERS_IMPORT.get(words[0], ()))

@@ -102,8 +102,6 @@ ELSEWHERE = {
     # engines: one suite for all
     "kcli/engine/contract.py": "tests/kcli/engine/test_inline.py",
     "kcli/engine/errors.py": "tests/kcli/engine/test_pool.py",
-    "kcli/engine/few_collections.py": "tests/kcli/test_main.py",
-    "kcli/engine/fork_server.py": "tests/kcli/engine/test_pool.py",
     "kcli/engine/spark_session.py": "tests/kcli/engine/test_spark.py",
     "kcli/engine/spark_worker.py": "tests/kcli/engine/test_spark.py",
     # jobs

@@ -1,12 +1,11 @@
 """In this process, one unit after the other; and the reduce step, which every engine takes here."""
 
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from kcli.engine.contract import Job, Map, Outcome, Unit
-from kcli.rows import Failure
+from kcli.rows.failure import Failure, described
 
 
 def inline(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -49,9 +48,3 @@ def failed(unit: Unit, error: str, message: str) -> Outcome:
     """Return the outcome of a unit that a map could not answer; its partial is the unit."""
     failure = Failure(unit.target.shown, error, None, None, message)
     return Outcome(number=unit.number, error=failure, partial=unit)
-
-
-def described(error: BaseException) -> str:
-    """Return an exception with the place in the code that raised it."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})"

@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import IO, Any, Self, TypeAlias
 
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.scratch import scratch_directory
+from kcli.engine.processes import scratch_directory
 
 Session: TypeAlias = Any
 

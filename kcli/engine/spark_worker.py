@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeAlias
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.errors import NotWrittenError
-from kcli.engine.inline import described, failed, mapped
+from kcli.engine.inline import failed, mapped
 from kcli.rows import Failure, Item
+from kcli.rows.failure import described
 
 BYTES_A_LIST = 1 << 20
 """Of pickled outcomes that travel together."""

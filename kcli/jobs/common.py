@@ -2,7 +2,6 @@
 
 import os
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
@@ -16,6 +15,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target, shown_as
 from kcli.rows import Failure, Item
+from kcli.rows.failure import described
 from kcli.rows.places import FromFile, Where
 
 PARTITIONS_ONLY = frozenset({PARTITION})
@@ -114,9 +114,7 @@ def internal_failure(path: str, error: BaseException) -> Failure:
 
     It names the place in the code, and makes no guess about the file.
     """
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-    return Failure(path, "internal", None, None, f"{type(error).__name__}: {error} ({place})")
+    return Failure(path, "internal", None, None, described(error))
 
 
 def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:

@@ -1,5 +1,6 @@
 """The error row: why an input could not be answered."""
 
+import traceback
 from typing import NamedTuple
 
 
@@ -11,3 +12,9 @@ class Failure(NamedTuple):
     position: int | None
     field: str | None
     message: str
+
+
+def described(error: BaseException) -> str:
+    """Return in words an exception that no job foresees, with the place in the code that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})"

@@ -10,7 +10,6 @@ import pytest
 
 from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
-from kcli.engine.few_collections import FEW_COLLECTIONS
 from tests.partitions import orders, put_range
 
 HEAVY = {
@@ -134,12 +133,6 @@ def test_only_a_table_draws_with_rich(log_dir):
 
     assert "rich.console" in modules
     assert packages & (HEAVY - {"rich"}) == set()
-
-
-def test_imports_cause_few_garbage_collections():
-    _, _, printed = loaded("import gc, kcli.__main__\nprint(gc.get_threshold()[0])")
-
-    assert int(printed) == FEW_COLLECTIONS > 10_000
 
 
 def test_every_command_with_workers_names_modules_that_they_import_early():

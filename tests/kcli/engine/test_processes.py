@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.scratch import scratch_directory
+from kcli.engine.processes import scratch_directory
 
 
 class TestTemporaryFiles:
@@ -14,7 +14,7 @@ class TestTemporaryFiles:
     def nowhere(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(tempfile, "tempdir", None)
-        monkeypatch.setattr("kcli.engine.scratch.PLACES", ("/no/such/place", "/nor/this"))
+        monkeypatch.setattr("kcli.engine.processes.PLACES", ("/no/such/place", "/nor/this"))
 
     @pytest.mark.parametrize("chosen", ["", ".", "/no/such", "/tmp/" + "x" * 100])
     def test_never_go_to_the_working_directory(self, monkeypatch, tmp_path, chosen):
