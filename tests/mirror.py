@@ -59,7 +59,7 @@ ELSEWHERE = {
     "kcli/analysis/directory_files.py": "tests/kcli/analysis/test_start.py",
     "kcli/analysis/election.py": "tests/oracle/test_elections_oracle.py",
     "kcli/analysis/fencing.py": "tests/oracle/test_positions_oracle.py",
-    "kcli/analysis/findings.py": "tests/kcli/output/test_text.py",
+    "kcli/analysis/findings.py": "tests/kcli/output/test_structured.py",
     "kcli/analysis/fingerprints.py": "tests/commands/test_fingerprint.py",
     "kcli/analysis/header_recovery.py": "tests/kcli/jobs/test_ls.py",
     "kcli/analysis/log_batches.py": "tests/kcli/analysis/test_recovery.py",

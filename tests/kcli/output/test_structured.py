@@ -48,6 +48,13 @@ def test_json_of_everything():
     ]
 
 
+def test_a_finding_about_a_directory_has_no_file():
+    document = json.loads(write(write_json, [], found=([FINDING._replace(path=None)], [])))
+    (finding,) = document["findings"]
+
+    assert (finding["dir"], finding["path"], finding["file"]) == ("d", "d", None)
+
+
 def test_rows_of_several_types_carry_their_type():
     snapshot = RlmmSnapshotRow("d", "g", 1, 4, 90, 2)
 
