@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import log_dir, put_range, segment, time_entries
+from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
 
 
@@ -182,6 +182,18 @@ def test_a_log_dir_will_not_load_where_it_does_not_start(kcli, tmp_path, change)
         expected = does_not_start(kcli, *paths)
         assert will_not_load(kcli, *paths) == {one for one in expected if "orders-1." not in one}
         assert will_not_load(kcli, "--include-leftovers", *paths) == expected
+
+
+@pytest.mark.parametrize("kind", ["future", "stray"])
+def test_of_a_leftover_counts_only_that_it_does_not_load(check, tmp_path, kind):
+    """What recovery cuts off it is said where the leftovers are checked, too."""
+    orders(tmp_path / "d", put_range(0, 5), clean=False)
+    left = tmp_path / "d" / f"orders-1.0123456789abcdef0123456789abcdef-{kind}"
+    wrong = put_range(5, 5)
+    segment(left, 0, put_range(0, 5) + wrong[:-1] + bytes([wrong[-1] ^ 1]))
+    (left / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0)))
+    assert codes(check(tmp_path / "d"), "info") == ["DIR-002"]
+    assert "START-001" in codes(check("--include-leftovers", tmp_path / "d"))
 
 
 def test_a_malformed_checkpoint_takes_a_log_dir_offline_unless_a_number_is(kcli, tmp_path):
