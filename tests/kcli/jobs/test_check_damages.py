@@ -11,7 +11,18 @@ import pytest
 from kcli.analysis.findings import SEVERITIES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
-from tests.kcli.jobs.damages import DAMAGES, FIRST, LAST, PARTITION, file, header, more
+from tests.kcli.jobs.damages import (
+    DAMAGES,
+    FIRST,
+    LAST,
+    MIDDLE,
+    PARTITION,
+    cut,
+    file,
+    header,
+    more,
+    without_segment,
+)
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.messages import put_message
@@ -281,3 +292,28 @@ def test_batches_below_the_log_start_have_epochs_of_their_own(kcli, tmp_path):
     document = found(kcli, directory)
     assert [row["log_end_offset"] for row in document["rows"]] == [30]
     assert not {"EPOCH-007", "EPOCH-009"} & {one["code"] for one in document["findings"]}
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "crashed"])
+def test_what_is_cut_off_a_log_is_not_missed_by_its_transaction_index(kcli, recorded, tmp_path, clean):
+    """The marker of an aborted transaction is gone: that follows from the cut."""
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    cut(file(MIDDLE, "log"), 700)(root)
+    if clean:
+        without_segment(LAST)(root)
+    else:
+        (root / ".kafka_cleanshutdown").unlink()
+    codes = {one["code"] for one in found(kcli, root / PARTITION)["findings"]}
+    assert "LOG-001" in codes and not {"IDX-008", "IDX-009"} & codes
+
+
+def test_a_metadata_log_without_damage_ends_below_its_newest_snapshot(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    directory = tmp_path / "single" / "stopped" / "__cluster_metadata-0"
+    before = found(kcli, directory)
+    (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(b"")
+    document = found(kcli, directory)
+    more = [one for one in document["findings"] if one not in before["findings"]]
+    assert [(one["code"], one["expected"]) for one in more] == [("START-007", 5000)]
+    assert document["rows"][0]["log_end_offset"] == 5000
