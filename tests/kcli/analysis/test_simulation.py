@@ -151,6 +151,7 @@ STORY = 'replicas = ["A", "B"]\nsteps = ["{}"]\n'
         ("fetch B twice", "expected: fetch REPLICA [unanswered]"),
         ("restart B", "B is up"),
         ("crash B losing", "expected: crash REPLICA [losing N][, REPLICA...]"),
+        ("crash B losing x", "expected: crash REPLICA [losing N][, REPLICA...]"),
         ("bounce A", "A has no leader to follow"),
         ("elect A B", "expected one name after elect"),
         ("sleep 3", "expected one of produce, fetch, crash, bounce, restart, elect"),
