@@ -96,11 +96,8 @@ def gone_words(offsets: tuple[int, int], of: str = "") -> str:
 
 
 def together(copies: Iterable[EventsHere]) -> EventsHere:
-    """Return what several copies of one partition hold together; the best one where it has everything."""
+    """Return what several copies of one partition hold together."""
     parts = list(copies)
-    whole = next((each for each in parts if each.lacks is None), None)
-    if whole is not None:
-        return whole
     result = EventsHere(min(each.start for each in parts), max(each.end for each in parts))
     for first, last in sorted(part for each in parts for part in each.ranges):
         result.add(first, last)
