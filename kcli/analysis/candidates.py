@@ -62,7 +62,8 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
         if lost and committed is None:
             lost = None
         elif lost and committed is not None and committed < log.log_end_offset:
-            above = _cut(log, max(committed, meeting.truncate_to)).records
+            kept = committed if meeting.starts_anew else max(committed, meeting.truncate_to)
+            above = _cut(log, kept).records
             lost = None if above is None else lost - above
         yield Loss(candidate, follower, meeting, removed, lost)
 

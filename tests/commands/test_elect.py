@@ -155,11 +155,12 @@ def test_a_follower_that_truncates_to_an_unknown_high_watermark(kcli, copies):
     assert "Unknown with" in shown
 
 
-def test_a_leader_that_begins_later_says_nothing_of_what_a_follower_had(kcli, tmp_path):
-    """Its follower begins anew at 100: whether its own records are committed is unknown."""
+@pytest.mark.parametrize(("watermark", "lost"), [({}, None), ({"watermark": 5}, 5)])
+def test_a_leader_that_begins_later_says_nothing_of_what_a_follower_had(kcli, tmp_path, watermark, lost):
+    """Its follower begins anew at 100: that its own records are committed only its own watermark says."""
     leader = orders(tmp_path / "1", put_range(100, 10), epochs=((0, 100),), log_start=100, watermark=110)
-    follower = orders(tmp_path / "2", put_range(0, 10))
+    follower = orders(tmp_path / "2", put_range(0, 5), put_range(5, 5), **watermark)
     row = elect(kcli, leader, follower)["rows"][0]
 
     assert (row["follower"], row["truncate_to"], row["records_lost"]) == (str(follower), 100, 10)
-    assert row["committed_records_lost"] is None
+    assert row["committed_records_lost"] == lost
