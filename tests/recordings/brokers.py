@@ -1,6 +1,7 @@
 """Starts, stops, kills and pauses real brokers (KRaft) on 127.0.0.1, each a JVM with a folder of its own."""
 
 import base64
+import os
 import re
 import signal
 import subprocess
@@ -168,6 +169,7 @@ class Node:
     def pause(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)  # all its threads: a busy machine takes its time
 
     def resume(self) -> None:
         assert self.process is not None
