@@ -16,7 +16,7 @@ from kcli.analysis.bootstrap_metadata import bootstrap_error
 from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.directory import LOG_START, META_PROPERTIES, RECOVERY_POINT
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE, LogDirState
 
 Version: TypeAlias = tuple[int, ...]
 
@@ -265,6 +265,11 @@ def _name_stops(dirs: Sequence[LogDirState], config: BrokerConfig) -> Iterator[S
             elif parsed.kind == STRAY and config.version < STRAYS:
                 message = "a -stray directory, which releases before 3.6.2 take for a malformed name"
                 yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{name}")
+
+
+def is_duplicate(stop: StartFailure) -> bool:
+    """Whether a start ends because a partition lies in two log dirs."""
+    return stop.exception == ILLEGAL_STATE and os.path.basename(stop.path) != QUORUM_STATE
 
 
 def _duplicates(dirs: Sequence[LogDirState]) -> Iterator[StartFailure]:

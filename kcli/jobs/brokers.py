@@ -13,6 +13,7 @@ from kcli.analysis.broker_start import (
     BrokerStart,
     StartFailure,
     broker_start,
+    is_duplicate,
     lacks_metadata_log,
 )
 from kcli.analysis.findings import Finding
@@ -101,7 +102,16 @@ def start_at_rest(
         if again == dirs:
             break
         dirs, start = again, broker_start(again, config)
-    return dirs, start
+    return dirs, start._replace(stops=stops_at_rest(dirs, start))
+
+
+def stops_at_rest(dirs: Sequence[LogDirState], start: BrokerStart) -> tuple[StartFailure, ...]:
+    """Return what ends the process; no partition that lies in two log dirs where a broker runs with them.
+
+    It moves partitions: for a moment one lies in both (LogManager.replaceCurrentWithFutureLog).
+    """
+    runs = any(one.locked_by is not None for one in dirs)
+    return tuple(stop for stop in start.stops if not (runs and is_duplicate(stop)))
 
 
 def start_findings(

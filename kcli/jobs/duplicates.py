@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure, broker_start
-from kcli.jobs.brokers import brokers_of
+from kcli.analysis.broker_start import BrokerConfig, StartFailure, broker_start, is_duplicate
+from kcli.jobs.brokers import brokers_of, stops_at_rest
 from kcli.logdir.buffers import shown
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
@@ -15,16 +15,15 @@ TWICE = "twice"
 def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     """Return what a start says of partitions that two log dirs of a broker hold, by directory.
 
-    Of those of a broker that runs nothing is said: it moves partitions from one to the other. Log dirs of one
-    directory.id are copies of one, wherever they lie.
+    Log dirs of one directory.id are copies of one, wherever they lie.
     """
     log_dirs = dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None)
     return {
         shown(stop.path): stop
         for dirs in (brokers_of(log_dirs) if len(log_dirs) > 1 else ())
-        if len(dirs) > 1 and not any(one.locked_by is not None for one in dirs)
-        for stop in broker_start(dirs, BrokerConfig()).stops
-        if stop.exception == ILLEGAL_STATE
+        if len(dirs) > 1
+        for stop in stops_at_rest(dirs, broker_start(dirs, BrokerConfig()))
+        if is_duplicate(stop)
     }
 
 

@@ -16,7 +16,7 @@ from kcli.analysis.start_files import snapshot_bytes
 from kcli.jobs import check_memory, common
 from kcli.jobs.check_state import State
 from kcli.logdir.buffers import DataFile
-from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
+from tests.partitions import epoch_lines, locked, log_dir, orders, put_range, segment, time_entries
 
 
 def some_batches(base, count=5):
@@ -356,3 +356,20 @@ def test_prometheus_has_a_gauge_for_each_row(kcli, data):
 
 def test_other_commands_have_no_such_formats(kcli, data):
     assert kcli("scan", "-o", "junit", data).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "--quick"], ["startup"]], ids=" ".join)
+def test_a_partition_in_two_log_dirs_is_an_error_unless_a_broker_runs_and_moves_it(kcli, tmp_path, words):
+    homes = [orders(tmp_path / name, put_range(0, 5)) for name in ("data-1", "data-2")]
+    dirs = [home.parent for home in homes]
+
+    def errors():
+        return [
+            (one["code"], one["dir"])
+            for one in json.loads(kcli(*words, "-o", "json", *dirs).stdout)["findings"]
+            if one["severity"] == "error"
+        ]
+
+    assert {code for code, _ in errors()} == {"START-009"}
+    with locked(dirs[0]), locked(dirs[1]):
+        assert [code for code, _ in errors() if code == "START-009"] == []
