@@ -1,7 +1,7 @@
 """Over worker processes of this machine: a `ProcessPoolExecutor` with a fork server.
 
 Units and outcomes go through a file for each call, a path and a number through the executor's pipes: a worker
-that is killed leaves no half message that others wait for. Buffers stay in the file, which is mapped.
+that is killed leaves no half message that others wait for. Large buffers stay in the file, which is mapped.
 When a worker dies, the executor ends the others. The units under way are then repeated alone; one whose
 worker dies again is the error `worker-died`.
 """
@@ -33,6 +33,7 @@ from kcli.rows.failure import described
 MOST_UNITS = 64  # of a call, which costs as much as the scan of a small partition; one range of a log
 CALLS_A_WORKER = 3  # under way, or answered and not used yet: both busy workers and flat memory
 MOST_BYTES = 64 << 20  # of all answers under way: a call that has its share of them ends, and another goes on
+LARGE = 64 << 10  # bytes of a buffer: a smaller one is copied, it would keep the file open
 MOST_WORKERS = 100  # the owner has some files open for each
 START_SECONDS = 60  # for the first answer: an executor that cannot start a thread never gives one
 DIED = "the process that read it died (killed, or out of memory)"
@@ -100,7 +101,7 @@ def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[li
         data, sizes = pickle.load(answers)  # noqa: S301 - by our own workers
         ends = [*accumulate(sizes, initial=answers.tell())]
         answers.seek(ends[-1])
-        buffers = [memoryview(answers)[start:end] for start, end in pairwise(ends)]
+        buffers = [(memoryview(answers) if b - a >= LARGE else answers)[a:b] for a, b in pairwise(ends)]
         outcomes.append(pickle.loads(data, buffers=buffers))  # noqa: S301
     last = outcomes[-1]
     done = [unit.number for unit in units].index(last.number) + 1

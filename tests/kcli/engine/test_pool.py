@@ -93,6 +93,26 @@ def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
     ]
 
 
+SMALL = """
+import resource
+from kcli.engine.contract import Job
+from kcli.engine.pool import pool
+from tests.kcli.engine.test_pool import ranges, small
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print(len({outcome.number for outcome in list(pool(2)(Job(small), ranges(200)))}))
+"""
+
+
+def small(unit):
+    return Outcome(number=unit.number, rows=[EncodedRows("row", 1, bytes(1000))])
+
+
+def test_small_outcomes_that_are_kept_keep_no_file_open():
+    done = subprocess.run([sys.executable, "-c", SMALL], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "200\n", done.stderr
+
+
 def test_only_what_is_in_flight_is_taken_from_the_units():
     outcomes = iter(pool(2)(Job(scan), units(*["answer"] * 1000, *["die"] * 4)))
 
