@@ -54,6 +54,7 @@ ELSEWHERE = {
     "kcli/analysis/catalogue/*": "tests/test_documents.py",
     "kcli/analysis/checks/seams.py": "tests/kcli/jobs/test_check_since.py",
     "kcli/analysis/checks/*": "tests/kcli/jobs/test_check_damages.py",
+    "kcli/analysis/cluster_image.py": "tests/kcli/analysis/test_tiering.py",
     "kcli/analysis/collector.py": "tests/kcli/jobs/test_scan.py",
     "kcli/analysis/contents.py": "tests/kcli/dump/render/test_decoders.py",
     "kcli/analysis/directory_files.py": "tests/kcli/analysis/test_start.py",
@@ -141,6 +142,7 @@ ELSEWHERE = {
     "kcli/jobs/truncation_warnings.py": "tests/kcli/jobs/test_truncate.py",
     # log dirs
     "kcli/logdir/log_dirs.py": "tests/kcli/jobs/test_startup_broker.py",
+    "kcli/logdir/metadata_dirs.py": "tests/kcli/analysis/test_tiering.py",
     "kcli/logdir/remote_dirs.py": "tests/commands/test_plugin_objects.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",

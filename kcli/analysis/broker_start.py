@@ -16,7 +16,8 @@ from kcli.analysis.bootstrap_metadata import bootstrap_error
 from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.directory import LOG_START, META_PROPERTIES, RECOVERY_POINT
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE, LogDirState
+from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
 
 Version: TypeAlias = tuple[int, ...]
 

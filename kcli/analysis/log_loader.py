@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
-from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
@@ -19,6 +18,7 @@ from kcli.analysis.loaded_log import (
     INDEX,
     METADATA_SETTINGS,
     RECOVERED,
+    UNKNOWN_SETTINGS,
     Checkpoints,
     LoadedLog,
     LostBytes,
@@ -44,6 +44,7 @@ from kcli.analysis.lookup import floor_segment
 from kcli.analysis.partition_files import check_partition_metadata, epoch_file
 from kcli.analysis.producers import ProducerState, Snapshot, rebuild
 from kcli.analysis.start_findings import Reporter
+from kcli.analysis.tiering import Configured, is_tiered
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 
@@ -51,12 +52,21 @@ from kcli.logdir.partition import Partition
 class LogLoader:
     """One run of the loader: its fields are the loader's own, changed step by step."""
 
-    def __init__(self, partition: Partition, given: Checkpoints, settings: Settings, *, exact: bool) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        given: Checkpoints,
+        settings: Settings = UNKNOWN_SETTINGS,
+        configured: Configured = lambda _: None,
+        *,
+        exact: bool,
+    ) -> None:
         self.partition = partition
         self.given = given
         self.clean = given.clean
         self.log_start = given.log_start_offset
         self.settings = METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
+        self.configured = configured
         self.exact = exact
         self.reporter = Reporter(partition)
         self.segments: dict[int, LoadedSegment] = {}
@@ -87,8 +97,11 @@ class LogLoader:
         self.recovered_epochs = self.epochs
         cache = self._cut_epochs(log_end)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
-        is_tiered = self._is_tiered(segments[0].base_offset)
-        start = self.log_start if is_tiered else max(self.log_start, segments[0].base_offset)
+        first = segments[0].base_offset
+        tiered = is_tiered(self.partition, first, self.configured, given=self.settings.remote_storage)
+        if tiered is None:
+            self.reporter.report_unknown_start(self.log_start, first)
+        start = self.log_start if tiered else max(self.log_start, first)
         self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
         if self.exact:
             rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
@@ -100,7 +113,7 @@ class LogLoader:
             epochs=cache,
             log_end_offset=log_end,
             log_start_offset=start,
-            recovery_point=max(recovery_point, start, segments[0].base_offset),
+            recovery_point=max(recovery_point, start, first),
             snapshots_before=tuple(sorted(files.known_snapshots)),
             producers=self.producers,
             deleted=tuple(sorted(self.deleted)),
@@ -112,7 +125,7 @@ class LogLoader:
             epoch_lines=self.epoch_lines,
             recovered_epochs=self.recovered_epochs,
             emptied=self.emptied,
-            is_tiered=is_tiered,
+            is_tiered=bool(tiered),
             files=files,
             recovered=frozenset(self.recovered),
             untrimmed=frozenset(self.untrimmed),
@@ -164,21 +177,6 @@ class LogLoader:
         if not self.exact:
             return HEADERS
         return INDEX if self.clean and last.base_offset not in self.recovered else RECOVERED
-
-    def _is_tiered(self, first_base_offset: int) -> bool:
-        """Whether the log begins in remote storage, below its first local segment.
-
-        The broker checkpoints a log start below the first segment for tiered topics alone (LogManager). A
-        retention that ran after the last checkpoint looks the same, so the log dir must also have the cache
-        that remote storage makes.
-        """
-        if self.settings.remote_storage is not None:
-            return self.settings.remote_storage
-        facts, name = self.partition.directory, self.partition.target.name
-        if not (facts.log_start_offsets and name and facts.remote_storage):
-            return False
-        checkpointed = facts.log_start_offsets.get(TopicPartition(name.topic, name.partition))
-        return checkpointed is not None and checkpointed < first_base_offset
 
     def _find_first_unstable_offset(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int

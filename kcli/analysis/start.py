@@ -74,7 +74,7 @@ def start_from(
     earlier.
     """
     try:
-        loaded = LogLoader(partition, given, settings, exact=exact or given.clean).load()
+        loaded = LogLoader(partition, given, settings, _configured, exact=exact or given.clean).load()
     except BrokerError as error:
         if not (exact or given.clean):
             return (yield from start_from(partition, given, settings=settings))
@@ -82,6 +82,12 @@ def start_from(
         raise load_failed(error) from error
     yield from loaded.findings
     return loaded
+
+
+def _configured(partition: Partition) -> bool | None:
+    from kcli.analysis.cluster_image import is_tiered_by_configuration  # noqa: PLC0415 - rarely asked
+
+    return is_tiered_by_configuration(partition)
 
 
 def inspect(

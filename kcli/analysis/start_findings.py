@@ -48,6 +48,14 @@ class Reporter:
             )
         )
 
+    def report_unknown_start(self, log_start: int, first_base_offset: int) -> None:
+        """Add that the log starts at its first segment, or below if its topic is tiered."""
+        message = (
+            f"taken as not tiered: the log start is {first_base_offset}, of the first segment; it is "
+            f"{log_start}, of the checkpoint, if the topic is tiered"
+        )
+        self.report("START-018", message, None, expected=log_start, found=first_base_offset)
+
     def report_cut(
         self, segment: LoadedSegment, position: int, truncated: int, reason: BrokerError | None
     ) -> None:

@@ -96,21 +96,21 @@ UNKNOWN = KnownSettings()
 
 def topic_configs(image: Image) -> dict[str, TopicConfig]:
     """Return the configuration of each topic in a metadata image that has one of these settings."""
-    found = {}
-    for (kind, name), configs in image.configs.items():
-        if kind != TOPIC:
-            continue
-        is_compacted = "compact" in configs.get("cleanup.policy", "")
-        is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
-        config = TopicConfig(
-            _number(configs.get("index.interval.bytes")),
-            _number(configs.get("segment.index.bytes")),
-            is_enabled and not is_compacted and name not in NEVER_TIERED,
-            is_compacted,
-        )
-        if config != TopicConfig():
-            found[name] = config
-    return found
+    found = {name: topic_config(image, name) for kind, name in image.configs if kind == TOPIC}
+    return {name: config for name, config in found.items() if config != TopicConfig()}
+
+
+def topic_config(image: Image, name: str) -> TopicConfig:
+    """Return the configuration of a topic in a metadata image."""
+    configs = image.configs.get((TOPIC, name), {})
+    is_compacted = "compact" in configs.get("cleanup.policy", "")
+    is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
+    return TopicConfig(
+        _number(configs.get("index.interval.bytes")),
+        _number(configs.get("segment.index.bytes")),
+        is_enabled and not is_compacted and name not in NEVER_TIERED,
+        is_compacted,
+    )
 
 
 def broker_settings(properties: Mapping[str, str]) -> BrokerSettings:

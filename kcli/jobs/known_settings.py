@@ -1,15 +1,14 @@
 """What the metadata logs among the inputs of a command say: settings of topics, topic ids, replicas."""
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA
 from kcli.analysis.metadata_image import Image
 from kcli.analysis.start_settings import BrokerSettings, KnownSettings, broker_settings, topic_configs
 from kcli.jobs.cluster import read_metadata
 from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import directory_facts
+from kcli.logdir.metadata_dirs import metadata_log
 from kcli.logdir.tree import Found
 
 
@@ -27,10 +26,9 @@ def metadata_of(found: Found) -> list[KnownMetadata]:
     One that cannot be read is a finding of its own.
     """
     known = []
-    log_dirs = dict.fromkeys([*found.named_log_dirs, *(one.log_dir for one in found.targets if one.log_dir)])
-    for log_dir in log_dirs:
-        path = os.path.join(log_dir, f"{CLUSTER_METADATA}-0")
-        if not os.path.isdir(path):
+    for log_dir in found.log_dirs:
+        path = metadata_log(log_dir)
+        if path is None:
             continue
         try:
             image = read_metadata(path)

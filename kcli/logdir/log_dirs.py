@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from formats.checkpoint import IO_EXCEPTION, java_exception, read_offset_checkpoint
 from formats.errors import FormatError
-from formats.names import CLUSTER_METADATA, REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
+from formats.names import REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
@@ -18,10 +18,10 @@ from kcli.logdir.directory import (
     META_PROPERTIES,
     RECOVERY_POINT,
 )
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
 from kcli.logdir.tree import Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
-METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 PARTITION_METADATA = "partition.metadata"
 QUORUM_STATE = "quorum-state"
 LOCK = ".lock"

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -34,6 +34,7 @@ from formats.names import (
 )
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.globs import expand
+from kcli.logdir.metadata_dirs import metadata_dirs
 from kcli.logdir.moving import removal
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, partition_around, tiered_dirs
 
@@ -58,7 +59,8 @@ class Target:
     `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is
     `partition`, `remote-segments` or the file's kind in `formats.names`. `name` is the partition directory's
     parsed name, None where it has none (a file outside a partition directory, a directory of another name).
-    `log_dir` is the log dir around it, None when there is none.
+    `log_dir` is the log dir around it, None when there is none. `metadata_dir` is another log dir among the
+    inputs, in which the metadata log of its broker lies; None where none does, or it lies in `log_dir`.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Target:
     shown: str
     name: PartitionDir | None
     log_dir: str | None
+    metadata_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,12 @@ class Found:
     notes: list[Note] = field(default_factory=list)
     failures: list[FileError] = field(default_factory=list)
 
+    @property
+    def log_dirs(self) -> list[str]:
+        """The log dirs that were named, and those around the targets."""
+        around = (target.log_dir for target in self.targets if target.log_dir)
+        return [*dict.fromkeys((*self.named_log_dirs, *around))]
+
     def miss(self, target: Target, error: FileError) -> None:
         """Keep why a target could not be listed.
 
@@ -158,6 +167,10 @@ def find(arguments: Iterable[str], selection: Selection) -> Found:
             _argument(argument, selection, found)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
+    if places := metadata_dirs(found.log_dirs):
+        found.targets = [
+            replace(target, metadata_dir=places.get(target.log_dir or "")) for target in found.targets
+        ]
     return found
 
 
@@ -228,6 +241,7 @@ def entry_of(directory: Target, name: str, kind: str) -> Target:
         shown=os.path.join(directory.shown, shown(name)),
         name=directory.name,
         log_dir=directory.log_dir,
+        metadata_dir=directory.metadata_dir,
     )
 
 
@@ -239,6 +253,7 @@ def partition_of(target: Target) -> Target:
         shown=os.path.dirname(target.shown) or ".",
         name=target.name,
         log_dir=target.log_dir,
+        metadata_dir=target.metadata_dir,
     )
 
 

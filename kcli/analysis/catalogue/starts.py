@@ -196,6 +196,14 @@ STARTS: dict[str, Rule] = {
         "file before the first record: a crash after the topic was created leaves this.",
         "Nothing: no record is lost.",
     ),
+    "START-018": Rule(
+        "info",
+        "Whether a topic is tiered is not known, and its log start depends on it.",
+        "The log of a tiered topic starts at the checkpointed offset, that of another one at its first "
+        "segment or above. The topic's remote.storage.enable in the metadata log decides.",
+        "Name all log dirs of the broker: one of them has __cluster_metadata-0. Of a ZooKeeper broker, or of "
+        "a copy, see kcli startup --remote-storage.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

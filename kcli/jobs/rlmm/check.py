@@ -129,7 +129,7 @@ class Checking:
 
     def known(self, target: Target) -> Known:
         """Return what a StorageReducer must know of the metadata partition that a file is of."""
-        number, size = rlmm.metadata_partition(target), topic_size(target.log_dir)
+        number, size = rlmm.metadata_partition(target), topic_size(target)
         places = frozenset((key, number) for key in self._found)
         sizes = frozenset[int]() if size is None else frozenset({size})
         return Known(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)

@@ -12,15 +12,15 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from formats.errors import FormatError
-from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.names import REMOTE_LOG_METADATA
 from formats.types import TopicPartition
+from kcli.analysis.cluster_image import cluster_image
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.metadata_image import Image
 from kcli.analysis.partitioning import events_topic_size, partition_of_events
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
 from kcli.analysis.remote.events_here import UNREADABLE, EventsHere, gone_words, together
-from kcli.jobs.cluster import metadata_image
+from kcli.analysis.start_settings import topic_config
 from kcli.jobs.common import log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events
@@ -183,20 +183,9 @@ def gone_findings(number: int | None, directory: str, here: EventsHere) -> Itera
 # The rule
 
 
-def cluster_metadata(log_dir: str | None) -> Image | None:
-    """Return the cluster metadata of a log dir; None where there is none, or it cannot be read."""
-    path = None if log_dir is None else os.path.join(log_dir, f"{CLUSTER_METADATA}-0")
-    if path is None or not os.path.isdir(path):
-        return None
-    try:
-        return metadata_image(path)
-    except FileError:
-        return None
-
-
-def topic_size(log_dir: str | None) -> int | None:
-    """Return how many partitions the metadata topic has by the cluster metadata of a log dir."""
-    image = cluster_metadata(log_dir)
+def topic_size(target: Target) -> int | None:
+    """Return how many partitions the metadata topic has by the cluster metadata of a target's broker."""
+    image = cluster_image(target)
     if image is None:
         return None
     sizes = (len(each.partitions) for each in image.topics.values() if each.name == REMOTE_LOG_METADATA)
@@ -204,15 +193,15 @@ def topic_size(log_dir: str | None) -> int | None:
 
 
 def has_remote_storage(partition: Partition) -> bool | None:
-    """Whether the partition's topic has remote.storage.enable, by the cluster metadata of its log dir."""
-    image = cluster_metadata(partition.target.log_dir)
+    """Whether the partition's topic has remote.storage.enable, by the cluster metadata of its broker."""
+    image = cluster_image(partition.target)
     if image is None or partition.topic is None:
         return None
     topic_id = partition.topic_id()
     known = [key for key, each in image.topics.items() if each.name == partition.topic]
     if not known or topic_id not in {known[0], None}:
         return None
-    return image.config(partition.topic, "remote.storage.enable") == "true"
+    return topic_config(image, partition.topic).remote_storage
 
 
 def place_of(
@@ -264,7 +253,7 @@ def cache_of(partition: Partition, metadata: Folded, *, is_needed: bool = True) 
         raise FileError(partition.path, "unknown-topic-id", message)
     if not found and has_remote_storage(partition) is False:
         return RemoteCache()
-    size = topic_size(partition.target.log_dir)
+    size = topic_size(partition.target)
     by_name = topic_id or _id_by_name(partition) or ""
     user = found[0][0] if found else (by_name, partition.topic or "", partition.number or 0)
     number = place_of(user, metadata.places.items(), size)
@@ -281,7 +270,7 @@ def cache_of(partition: Partition, metadata: Folded, *, is_needed: bool = True) 
 
 
 def _id_by_name(partition: Partition) -> str | None:
-    image = cluster_metadata(partition.target.log_dir)
+    image = cluster_image(partition.target)
     topics = {} if image is None else image.topics
     return next((key for key, each in topics.items() if each.name == partition.topic), None)
 

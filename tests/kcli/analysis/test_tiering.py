@@ -1,0 +1,101 @@
+"""Where a tiered log begins: every command asks the same files, and says so where they do not tell."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.tiered import cluster
+
+CHECKPOINT = "log-start-offset-checkpoint"
+
+
+@pytest.fixture
+def broker(tmp_path):
+    """Return the log dir of a broker that was stopped cleanly: t-retention begins at 48, on disk at 342."""
+    log_dir = tmp_path / "d0"
+    shutil.copytree(cluster().node1, log_dir)
+    shutil.rmtree(log_dir / "remote-log-index-cache")
+    return log_dir
+
+
+def moved(broker, partition):
+    """Return a second log dir of the broker, to which a partition is moved."""
+    other = broker.with_name("d1")
+    other.mkdir()
+    for name in (CHECKPOINT, "replication-offset-checkpoint", ".kafka_cleanshutdown"):
+        shutil.copy(broker / name, other)
+    meta = (broker / "meta.properties").read_text()
+    (other / "meta.properties").write_text(meta.replace("directory.id=cD8n", "directory.id=dD8n"))
+    (broker / partition).rename(other / partition)
+    return other
+
+
+def rows(*words):
+    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
+    document = json.loads(done.stdout)
+    assert document["errors"] == [], done.stdout
+    return document["rows"], {finding["code"] for finding in document["findings"]}
+
+
+def log_starts(topic, *log_dirs):
+    """Return the log start by each command that says one, and the findings of `ls`."""
+    (listed,), codes = rows("ls", *log_dirs, "--topic", topic)
+    started = next(row for row in rows("startup", *log_dirs, "--topic", topic)[0] if row["type"] == "startup")
+    (cut,), _ = rows("truncate", "--dry-run", "--to-offset", "999999", *log_dirs, "--topic", topic)
+    (found,), _ = rows("lookup", "offset", "50", *log_dirs, "--topic", topic)
+    starts = {listed["log_start_offset"], started["log_start_offset"], cut["log_start_offset_before"]}
+    return starts, found["reason"].partition(":")[0], codes
+
+
+def test_the_metadata_log_tells_a_tiered_log_without_an_index_cache(broker):
+    assert log_starts("t-retention", broker) == ({48}, "remote", set())
+
+
+def test_the_metadata_log_of_a_broker_is_in_another_of_its_log_dirs(broker):
+    other = moved(broker, "t-retention-0")
+    assert log_starts("t-retention", broker, other) == ({48}, "remote", set())
+    assert log_starts("t-retention", other, broker) == ({48}, "remote", set())
+
+
+def test_the_metadata_of_another_cluster_says_nothing(broker):
+    other = moved(broker, "t-retention-0")
+    meta = other / "meta.properties"
+    meta.write_text(meta.read_text().replace("cluster.id=Y", "cluster.id=Z"))
+    assert log_starts("t-retention", broker, other) == ({342}, "below log start", {"START-018"})
+
+
+def test_without_metadata_a_log_is_taken_as_not_tiered_and_a_finding_says_so(broker):
+    other = moved(broker, "t-retention-0")
+    assert log_starts("t-retention", other) == ({342}, "below log start", {"START-018"})
+
+
+def test_without_metadata_a_log_dir_with_an_index_cache_has_tiered_logs(broker):
+    other = moved(broker, "t-retention-0")
+    (other / "remote-log-index-cache").mkdir()
+    assert log_starts("t-retention", other) == ({48}, "remote", set())
+
+
+def test_a_retention_after_the_last_checkpoint_makes_no_log_tiered(broker):
+    checkpoint = broker / CHECKPOINT
+    checkpoint.write_text(checkpoint.read_text().replace("0\n9\n", "0\n10\n") + "local-only 0 3\n")
+    (broker / "remote-log-index-cache").mkdir()
+    for file in (broker / "local-only-0").glob("00000000000000000000.*"):
+        file.unlink()
+    assert log_starts("local-only", broker) == ({54}, "below log start", set())
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("?")])
+def test_a_tiered_log_begins_at_0_without_its_checkpoint(broker, damage):
+    damage(broker / CHECKPOINT)
+    starts, outcome, _ = log_starts("t-retention", broker)
+    assert (starts, outcome) == ({0}, "remote")
+
+
+def test_the_metadata_is_read_again_when_it_changed(broker):
+    assert log_starts("t-retention", broker)[0] == {48}
+    shutil.rmtree(broker / "__cluster_metadata-0")
+    assert log_starts("t-retention", broker) == ({342}, "below log start", {"START-018"})
