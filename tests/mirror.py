@@ -65,7 +65,6 @@ ELSEWHERE = {
     "kcli/analysis/header_recovery.py": "tests/kcli/jobs/test_ls.py",
     "kcli/analysis/log_batches.py": "tests/kcli/analysis/test_recovery.py",
     "kcli/analysis/log_loader.py": "tests/oracle/test_start_oracle.py",
-    "kcli/analysis/metadata_source.py": "tests/commands/test_failover.py",
     "kcli/analysis/positions.py": "tests/oracle/test_positions_oracle.py",
     "kcli/analysis/quorum.py": "tests/oracle/test_elections_oracle.py",
     "kcli/analysis/replicas.py": "tests/kcli/jobs/test_replica.py",

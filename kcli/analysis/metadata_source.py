@@ -8,9 +8,13 @@ records near its end may not be committed.
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from formats.batch import BatchHeader
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.control import (
     KRAFT_VOTERS,
@@ -21,19 +25,21 @@ from formats.control import (
     control_record,
 )
 from formats.errors import FormatError
-from formats.magic import is_valid
+from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
 from formats.messages.decode import decode_metadata
 from formats.messages.message import Unknown
 from formats.names import KRAFT_SNAPSHOT, QUORUM_STATE, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
+from formats.record_columns import FallbackBatch, record_columns
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.log_findings import checksum_message
 from kcli.analysis.metadata_image import Image
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
+from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import END, Header, Walk, describe_torn
+from kcli.logdir.segment import END, TORN, Stop, describe_torn
 
 MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
@@ -42,6 +48,10 @@ MOST_REMOVED = 100
 UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "META-007"
+NO_OP, MOST_WITHOUT_EFFECT = "NoOpRecord", 16
+"""A controller writes one each metadata.max.idle.interval.ms, 500 ms: most records of a log are the same."""
+EARLIER, EARLIER_CONTROL, ORDINARY, OTHER = range(4)
+"""Kinds of batches: before the start of what is read; whole and of data, many of which are read at once."""
 
 
 class Quorum(NamedTuple):
@@ -70,44 +80,77 @@ class Metadata:
         self.quorum: Quorum | None = None
         self.voters: tuple[int, ...] = ()
         self.findings: list[Finding] = []
+        self._without_effect: set[bytes | None] = set()
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
 
         `path` names it in findings. FileError for batches that cannot be read.
         """
-        walk, ends_with_footer = Walk(file, end=end), False
-        for position, header in walk:
-            if not isinstance(header, BatchHeader) or header.last_offset < start:
-                self._before(file, position, header)
-                continue
-            ends_with_footer = False
-            if header.size > LARGEST_BATCH:
-                raise FileError(
-                    file.path, "limit", f"a batch of {header.size} bytes, {LARGEST_BATCH} at most", position
-                )
-            data = file.read(position, header.size)
-            if not is_valid(data):
-                raise FileError(file.path, "corrupt", checksum_message(header.base_offset), position)
-            try:
-                for record in batch_records(data, LARGEST_BATCH):
-                    if header.is_control:
-                        found = control_record(record.key, record.value)
-                        ends_with_footer = found.type == SNAPSHOT_FOOTER
-                        self._control(found, header.partition_leader_epoch)
-                    elif record.offset >= start:
-                        self._data(record.offset, record.value, path, position)
-            except FormatError as error:
-                raise file_error(file.path, error) from error
-            self.image.offset, self.image.epoch = header.last_offset, header.partition_leader_epoch
-            self.end_offset = header.last_offset + 1
+        walk, ends_with_footer = BulkWalk(file, end=end), False
+        for window in walk:
+            last_offsets = window.fields["base_offset"].astype(np.int64) + window.fields["last_offset_delta"]
+            kinds = _kinds(window, last_offsets < start)
+            bounds = [0, *((kinds[1:] != kinds[:-1]).nonzero()[0] + 1).tolist(), len(kinds)]
+            for first, behind in pairwise(bounds):
+                positions = window.positions[first:behind]
+                if kinds[first] == ORDINARY:
+                    self._records(file, window, slice(first, behind), path, start)
+                    ends_with_footer = False
+                for position in positions.tolist() if kinds[first] == EARLIER_CONTROL else ():
+                    self._before(file, position)
+                for position in positions.tolist() if kinds[first] == OTHER else ():
+                    ends_with_footer = self._batch(file, position, path, start)
+                if kinds[first] in {ORDINARY, OTHER}:
+                    self.image.offset = int(last_offsets[behind - 1])
+                    self.image.epoch = int(window.fields["partition_leader_epoch"][behind - 1])
+                    self.end_offset = self.image.offset + 1
         if walk.stop is not None and walk.stop.reason != END:
-            self._cut(path, walk)
+            self._cut(path, walk.stop)
         return ends_with_footer
 
-    def _before(self, file: DataFile, position: int, header: Header) -> None:
+    def _records(self, file: DataFile, window: Window, those: slice, path: str, start: int) -> None:
+        """Replay the records of batches that are whole and hold no control records."""
+        positions, fields = window.positions[those], window.fields[those]
+        for part in record_columns(window.data, positions - window.base, LARGEST_BATCH, fields):
+            if isinstance(part, FallbackBatch):
+                self._batch(file, int(positions[part.number]), path, start)
+                continue
+            data, of_batch = part.data, positions[part.first :][part.batch]
+            lies = part.value_start.tolist(), part.value_length.tolist()
+            for offset, position, at, length in zip(
+                part.offset.tolist(), of_batch.tolist(), *lies, strict=True
+            ):
+                value = data[at : at + length] if length >= 0 else None
+                if offset >= start and value not in self._without_effect:
+                    self._data(offset, value, path, position)
+
+    def _batch(self, file: DataFile, position: int, path: str, start: int) -> bool:
+        """Replay one batch; return whether it holds a snapshot's footer."""
+        header, is_footer = read_header(file.read(position, LARGEST_HEADER)), False
+        if header.size > LARGEST_BATCH:
+            raise FileError(
+                file.path, "limit", f"a batch of {header.size} bytes, {LARGEST_BATCH} at most", position
+            )
+        data = file.read(position, header.size)
+        if not is_valid(data):
+            raise FileError(file.path, "corrupt", checksum_message(header.base_offset), position)
+        try:
+            for record in batch_records(data, LARGEST_BATCH):
+                if header.is_control:
+                    found = control_record(record.key, record.value)
+                    is_footer = found.type == SNAPSHOT_FOOTER
+                    self._control(found, header.partition_leader_epoch)
+                elif record.offset >= start:
+                    self._data(record.offset, record.value, path, position)
+        except FormatError as error:
+            raise file_error(file.path, error) from error
+        return is_footer
+
+    def _before(self, file: DataFile, position: int) -> None:
         """Take a leader change from before a snapshot, which has none; what is damaged there says nothing."""
-        if not isinstance(header, BatchHeader) or not header.is_control or header.size > LONGEST_CONTROL:
+        header = read_header(file.read(position, LARGEST_HEADER))
+        if header.size > LONGEST_CONTROL:
             return
         data = file.read(position, header.size)
         if is_valid(data):
@@ -147,6 +190,8 @@ class Metadata:
         if isinstance(message, Unknown):
             reason = f"offset {offset}: type {message.api_key}, version {message.version}"
             self._unreadable(reason, path, position)
+        elif message.name == NO_OP and len(self._without_effect) < MOST_WITHOUT_EFFECT:
+            self._without_effect.add(value)
         else:
             self.image.replay(offset, message)
 
@@ -158,11 +203,9 @@ class Metadata:
         else:
             self.findings.append(Finding(UNREADABLE, message, self.directory, path, position, more=0))
 
-    def _cut(self, path: str, walk: Walk) -> None:
-        stop = walk.stop
-        if stop is not None:
-            words = describe_torn(stop) if stop.reason in {"short", "incomplete"} else stop.reason
-            self.findings.append(Finding(CUT, words, self.directory, path, stop.position))
+    def _cut(self, path: str, stop: Stop) -> None:
+        words = describe_torn(stop) if stop.reason in TORN else stop.reason
+        self.findings.append(Finding(CUT, words, self.directory, path, stop.position))
 
     def said(self) -> Iterator[Finding]:
         """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
@@ -175,6 +218,19 @@ class Metadata:
         for topic in self.image.removed[-MOST_REMOVED:]:
             message = f"topic {topic.name} ({topic.topic_id}) was deleted at offset {topic.offset}"
             yield Finding(TOPIC_REMOVED, message, self.directory, found=topic.offset)
+
+
+def _kinds(window: Window, is_earlier: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the kind of each batch of a window; one of a magic below 2 is none of a metadata log."""
+    fields = window.fields
+    if window.valid is None:
+        raise AssertionError("a verified window knows its checksums")
+    is_message, is_control = is_legacy(fields["magic"]), fields["attributes"] & CONTROL_MASK != 0
+    is_small = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD <= LARGEST_BATCH
+    is_ordinary = window.valid & ~is_control & is_small & bool(window.data)
+    later = np.where(is_ordinary, ORDINARY, OTHER)
+    earlier = np.where(is_control & ~is_message, EARLIER_CONTROL, EARLIER)
+    return np.where(is_message | is_earlier, earlier, later)
 
 
 def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
