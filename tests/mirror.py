@@ -73,7 +73,6 @@ ELSEWHERE = {
     "kcli/analysis/start_findings.py": "tests/kcli/jobs/test_epoch.py",
     "kcli/analysis/startup.py": "tests/kcli/jobs/test_startup.py",
     "kcli/analysis/story.py": "tests/kcli/analysis/test_simulation.py",
-    "kcli/analysis/remote/events_here.py": "tests/commands/test_rlmm_whole.py",
     "kcli/analysis/remote/follow.py": "tests/commands/test_rlmm_follow.py",
     "kcli/analysis/remote/histories.py": "tests/kcli/jobs/rlmm/test_check.py",
     "kcli/analysis/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
