@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.magic import is_legacy
-from kcli.analysis.collector import LIKE_AN_APPEND
 from kcli.analysis.findings import Finding
 
 UNREADABLE = "unreadable"
@@ -53,11 +52,9 @@ class EventsHere:
 
     def take(self, findings: Iterable[Finding]) -> None:
         """Take what was found of a file: after damage, and in it, events are missing."""
-        found = {finding.code: finding for finding in findings}
-        like_an_append = LIKE_AN_APPEND if "LOG-005" in found else ()
-        for code, finding in found.items():
-            is_damage = code.startswith("LOG-") and finding.severity != "info"
-            if (is_damage and code not in like_an_append) or code == "RLMM-001":
+        for finding in findings:
+            is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
+            if is_damage or finding.code == "RLMM-001":
                 self.trouble = self.trouble or DAMAGED
 
     def gone(self) -> list[tuple[int, int]]:
