@@ -26,12 +26,13 @@ from tests.kcli.jobs.damages import (
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.messages import put_message
-from tests.partitions import orders, put_range, segment
+from tests.partitions import locked, orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
 
 KEPT = (PARTITION, "plain-0")
+OTHER_ID = "version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA"
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +145,76 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     root = tmp_path / "single" / "stopped"
     path = root / "codecs-0" / "partition.metadata"
     expected = path.read_text().rpartition(" ")[2]
-    path.write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
+    path.write_text(OTHER_ID)
     document = found(kcli, root)
     (finding,) = (one for one in document["findings"] if one["severity"] != "info")
     assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
+
+
+def without_topic_id(root):
+    (root / "empty-0" / "partition.metadata").unlink()
+
+
+def with_another_topic_id(root):
+    (root / "codecs-0" / "partition.metadata").write_text(OTHER_ID)
+
+
+def with_two_topic_ids(root):
+    shutil.rmtree(root / "__cluster_metadata-0")
+    shutil.copytree(root / "codecs-0", root / "codecs-1")
+    with_another_topic_id(root)
+
+
+def with_a_stray(root):
+    shutil.copytree(root / "codecs-0", root / "codecs-9")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (without_topic_id, "START-017"),
+        (with_another_topic_id, "TOPIC-001"),
+        (with_two_topic_ids, "TOPIC-002"),
+        (with_a_stray, "START-013"),
+    ],
+)
+def test_what_a_running_broker_may_be_doing_is_not_found(kcli, tmp_path, change, code):
+    """It makes and deletes partitions, and a topic anew, while their files and the metadata log are read."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    change(root)
+
+    def codes():
+        return {one["code"] for one in found(kcli, root)["findings"]}
+
+    assert code in codes()
+    with locked(root):
+        assert code not in codes()
+
+
+def test_records_without_a_topic_id_are_found_in_a_running_broker(kcli, tmp_path):
+    """The file is there before the first record."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    (root / "codecs-0" / "partition.metadata").unlink()
+    with locked(root):
+        assert "START-012" in {one["code"] for one in found(kcli, root)["findings"]}
+
+
+def test_topic_ids_are_compared_where_the_cluster_is_known(kcli, tmp_path):
+    """Log dirs without meta.properties may be of two clusters."""
+    dirs = [orders(tmp_path / name, put_range(0, 5)) for name in ("data-1", "data-2")]
+    dirs[1] = dirs[1].rename(dirs[1].parent / "orders-1")
+    for directory, topic_id in zip(dirs, ("RnSlu3KWTpa6RtkdWNO6Dw", "u4NdSfWRQjaZ_ENyxMXLJA"), strict=True):
+        (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+
+    def codes():
+        return {one["code"] for one in found(kcli, tmp_path / "data-*")["findings"]}
+
+    assert "TOPIC-002" in codes()
+    for directory in dirs:
+        (directory.parent / "meta.properties").unlink()
+    assert "TOPIC-002" not in codes()
 
 
 def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli, tmp_path):
