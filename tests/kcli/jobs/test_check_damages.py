@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.analysis.findings import SEVERITIES
+from formats.names import PartitionDir
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.jobs.check_remote import user_partition
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import (
@@ -26,7 +28,7 @@ from tests.kcli.jobs.damages import (
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.messages import put_message
-from tests.partitions import locked, orders, put_range, segment
+from tests.partitions import locked, log_dir, orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
@@ -245,6 +247,30 @@ def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_c
     assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
 
 
+def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path):
+    """Of a directory alone, its log dir cannot tell what was cleaned."""
+    root = log_dir(tmp_path / "data")
+    for topic in ("orders", "__consumer_offsets", "__transaction_state"):
+        segment(root / f"{topic}-0", 0, put_range(0, 5) + put_range(9, 5))
+        segment(root / f"{topic}-1", 0, put_range(0, 5))
+        segment(root / f"{topic}-1", 9, put_range(9, 5))
+    for number in (0, 1):
+        shutil.copytree(root / f"orders-{number}", tmp_path / "alone" / f"orders-{number}")
+
+    def holes(*paths):
+        documents = [found(kcli, path) for path in paths]
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        return {
+            (os.path.basename(one["dir"]), one["code"])
+            for document in documents
+            for one in document["findings"]
+            if one["code"] in codes
+        }
+
+    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-019")}
+    assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
+
+
 def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):
     root = tmp_path / "d0"
     shutil.copytree(recorded, root)
@@ -281,6 +307,20 @@ def test_the_events_of_remote_log_metadata_are_checked_with_its_partition(kcli, 
     document = found(kcli, directory)
     assert code in {one["code"] for one in document["findings"]}
     assert document["rows"][0]["result"] in {"warning", "damaged"}
+
+
+def test_events_in_a_segment_that_the_broker_has_deleted_do_not_count(kcli, tmp_path):
+    directory = tmp_path / "__remote_log_metadata-3"
+    shutil.copytree(cluster().node1 / directory.name, directory)
+    shutil.copy(directory / f"{0:020d}.log", directory / f"{0:020d}.log.deleted")
+    assert [one for one in found(kcli, directory)["findings"] if one["code"].startswith("RLMM-")] == []
+
+
+def test_a_finding_about_remote_segments_is_of_the_partition_that_it_names_first():
+    """One of severity info is none of the user's log, and others are of the metadata log itself."""
+    assert user_partition(Finding("RLMM-012", "t-plain-7: segment x")) == PartitionDir("t-plain", 7)
+    assert user_partition(Finding("RLMM-017", "t-plain-7: segment x")) is None
+    assert user_partition(Finding("LOG-003", "t-plain-7: segment x")) is None
 
 
 def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):
