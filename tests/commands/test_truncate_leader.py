@@ -200,3 +200,11 @@ def test_a_leader_on_disk_leads_in_an_epoch_that_neither_replica_has(kcli, follo
     (row,) = ask(kcli, "--leader", leader, follower)["rows"]
 
     assert (row["outcome"], row["target_offset"]) == ("converged", 40)
+
+
+def test_a_log_that_begins_anew_past_its_end_is_not_below_its_first_segment(kcli, follower):
+    words = ("--leader-epochs", "4:80@90", "--leader-log-start", "80", follower, "--fail-on", "never")
+    (row,) = ask(kcli, *words)["rows"]
+
+    assert row["kind"] == "full"
+    assert not any("below the first one" in warning for warning in row["warnings"])
