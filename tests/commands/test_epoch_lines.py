@@ -63,6 +63,16 @@ def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, t
     assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "4"
 
 
+def test_rebuild_begins_at_the_log_start(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None, log_start=24)
+    found = ask(kcli, "rebuild", directory)["rows"]
+
+    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in found] == [
+        (2, 24, 30),
+        (5, 30, 40),
+    ]
+
+
 def test_the_file_itself(kcli, tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
     done = kcli("epoch", "rebuild", directory, "-o", "text")

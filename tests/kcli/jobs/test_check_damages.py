@@ -153,6 +153,24 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
 
 
+@pytest.mark.parametrize("newest_last", [True, False])
+def test_the_newest_metadata_of_a_cluster_counts(kcli, tmp_path, newest_last):
+    """Another broker's metadata log ends before the topic was created."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    older = tmp_path / "older"
+    log = older / "__cluster_metadata-0" / f"{0:020d}.log"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"".join(whole_batches(root / "__cluster_metadata-0" / log.name)[:3]))
+    lines = (root / "meta.properties").read_text().replace("node.id=1", "node.id=2").splitlines()
+    (older / "meta.properties").write_text("\n".join(one for one in lines if "directory.id" not in one))
+    with_another_topic_id(root)
+    paths = [older, root] if newest_last else [root, older]
+    document = json.loads(kcli("check", "-o", "json", *paths).stdout)
+
+    assert "TOPIC-001" in {one["code"] for one in document["findings"]}
+
+
 def without_topic_id(root):
     (root / "empty-0" / "partition.metadata").unlink()
 
