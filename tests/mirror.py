@@ -135,7 +135,7 @@ ELSEWHERE = {
     "kcli/jobs/run_diff.py": "tests/commands/test_diff.py",
     "kcli/jobs/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/scan_logs.py": "tests/kcli/jobs/test_scan.py",
-    "kcli/jobs/scan_rows.py": "tests/kcli/jobs/test_scan_directories.py",
+    "kcli/jobs/scan_rows.py": "tests/kcli/jobs/test_scan.py",
     "kcli/jobs/searches.py": "tests/kcli/jobs/test_lookup.py",
     "kcli/jobs/startup_future.py": "tests/commands/test_startup.py",
     "kcli/jobs/truncation_warnings.py": "tests/kcli/jobs/test_truncate.py",
