@@ -125,7 +125,7 @@ ELSEWHERE = {
     "kcli/jobs/rlmm/coverage.py": "tests/commands/test_rlmm_tier.py",
     "kcli/jobs/rlmm/kip_state.py": "tests/commands/test_rlmm_kip.py",
     "kcli/jobs/rlmm/leader.py": "tests/oracle/test_remote_log_oracle.py",
-    "kcli/jobs/rlmm/lookup.py": "tests/commands/test_rlmm_tier.py",
+    "kcli/jobs/rlmm/lookup.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/metadata.py": "tests/commands/test_rlmm_whole.py",
     "kcli/jobs/rlmm/offsets.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/retention.py": "tests/oracle/test_remote_log_oracle.py",
