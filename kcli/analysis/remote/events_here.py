@@ -16,6 +16,8 @@ from kcli.analysis.findings import Finding
 UNREADABLE = "unreadable"
 DAMAGED = "damaged"
 CUT = "cut by --at"
+NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003"})
+"""Findings about events that may name a segment, and are not taken: unreadable, or refused by a broker."""
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class EventsHere:
         """Take what was found of a file: after damage, and in it, events are missing."""
         for finding in findings:
             is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
-            if is_damage or finding.code == "RLMM-001":
+            if is_damage or finding.code in NOT_TAKEN:
                 self.trouble = self.trouble or DAMAGED
 
     def gone(self) -> list[tuple[int, int]]:

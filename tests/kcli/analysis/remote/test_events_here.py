@@ -90,12 +90,14 @@ def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
         ("LOG-001", DAMAGED),
         ("LOG-003", DAMAGED),
         ("RLMM-001", DAMAGED),
+        ("RLMM-003", DAMAGED),
+        ("RLMM-002", None),  # a null value names no segment
         ("LOG-005", None),  # a broker appends
         ("LOG-004", None),  # zeros after the last event, as of a file that was made larger before
         ("DIR-002", None),
     ],
 )
-def test_events_are_missing_after_damage_and_after_a_value_that_cannot_be_decoded(code, trouble):
+def test_events_are_missing_after_damage_and_where_a_value_is_not_taken(code, trouble):
     found = here((0, 9))
     found.take([Finding(code, "")])
 
