@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.stories import Story
 from tests.tiered import cluster
 
 SPECS = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload")
@@ -217,6 +218,24 @@ def test_coverage_has_every_offset_once_and_sums_local_bytes_that_are_remote_too
         (327, 341, "local"),
     ]
     assert local[0]["safe_to_lose_bytes"] == local[0]["local_bytes"] > local[1]["safe_to_lose_bytes"] == 0
+
+
+def test_coverage_counts_a_segment_where_it_begins(tmp_path):
+    """Remote segments of offsets 0 to 3 and 4 to 6, a local one of 2 to 9: it cannot be lost."""
+    story = Story(tmp_path)
+    story.remote(1, [(offset, 0) for offset in range(4)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(offset, 0) for offset in range(4, 7)], [(0, 4)], [(0, 0)])
+    log_dir = story.replica("a", [(offset, 0) for offset in range(2, 10)], [(0, 0)])
+    rows = ask(*story.command("coverage", log_dir))[0]["rows"]
+    size = (log_dir / "t-0" / f"{2:020}.log").stat().st_size
+
+    assert [
+        (*(row[name] for name in ("first_offset", "last_offset", "tiers", "remote_segments")),)
+        for row in rows
+    ] == [(0, 1, "remote", 1), (2, 6, "both", 2), (7, 9, "local", 0)]
+    assert [row["local_bytes"] for row in rows] == [0, size, 0]
+    assert [row["remote_bytes"] for row in rows] == [100, 100, 0]
+    assert [row["safe_to_lose_bytes"] for row in rows] == [0, 0, 0]
 
 
 def test_retention_goes_as_far_as_the_limit_and_says_why_the_rest_stays():
