@@ -162,7 +162,7 @@ def test_the_first_record_at_or_after_a_timestamp_is_found(directory, timestamp,
 
 
 def test_a_lookup_by_time_begins_where_the_index_leads_for_the_log_start(tmp_path):
-    """What is before that is not read: a compressed batch that nobody can unpack."""
+    """What is before that is not read: a compressed batch that cannot be unpacked."""
     damaged = put_batch(b"no gzip", 5, attributes=1, base_timestamp=1000, max_timestamp=5000)
     path = log_dir(tmp_path / "d", log_start=9) / "orders-0"
     closed(path, 0, damaged + B, (5000, 4), index=offset_entries((9, len(damaged))))
