@@ -343,6 +343,29 @@ def test_junit_has_a_case_for_each_row(kcli, data):
     assert failure is not None and failure.get("type") == "damaged" and "LOG-003" in (failure.text or "")
 
 
+def test_a_log_in_the_place_of_another_is_read_from_its_beginning(kcli, data, tmp_path):
+    """It has grown and its end is as before, but another file may have other bytes before that."""
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert result(kcli(*words))["orders-0"] == "clean"
+    path = data / "orders-0" / f"{20:020d}.log"
+    (tmp_path / "copy").write_bytes(path.read_bytes() + put_range(30, 1, timestamp=1029))
+    flip(tmp_path / "copy", 64)
+    (tmp_path / "copy").replace(path)
+    codes = {one["code"] for one in json.loads(kcli(*words).stdout)["findings"]}
+
+    assert "LOG-003" in codes
+
+
+def test_a_transaction_index_that_changed_is_read_again(kcli, data, tmp_path):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert result(kcli(*words))["orders-0"] == "clean"
+    path = data / "orders-0" / f"{0:020d}.txnindex"
+    path.write_bytes(bytes(33))
+    found = json.loads(kcli(*words).stdout)["findings"]
+
+    assert str(path) in {one["path"] for one in found}
+
+
 def test_prometheus_has_a_gauge_for_each_row(kcli, data):
     (data / "replication-offset-checkpoint").write_text("0\n1\norders 0 99\n")
     lines = kcli("check", "-o", "prometheus", data).stdout.splitlines()

@@ -100,6 +100,14 @@ def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
     assert "same as far" not in screen
 
 
+def test_a_checkpoint_without_entries_is_none_that_is_missing(kcli, tmp_path):
+    """A log to which nothing was written has one."""
+    here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
+    there = made(tmp_path / "b", b"", epochs=[])
+
+    assert diff(kcli, here, there)["findings"] == []
+
+
 def test_directories_of_two_topics_are_no_replicas(kcli, tmp_path):
     here, there = (made(tmp_path / name, put_range(0, 20), epochs=[(0, 0)]) for name in "ab")
     for directory, topic_id in ((here, "u4NdSfWRQjaZ_ENyxMXLJA"), (there, "h7885PJcQ9Wnp4ffyEaxMg")):

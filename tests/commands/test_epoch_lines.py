@@ -49,7 +49,7 @@ def test_the_log_start_moves_the_first_entry(kcli, tmp_path):
 
 
 def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, tmp_path):
-    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (3, 25), (5, 30)])
+    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (3, 25), (5, 30), (7, 40)])
     document = ask(kcli, "rebuild", directory)
 
     assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in document["rows"]] == [
@@ -59,8 +59,18 @@ def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, t
     ]
     assert [row["verdict"] for row in document["rows"]] == ["equal", "missing", "equal"]
     (finding,) = [one for one in document["findings"] if one["code"] == "EPOCH-010"]
-    assert finding["message"].endswith(": 3")
-    assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "3"
+    assert finding["message"].endswith(": 3, 7")
+    assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "4"
+
+
+def test_rebuild_begins_at_the_log_start(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None, log_start=24)
+    found = ask(kcli, "rebuild", directory)["rows"]
+
+    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in found] == [
+        (2, 24, 30),
+        (5, 30, 40),
+    ]
 
 
 def test_the_file_itself(kcli, tmp_path):

@@ -89,6 +89,24 @@ def test_unclean_election_needs_a_live_replica(kcli, metadata):
     assert [row["outcome"] for row in found] == ["offline"]
 
 
+@pytest.mark.parametrize(
+    ("brokers", "minimum", "writable"),
+    [("3", 2, True), ("3", 3, False), ("2,3", 2, False), ("2,3", 1, True), ("1,2,3", 1, False)],
+)
+def test_a_partition_is_writable_with_a_leader_and_enough_replicas(
+    kcli, metadata, brokers, minimum, writable
+):
+    """All three replicas are in the ISR before."""
+    words = (b"f-three", b"min.insync.replicas", b"%d" % minimum)
+    of_topic = b"\2" + b"".join(bytes([len(word) + 1]) + word for word in words)
+    config = put_record(value=b"\1\4\0" + of_topic + b"\0")
+    batch = put_batch(config, 1, base_offset=231, partition_leader_epoch=1)
+    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + batch)
+    found = rows(kcli("failover", "--broker", brokers, metadata, "-o", "json", "--topic", "f-three"))
+
+    assert [(row["min_insync_replicas"], row["writable"]) for row in found] == [(minimum, writable)] * 3
+
+
 def test_zookeeper_rules_raise_the_epoch_of_every_partition(kcli, metadata):
     found = rows(kcli("failover", "--broker", "3", "--zk", metadata, "-o", "json"))
 
@@ -141,6 +159,7 @@ def test_who_can_lead_the_quorum_next(kcli, tmp_path, ends, electable, votes):
 
     assert {(row["leader"], row["leader_epoch"], row["majority"]) for row in found} == {(1, 4, 2)}
     assert ([row["votes"] for row in found], [row["electable"] for row in found]) == (votes, electable)
+    assert [row["next_leader_epoch"] for row in found] == [last + 1 for last, _ in ends.values()]
 
 
 def snapshot(metadata, *, footer=True):

@@ -107,6 +107,59 @@ def test_a_manifest_without_its_end_is_refused(kcli, folder, taken):
     assert "the last of its fingerprints is missing" in done.stdout
 
 
+def test_a_manifest_with_a_replica_twice_is_refused(kcli, folder, taken):
+    path = taken("twice", folder / HERE / "equal-0")
+    path.write_text(path.read_text() * 2)
+    done = kcli("replica", "diff", path, folder / THERE / "equal-0", "-o", "json")
+
+    assert "equal-0 is there twice" in json.loads(done.stdout)["errors"][0]["message"]
+
+
+def test_a_range_has_offsets(kcli, folder, taken):
+    path = taken("none", folder / HERE / "equal-0", "--every", "5")
+    path.write_text(path.read_text().replace('"range_offsets":5', '"range_offsets":0'))
+    done = kcli("replica", "diff", path, folder / THERE / "equal-0", "-o", "json")
+
+    assert "expected a line of kcli replica" in json.loads(done.stdout)["errors"][0]["message"]
+
+
+def test_of_an_empty_log_the_other_one_has_all(kcli, tmp_path, taken):
+    empty = taken("empty", write(tmp_path / "a" / "t-0", (7, [])))
+    other = write(tmp_path / "b" / "t-0", (7, [batch(offset) for offset in (7, 8, 9)]))
+
+    assert [one[:4] for one in ranges(kcli, empty, other)] == [("t", 7, 9, "only-there")]
+
+
+@pytest.mark.parametrize(
+    ("topic", "cleaned", "verdict"),
+    [
+        ("t", "other 0 9", "only-here"),
+        ("t", "t 0 9", "compacted"),
+        ("__consumer_offsets", "other 0 9", "compacted"),
+    ],
+)
+def test_what_a_cleaner_takes_is_not_missing(kcli, tmp_path, taken, topic, cleaned, verdict):
+    batches = [batch(offset) for offset in range(10)]
+    here = write(tmp_path / "a" / f"{topic}-0", (0, batches))
+    (tmp_path / "a" / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
+    (tmp_path / "a" / ".kafka_cleanshutdown").write_text("")
+    (tmp_path / "a" / "cleaner-offset-checkpoint").write_text(f"0\n1\n{cleaned}\n")
+    theirs = taken("b", write(tmp_path / "b" / f"{topic}-0", (0, batches[:4] + batches[5:])), "--every", "1")
+
+    assert [one[1:4] for one in ranges(kcli, here, theirs) if one[3] != "equal"] == [(4, 4, verdict)]
+
+
+def test_two_manifests_of_a_topic_that_is_compacted_may_lack_batches(kcli, tmp_path, taken):
+    batches = [batch(offset) for offset in range(10)]
+    logs = {"a": batches, "b": batches[:4] + batches[5:]}
+    files = [
+        taken(name, write(tmp_path / name / "__consumer_offsets-0", (0, log)), "--every", "1")
+        for name, log in logs.items()
+    ]
+
+    assert [one[1:4] for one in ranges(kcli, *files) if one[3] != "equal"] == [(4, 4, "compacted")]
+
+
 def test_equal_replicas_are_equal_and_the_exit_status_says_so(kcli, folder, taken):
     mine, theirs = (taken(part, folder / part / "equal-0") for part in (HERE, THERE))
     done = kcli("replica", "diff", mine, theirs, "-o", "json")

@@ -41,6 +41,31 @@ def test_a_key_is_its_bytes_however_it_is_written(kcli, form, text):
 
 
 @pytest.mark.parametrize(
+    ("form", "text", "written"),
+    [
+        ("short", "12849", "3231"),
+        ("short", "-2", "fffe"),
+        ("int", "-2", "fffffffe"),
+        ("long", "1", "0000000000000001"),
+        ("long", "-2", "fffffffffffffffe"),
+    ],
+)
+def test_a_number_is_as_wide_as_its_serializer_writes_it(kcli, form, text, written):
+    words = ("partition-for", "-o", "json", "--partitions", "9")
+    (row,) = rows(kcli(*words, "--as", form, f"--key={text}"))
+    (raw,) = rows(kcli(*words, "--as", "hex", f"--key={written}"))
+
+    assert row["hash"] == raw["hash"]
+
+
+def test_a_short_has_the_hash_that_kafka_has_of_its_two_bytes(kcli):
+    """As of "21" in Kafka's UtilsTest."""
+    (row,) = rows(kcli("partition-for", "-o", "json", "--partitions", "9", "--as", "short", "--key", "12849"))
+
+    assert row["hash"] == -973932308
+
+
+@pytest.mark.parametrize(
     ("words", "answer"),
     [
         ("", "use one of --key, --group"),

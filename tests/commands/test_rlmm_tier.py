@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.partitions import time_entries
+from tests.stories import Story, event
 from tests.tiered import cluster
 
 SPECS = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload")
@@ -219,6 +221,24 @@ def test_coverage_has_every_offset_once_and_sums_local_bytes_that_are_remote_too
     assert local[0]["safe_to_lose_bytes"] == local[0]["local_bytes"] > local[1]["safe_to_lose_bytes"] == 0
 
 
+def test_coverage_counts_a_segment_where_it_begins(tmp_path):
+    """Remote segments of offsets 0 to 3 and 4 to 6, a local one of 2 to 9: it cannot be lost."""
+    story = Story(tmp_path)
+    story.remote(1, [(offset, 0) for offset in range(4)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(offset, 0) for offset in range(4, 7)], [(0, 4)], [(0, 0)])
+    log_dir = story.replica("a", [(offset, 0) for offset in range(2, 10)], [(0, 0)])
+    rows = ask(*story.command("coverage", log_dir))[0]["rows"]
+    size = (log_dir / "t-0" / f"{2:020}.log").stat().st_size
+
+    assert [
+        (*(row[name] for name in ("first_offset", "last_offset", "tiers", "remote_segments")),)
+        for row in rows
+    ] == [(0, 1, "remote", 1), (2, 6, "both", 2), (7, 9, "local", 0)]
+    assert [row["local_bytes"] for row in rows] == [0, size, 0]
+    assert [row["remote_bytes"] for row in rows] == [100, 100, 0]
+    assert [row["safe_to_lose_bytes"] for row in rows] == [0, 0, 0]
+
+
 def test_retention_goes_as_far_as_the_limit_and_says_why_the_rest_stays():
     words = ("rlmm", "retention", cluster().node1, "--topic", "t-local", "--at", "1795263145000")
     rows = ask(*words, "--retention-ms", "60000", "--local-retention-ms", "1000")[0]["rows"]
@@ -235,7 +255,50 @@ def test_retention_goes_as_far_as_the_limit_and_says_why_the_rest_stays():
     ]
     assert [each[1] for each in local] == [1, 2, 3, 4, 5, 6, None]
     assert local[-1] == (327, None, "not-copied")
+    ends = [row["end_offset"] for row in rows if row["tier"] == "local"]
+    assert ends == [*(each[0] - 1 for each in local[1:]), 341]
     assert {row["log_start_offset_after"] for row in rows} == {217}
+
+
+def test_retention_of_a_topic_without_remote_storage_moves_its_log_start(tmp_path):
+    words = ("rlmm", "retention", cluster().node1, "--topic", "local-only", "--at", "1795263145000")
+    rows = ask(*words, "--retention-ms", "1")[0]["rows"]
+    gone = [row["end_offset"] for row in rows if row["action"] == "delete"]
+
+    assert gone and {row["log_start_offset_after"] for row in rows} == {max(gone) + 1}
+
+
+def test_what_is_to_be_copied_next_is_not_below_the_log_start(tmp_path):
+    """`UnifiedLog.fetchEarliestPendingUploadOffset`, after records up to 5 were deleted."""
+    story = Story(tmp_path)
+    story.remote(1, [(offset, 0) for offset in range(4)], [(0, 0)], [(0, 0)])
+    log_dir = story.replica("a", [(offset, 0) for offset in range(2, 10)], [(0, 0)], log_start=6)
+    (row,) = ask(*story.command("offsets", log_dir))[0]["rows"]
+
+    assert (row["latest_tiered_offset"], row["earliest_pending_upload_offset"]) == (3, 6)
+
+
+def test_what_is_to_be_copied_next_is_not_known_where_nothing_is_copied_and_the_log_begins_later(tmp_path):
+    story = Story(tmp_path)
+    story.values.append(event(1, 0, 5, [(0, 0)]))
+    log_dir = story.replica("a", [(offset, 0) for offset in range(6, 10)], [(0, 0)])
+    (row,) = ask(*story.command("offsets", log_dir))[0]["rows"]
+
+    assert (row["earliest_offset"], row["earliest_local_offset"]) == (0, 6)
+    assert row["earliest_pending_upload_offset"] == -1
+
+
+def test_the_record_of_the_largest_timestamp_is_below_the_high_watermark(tmp_path):
+    story = Story(tmp_path)
+    story.remote(1, [(offset, 0) for offset in range(4)], [(0, 0)], [(0, 0)])
+    log_dir = story.replica("a", [(offset, 0) for offset in range(2, 10)], [(0, 0)])
+    (log_dir / "t-0" / f"{2:020}.timeindex").write_bytes(time_entries((1009, 7)))
+    words = story.command("offsets", log_dir)
+    (row,) = ask(*words)[0]["rows"]
+    assert (row["latest_offset"], row["max_timestamp_offset"]) == (10, 9)
+    (log_dir / "replication-offset-checkpoint").write_text("0\n1\nt 0 9\n")
+    (row,) = ask(*words)[0]["rows"]
+    assert (row["latest_offset"], row["max_timestamp_offset"]) == (9, -1)
 
 
 def test_retention_by_size_keeps_the_segment_across_the_boundary():

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import put_record, put_records
 from tests.commands.test_rlmm_tier import SPECS, ask
+from tests.stories import TOPIC_ID, Story, event, uuid
 from tests.tiered import cluster
 
 ABSENT = {"t-plain-0", "t-delete-records-0"}
@@ -252,3 +253,19 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
         document, status = ask("rlmm", *command)
         (finding,) = [one for one in document["findings"] if one["code"] == "RLMM-001"]
         assert status == 1 and "offset 12: " in finding["message"] and words in finding["message"]
+
+
+@pytest.mark.parametrize("last", [5, 3])
+def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
+    """RLMM-020 says that no event does. Of the refused one, offsets 5 to 3, it is not known what became."""
+    story = Story(tmp_path)
+    story.remote(1, [(0, 0), (1, 0)], [(0, 0)], [(0, 0)])
+    story.values.append(event(2, 5, last, [(0, 5)]))
+    story.command("check")
+    listing = tmp_path / "objects"
+    listing.write_text(f"12 t-0-{TOPIC_ID}/{5:020}-{uuid(2)}.log\n")
+    document, _ = ask("rlmm", "check", tmp_path / "events", "--storage", listing)
+    codes = {one["code"] for one in document["findings"]}
+
+    assert "RLMM-020" not in codes
+    assert ("RLMM-003" in codes, "RLMM-025" in codes) == (last < 5, last < 5)

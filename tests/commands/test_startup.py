@@ -137,21 +137,37 @@ def stopped(tmp_path):
     return tmp_path / "single" / "stopped"
 
 
-def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, stopped, tmp_path):
-    """As a 4.3.1 broker did: LogManager.recoverAbandonedFutureLogs."""
-    future = stopped / f"codecs-0.{7:032x}-future"
-    (stopped / "codecs-0").rename(future)
+@pytest.fixture
+def other(stopped, tmp_path):
+    """A second log dir of that broker, with codecs-0, which the metadata assigns to the first."""
     other = tmp_path / "other"
     other.mkdir()
-    shutil.copytree(future, other / "codecs-0")
+    (stopped / "codecs-0").rename(other / "codecs-0")
     meta = (stopped / "meta.properties").read_text()
     lines = [line for line in meta.splitlines() if not line.startswith("directory.id")]
     (other / "meta.properties").write_text("\n".join([*lines, "directory.id=hl8QH4ubQWKYLFPUAsYrVA", ""]))
+    return other
+
+
+@pytest.fixture
+def future(stopped, other):
+    """The -future log of codecs-0 in the first log dir."""
+    return shutil.copytree(other / "codecs-0", stopped / f"codecs-0.{7:032x}-future")
+
+
+def actions(document, directory):
+    """Return what becomes of the files of a directory, None for those that stay as they are."""
+    row = next(row for row in document["rows"] if row.get("dir") == str(directory))
+    return {one["action"] for one in row["files"]}
+
+
+def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, stopped, other, future):
+    """As a 4.3.1 broker did: LogManager.recoverAbandonedFutureLogs."""
     document = json.loads(kcli(*STARTUP, stopped, other).stdout)
     (finding,) = (one for one in document["findings"] if one["code"] == "START-016")
     assert finding["dir"] == str(future)
-    replaced = next(row for row in document["rows"] if row.get("dir") == str(other / "codecs-0"))
-    assert {one["action"] for one in replaced["files"]} == {"delete"}
+    assert actions(document, other / "codecs-0") == {"delete"}
+    assert "delete" not in actions(document, future)
     before = json.loads(kcli(*STARTUP, "--kafka-version", "3.6", stopped, other).stdout)
     assert "START-016" not in {one["code"] for one in before["findings"]}
     checked = json.loads(kcli("check", "-o", "json", stopped, other).stdout)
@@ -159,6 +175,30 @@ def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, st
     assert (finding["dir"], str(future) in finding["message"]) == (str(other / "codecs-0"), True)
     (row,) = (row for row in checked["rows"] if row["dir"] == finding["dir"])
     assert row["result"] == "warning"
+
+
+def test_a_future_log_in_a_log_dir_that_the_metadata_does_not_assign_stays(kcli, stopped, other, future):
+    """The move goes on after the start."""
+    (other / "codecs-0").rename(stopped / "codecs-0")
+    future.rename(other / future.name)
+    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
+    assert "START-016" not in {one["code"] for one in document["findings"]}
+    assert "delete" not in actions(document, stopped / "codecs-0")
+
+
+def test_a_future_log_that_does_not_load_replaces_nothing(kcli, stopped, other, future):
+    (future / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
+    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
+    assert "START-016" not in {one["code"] for one in document["findings"]}
+    assert "delete" not in actions(document, other / "codecs-0")
+
+
+def test_a_future_log_replaces_the_current_one_of_its_topic_id(kcli, stopped, other, future):
+    (other / "codecs-0" / "partition.metadata").write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
+    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
+    (finding,) = (one for one in document["findings"] if one["code"] == "START-016")
+    assert (finding["dir"], str(other) in finding["message"]) == (str(future), False)
+    assert "delete" not in actions(document, other / "codecs-0")
 
 
 def test_a_log_without_records_and_without_its_topic_id_becomes_a_stray(kcli, stopped):

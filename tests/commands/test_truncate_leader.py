@@ -106,6 +106,7 @@ def follower(tmp_path):
     [
         (["0:0,2:30@70"], 60, "none", "stuck", "TRUNC-005"),
         (["0:0,2:30@70", "--leader-epoch", "4"], 30, "partial", "converged", None),
+        (["0:0,3:40@70", "--leader-epoch", "3"], 60, "none", "converged", None),
         (["0:0,2:30@35"], 30, "partial", "out-of-range", "TRUNC-004"),
         (["4:80@90", "--leader-log-start", "80"], 80, "full", "out-of-range", "TRUNC-004"),
         (["0:0,2:30@70", "--protocol", "epoch"], 15, "partial", "converged", None),
@@ -191,3 +192,19 @@ def test_a_follower_of_the_metadata_log_that_needs_a_snapshot_is_refused(kcli, t
     words = ("--leader-epochs", "1:300,3:350@500", "--leader-log-start", "400", log)
     (error,) = ask(kcli, *words, status=3)["errors"]
     assert error["error"] == "unsupported" and "snapshot" in error["message"]
+
+
+def test_a_leader_on_disk_leads_in_an_epoch_that_neither_replica_has(kcli, follower, tmp_path):
+    """The election gave it a new one: it has no record of the follower's epoch 3."""
+    leader = orders(tmp_path / "leader", put_range(0, 50, epoch=0), epochs=((0, 0),))
+    (row,) = ask(kcli, "--leader", leader, follower)["rows"]
+
+    assert (row["outcome"], row["target_offset"]) == ("converged", 40)
+
+
+def test_a_log_that_begins_anew_past_its_end_is_not_below_its_first_segment(kcli, follower):
+    words = ("--leader-epochs", "4:80@90", "--leader-log-start", "80", follower, "--fail-on", "never")
+    (row,) = ask(kcli, *words)["rows"]
+
+    assert row["kind"] == "full"
+    assert not any("below the first one" in warning for warning in row["warnings"])

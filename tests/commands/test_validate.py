@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,45 @@ def test_the_current_epoch_by_the_metadata(kcli, tmp_path, metadata, broker, top
     assert (row["error"], row["partition_leader_epoch_source"]) == (error, "metadata")
     assert row["partition_leader_epoch"] == (None if topic == "orders" else 3)
     assert (position["error"], position["outcome"]) == (error, "retry" if error else "valid")
+
+
+def test_the_current_epoch_is_that_of_the_partition(kcli, tmp_path, metadata):
+    """Broker 2 leads f-three-1 in epoch 2."""
+    directory = replica(tmp_path, 2)
+    directory = directory.rename(directory.parent / "f-three-1")
+    words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "2", "--metadata", metadata)
+    (row,) = asked(kcli, *words, directory)["rows"]
+
+    assert (row["error"], row["partition_leader_epoch"]) == (None, 2)
+
+
+def test_a_directory_of_an_unknown_broker_is_taken_for_the_leaders(kcli, tmp_path, metadata):
+    directory = replica(tmp_path, 1)
+    (directory.parent / "meta.properties").unlink()
+    words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "3", "--metadata", metadata)
+    (row,) = asked(kcli, *words, directory)["rows"]
+
+    assert (row["error"], row["end_offset"]) == (None, 20)
+
+
+def test_two_metadata_logs_are_refused(kcli, directory, metadata, tmp_path):
+    for number in (0, 1):
+        shutil.copytree(metadata, tmp_path / "both" / f"__cluster_metadata-{number}")
+    done = kcli("epoch", "validate", "--position", "20:2", "--metadata", tmp_path / "both", directory)
+
+    assert (done.exit_code, "expected one __cluster_metadata-0" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_checkpointed_high_watermark_is_not_past_the_log_end(kcli, tmp_path):
+    """`UnifiedLog.updateHighWatermark`: it is kept within the log."""
+    for name, bounds, expected in (
+        ("a", {"watermark": 99}, 20),
+        ("b", {"log_start": 12, "watermark": 3}, 12),
+    ):
+        directory = orders(tmp_path / name, *LOG, epochs=EPOCHS, **bounds)
+        document = asked(kcli, "validate", "--position", "15:3", "--reset", "latest", directory, status=1)
+
+        assert concluded(document) == [("undefined", expected, None)]
 
 
 def test_without_an_epoch_there_is_nothing_to_compare(kcli, tmp_path):

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.magic import is_legacy
-from kcli.analysis.collector import LIKE_AN_APPEND
 from kcli.analysis.findings import Finding
 
 UNREADABLE = "unreadable"
 DAMAGED = "damaged"
 CUT = "cut by --at"
+NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003"})
+"""Findings about events that may name a segment, and are not taken: unreadable, or refused by a broker."""
 
 
 @dataclass(slots=True)
@@ -53,11 +54,9 @@ class EventsHere:
 
     def take(self, findings: Iterable[Finding]) -> None:
         """Take what was found of a file: after damage, and in it, events are missing."""
-        found = {finding.code: finding for finding in findings}
-        like_an_append = LIKE_AN_APPEND if "LOG-005" in found else ()
-        for code, finding in found.items():
-            is_damage = code.startswith("LOG-") and finding.severity != "info"
-            if (is_damage and code not in like_an_append) or code == "RLMM-001":
+        for finding in findings:
+            is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
+            if is_damage or finding.code in NOT_TAKEN:
                 self.trouble = self.trouble or DAMAGED
 
     def gone(self) -> list[tuple[int, int]]:

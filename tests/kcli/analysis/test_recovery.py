@@ -1,6 +1,7 @@
 """Twins: recovery of a segment read in windows does what recovery read batch by batch does, for every log.
 
-Among them logs with markers, old messages, and batches that only recovery takes.
+Among them logs with markers, old messages, and batches that only recovery takes. Then what both do with the
+smallest batches.
 """
 
 import random
@@ -9,12 +10,14 @@ import zlib
 
 import pytest
 
+from formats.batch import BATCH, CRC_FROM
 from formats.checkpoint import EpochEntry
+from formats.crc import crc32c
 from kcli.analysis import log_batches
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.producers import ProducerState, replay
 from kcli.analysis.recovery import RecoveryError, recover
-from tests.builders import put_record, put_records
+from tests.builders import put_batch, put_record, put_records
 from tests.formats.recorded import stored
 from tests.partitions import put_range, recover_in_windows
 
@@ -123,3 +126,42 @@ def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
         assert follow(segment) == plain
         ends.add(plain[0])
     assert len(ends) >= (5 if follow is recovered else 2), ends
+
+
+def in_windows(monkeypatch, window):
+    """Let a log be read in windows of so many bytes, or batch by batch."""
+    if window is None:
+        monkeypatch.setattr(log_batches, "BULK_FROM", 1 << 40)
+    else:
+        recover_in_windows(monkeypatch, window)
+
+
+def recovery_of(tmp_path, *batches):
+    path = tmp_path / f"{BASE:020d}.log"
+    path.write_bytes(b"".join(batches))
+    segment = LoadedSegment(BASE, str(path), path.stat().st_size)
+    return recover(segment, producer_state(), (), index_interval_bytes=200, max_index_size=400)
+
+
+@pytest.mark.parametrize("window", [None, *WINDOWS])
+def test_a_batch_without_records_is_whole(tmp_path, monkeypatch, window):
+    """The cleaner keeps such a batch for its producer: 61 bytes, a header alone."""
+    empty = put_batch(b"", 0, base_offset=BASE + 1, producer_id=1, producer_epoch=0, base_sequence=0)
+    in_windows(monkeypatch, window)
+    done = recovery_of(tmp_path, put_range(BASE, 1), empty, put_range(BASE + 2, 1))
+
+    assert (len(empty), done.truncated, done.reason) == (61, 0, None)
+
+
+@pytest.mark.parametrize("window", [None, *WINDOWS])
+@pytest.mark.parametrize("size", [26, 60])
+def test_a_batch_shorter_than_its_header_ends_the_log(tmp_path, monkeypatch, window, size):
+    """Its checksum is right: `DefaultRecordBatch.ensureValid` looks at its size first."""
+    short = put_batch(b"", 0, base_offset=BASE + 1)[:size]
+    short = short[:8] + struct.pack(">i", size - 12) + short[12:]
+    short = short[: BATCH.span("crc")[0]] + struct.pack(">I", crc32c(short[CRC_FROM:])) + short[CRC_FROM:]
+    after = put_range(BASE + 2, 1)
+    in_windows(monkeypatch, window)
+    done = recovery_of(tmp_path, put_range(BASE, 1), short, after)
+
+    assert (done.truncated, done.reason.position) == (size + len(after), len(put_range(BASE, 1)))

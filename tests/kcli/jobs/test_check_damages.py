@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.analysis.findings import SEVERITIES
+from formats.names import PartitionDir
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.jobs.check_remote import user_partition
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import (
@@ -26,12 +28,13 @@ from tests.kcli.jobs.damages import (
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.messages import put_message
-from tests.partitions import orders, put_range, segment
+from tests.partitions import locked, log_dir, orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
 
 KEPT = (PARTITION, "plain-0")
+OTHER_ID = "version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA"
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +147,94 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     root = tmp_path / "single" / "stopped"
     path = root / "codecs-0" / "partition.metadata"
     expected = path.read_text().rpartition(" ")[2]
-    path.write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
+    path.write_text(OTHER_ID)
     document = found(kcli, root)
     (finding,) = (one for one in document["findings"] if one["severity"] != "info")
     assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
+
+
+@pytest.mark.parametrize("newest_last", [True, False])
+def test_the_newest_metadata_of_a_cluster_counts(kcli, tmp_path, newest_last):
+    """Another broker's metadata log ends before the topic was created."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    older = tmp_path / "older"
+    log = older / "__cluster_metadata-0" / f"{0:020d}.log"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"".join(whole_batches(root / "__cluster_metadata-0" / log.name)[:3]))
+    lines = (root / "meta.properties").read_text().replace("node.id=1", "node.id=2").splitlines()
+    (older / "meta.properties").write_text("\n".join(one for one in lines if "directory.id" not in one))
+    with_another_topic_id(root)
+    paths = [older, root] if newest_last else [root, older]
+    document = json.loads(kcli("check", "-o", "json", *paths).stdout)
+
+    assert "TOPIC-001" in {one["code"] for one in document["findings"]}
+
+
+def without_topic_id(root):
+    (root / "empty-0" / "partition.metadata").unlink()
+
+
+def with_another_topic_id(root):
+    (root / "codecs-0" / "partition.metadata").write_text(OTHER_ID)
+
+
+def with_two_topic_ids(root):
+    shutil.rmtree(root / "__cluster_metadata-0")
+    shutil.copytree(root / "codecs-0", root / "codecs-1")
+    with_another_topic_id(root)
+
+
+def with_a_stray(root):
+    shutil.copytree(root / "codecs-0", root / "codecs-9")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (without_topic_id, "START-017"),
+        (with_another_topic_id, "TOPIC-001"),
+        (with_two_topic_ids, "TOPIC-002"),
+        (with_a_stray, "START-013"),
+    ],
+)
+def test_what_a_running_broker_may_be_doing_is_not_found(kcli, tmp_path, change, code):
+    """It makes and deletes partitions, and a topic anew, while their files and the metadata log are read."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    change(root)
+
+    def codes():
+        return {one["code"] for one in found(kcli, root)["findings"]}
+
+    assert code in codes()
+    with locked(root):
+        assert code not in codes()
+
+
+def test_records_without_a_topic_id_are_found_in_a_running_broker(kcli, tmp_path):
+    """The file is there before the first record."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    (root / "codecs-0" / "partition.metadata").unlink()
+    with locked(root):
+        assert "START-012" in {one["code"] for one in found(kcli, root)["findings"]}
+
+
+def test_topic_ids_are_compared_where_the_cluster_is_known(kcli, tmp_path):
+    """Log dirs without meta.properties may be of two clusters."""
+    dirs = [orders(tmp_path / name, put_range(0, 5)) for name in ("data-1", "data-2")]
+    dirs[1] = dirs[1].rename(dirs[1].parent / "orders-1")
+    for directory, topic_id in zip(dirs, ("RnSlu3KWTpa6RtkdWNO6Dw", "u4NdSfWRQjaZ_ENyxMXLJA"), strict=True):
+        (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+
+    def codes():
+        return {one["code"] for one in found(kcli, tmp_path / "data-*")["findings"]}
+
+    assert "TOPIC-002" in codes()
+    for directory in dirs:
+        (directory.parent / "meta.properties").unlink()
+    assert "TOPIC-002" not in codes()
 
 
 def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli, tmp_path):
@@ -176,6 +263,30 @@ def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_c
     assert codes() == [("codecs-9", "LOG-023")]
     shutil.rmtree(root / "__cluster_metadata-0")
     assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
+
+
+def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path):
+    """Of a directory alone, its log dir cannot tell what was cleaned."""
+    root = log_dir(tmp_path / "data")
+    for topic in ("orders", "__consumer_offsets", "__transaction_state"):
+        segment(root / f"{topic}-0", 0, put_range(0, 5) + put_range(9, 5))
+        segment(root / f"{topic}-1", 0, put_range(0, 5))
+        segment(root / f"{topic}-1", 9, put_range(9, 5))
+    for number in (0, 1):
+        shutil.copytree(root / f"orders-{number}", tmp_path / "alone" / f"orders-{number}")
+
+    def holes(*paths):
+        documents = [found(kcli, path) for path in paths]
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        return {
+            (os.path.basename(one["dir"]), one["code"])
+            for document in documents
+            for one in document["findings"]
+            if one["code"] in codes
+        }
+
+    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-019")}
+    assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
 
 
 def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):
@@ -214,6 +325,20 @@ def test_the_events_of_remote_log_metadata_are_checked_with_its_partition(kcli, 
     document = found(kcli, directory)
     assert code in {one["code"] for one in document["findings"]}
     assert document["rows"][0]["result"] in {"warning", "damaged"}
+
+
+def test_events_in_a_segment_that_the_broker_has_deleted_do_not_count(kcli, tmp_path):
+    directory = tmp_path / "__remote_log_metadata-3"
+    shutil.copytree(cluster().node1 / directory.name, directory)
+    shutil.copy(directory / f"{0:020d}.log", directory / f"{0:020d}.log.deleted")
+    assert [one for one in found(kcli, directory)["findings"] if one["code"].startswith("RLMM-")] == []
+
+
+def test_a_finding_about_remote_segments_is_of_the_partition_that_it_names_first():
+    """One of severity info is none of the user's log, and others are of the metadata log itself."""
+    assert user_partition(Finding("RLMM-012", "t-plain-7: segment x")) == PartitionDir("t-plain", 7)
+    assert user_partition(Finding("RLMM-017", "t-plain-7: segment x")) is None
+    assert user_partition(Finding("LOG-003", "t-plain-7: segment x")) is None
 
 
 def test_what_the_events_show_counts_for_the_users_partition(kcli, tmp_path):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kcli.jobs import lookup
-from tests.builders import put_record, put_records
+from tests.builders import put_batch, put_record, put_records
 from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import (
     codes,
@@ -159,6 +159,21 @@ def test_the_first_record_at_or_after_a_timestamp_is_found(directory, timestamp,
     row, found_codes = by_time(directory, timestamp)
     assert place(row) == expected
     assert (row["timestamp"], found_codes) == (timestamp, [])
+
+
+def test_a_lookup_by_time_begins_where_the_index_leads_for_the_log_start(tmp_path):
+    """What is before that is not read: a compressed batch that cannot be unpacked."""
+    damaged = put_batch(b"no gzip", 5, attributes=1, base_timestamp=1000, max_timestamp=5000)
+    path = log_dir(tmp_path / "d", log_start=9) / "orders-0"
+    closed(path, 0, damaged + B, (5000, 4), index=offset_entries((9, len(damaged))))
+    assert place(by_time(path, 2000)[0]) == (True, 9, 2004, "found")
+
+
+def test_the_largest_timestamp_is_that_of_the_time_index_to_the_millisecond(tmp_path):
+    """The first batch has a larger one, which the index does not know."""
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, put_range(0, 5, timestamp=9000) + B, (2004, 9))
+    assert place(by_time(path, None)[0]) == (True, 9, 2004, "found")
 
 
 def test_a_found_record_names_its_segment_and_position(directory):

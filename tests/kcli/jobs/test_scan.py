@@ -21,6 +21,7 @@ from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
 from tests.examples import examples
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
+from tests.messages import put_set
 from tests.partitions import offset_entries, put_range, segment
 
 PARTS = 5
@@ -161,6 +162,16 @@ def test_means_are_of_the_batches_that_are_believed(tmp_path):
         assert (row["batches"], row["records"]) == (4, 8 if believed == 2 else 18)
         assert row["mean_batch_bytes"] == round(row["batch_bytes"] / believed)
         assert row["records_per_batch"] == row["records"] / believed
+
+
+def test_records_are_those_of_batches_that_say_how_many_they_have(tmp_path):
+    """The header of a compressed message of magic 0 or 1 does not."""
+    segment(tmp_path / "t-0", 0, put_range(0, 4) + put_set(4, (1, 2)))
+    segment(tmp_path / "t-0", 10, put_set(10, (1, 2)))
+    mixed, alone = rows(scanned(tmp_path / "t-0"), "scan_segment")
+
+    assert (mixed["uncounted_batches"], mixed["records"], mixed["records_per_batch"]) == (1, 4, 4)
+    assert (alone["uncounted_batches"], alone["records"], alone["records_per_batch"]) == (1, None, None)
 
 
 def test_overlaps_and_unreadable_markers_are_reported(tmp_path):

@@ -69,6 +69,35 @@ def partition(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "warned"),
+    [
+        (25, set()),
+        (24, {"committed records go"}),
+        (20, {"committed records go"}),
+        (5, {"committed records go"}),
+        (4, {"committed records go", "which is lowered to it"}),
+    ],
+)
+def test_warnings_begin_below_an_offset_not_at_it(tmp_path, target, warned):
+    """The high watermark is 25, the log start 5; a batch is cut as a whole, here each has one record."""
+    batches = [put_range(offset, 1) for offset in range(30)]
+    found = row(named(orders(tmp_path / "d", *batches, log_start=5, watermark=25)), to_offset=target)
+    words = {"committed records go", "which is lowered to it", "after a restart the log ends"}
+
+    assert {one for one in words if any(one in warning for warning in found["warnings"])} == warned
+
+
+def test_an_epoch_that_begins_at_the_log_end_is_dropped(partition, tmp_path):
+    """A start moves the epoch of the log start there, also where the log holds no record from there on."""
+    deleted = named(orders(tmp_path / "deleted", *tens(0, 10, 20), log_start=30))
+    found = row(deleted, to_offset=30)
+
+    assert (found["epochs_before"], found["epochs_after"]) == ([{"epoch": 0, "start_offset": 30}], [])
+    assert "epochs without records are dropped: 0" in found["warnings"]
+    assert not any("without records" in warning for warning in row(partition, to_offset=25)["warnings"])
+
+
 COPIES = [
     "0.index",
     f"{0:020}.old.log",
