@@ -5,7 +5,7 @@ What is left out is said, range by range.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -97,9 +97,9 @@ def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | Da
     """Yield batches that are kept or left out, and damaged ranges.
 
     A window is decided when the next one with good batches is known, be it of the next segment: the first
-    ones of that say whether the last ones of this have an offset that is too large.
+    ones of that, and the segment's name, say whether the last ones of this have an offset that is too large.
     """
-    after = -1
+    after, follows = -1, dict(pairwise(logs))
     held: list[tuple[int, _Batches | LeftOut | DamagedRange]] = []
     for base, item in chain(_judged(logs), [(-1, None)]):
         ahead = item if isinstance(item, _Batches) and (item.reasons == 0).any() else None
@@ -108,7 +108,8 @@ def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | Da
                 if not isinstance(one, _Batches):
                     yield at, one
                     continue
-                for run in _runs(one, _out_of_order(one, ahead, after)):
+                bound = None if ahead is not None and base == at else follows.get(at)
+                for run in _runs(one, _out_of_order(one, bound, ahead, after)):
                     after = run.last if isinstance(run, Kept) else after
                     yield at, run
             held.clear()
@@ -158,13 +159,18 @@ def _of_window(window: Window, base: int) -> _Batches:
     return _Batches(positions, ends, first, first + fields["last_offset_delta"], reasons)
 
 
-def _out_of_order(batches: _Batches, ahead: _Batches | None, after: int) -> Reasons:
-    """Return the reasons of the batches of a window, those marked too whose offsets do not rise."""
-    if ahead is None:
-        reasons, first, last = batches.reasons.copy(), batches.first, batches.last
-    else:
-        reasons = np.append(batches.reasons, ahead.reasons)
-        first, last = np.append(batches.first, ahead.first), np.append(batches.last, ahead.last)
+def _out_of_order(batches: _Batches, bound: int | None, ahead: _Batches | None, after: int) -> Reasons:
+    """Return the reasons of the batches of a window, those marked too whose offsets do not rise.
+
+    `bound`: the base offset of the segment after them. It counts as one batch without records would, since a
+    name may be wrong, too: it outweighs one batch that reaches beyond it, and not two.
+    """
+    parts = [(batches.reasons, batches.first, batches.last)]
+    if bound is not None:
+        parts.append((np.zeros(1, np.int8), np.array([bound]), np.array([bound - 1])))
+    if ahead is not None:
+        parts.append((ahead.reasons, ahead.first, ahead.last))
+    reasons, first, last = (np.concatenate(each) for each in zip(*parts, strict=True))
     _mark_out_of_order(reasons, first, last, after)
     return reasons[: len(batches.first)]
 

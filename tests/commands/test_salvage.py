@@ -84,6 +84,32 @@ def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monke
     assert [one["first_offset"] for one in row["lost"]] == [base | 1 << bit]
 
 
+def segments(tmp_path, *logs):
+    """Return a partition of segments, each given by its base offset and those of its batches of 5."""
+    log_dir(tmp_path / "data")
+    for first, bases in logs:
+        segment(tmp_path / "data" / "orders-0", first, b"".join(put_range(base, 5) for base in bases))
+    return tmp_path / "data" / "orders-0"
+
+
+@pytest.mark.parametrize(
+    ("logs", "left_out"),
+    [
+        (((0, (0, 5, 11)), (15, (15, 20))), [11]),  # it overlaps the batch that comes next
+        (((0, (0, 5, 15)), (15, (15, 20))), [15]),  # it looks like it
+        (((0, (0, 5, 100)), (15, ())), [100]),  # nothing comes next
+        (((0, (0, 5, 10)), (15, (15, 27)), (25, ())), [27]),
+        (((0, (0, 5, 10)), (3, ()), (15, (15, 20))), []),  # a name that two batches contradict
+        (((0, (0, 5, 10)), (1, (15, 20))), []),
+    ],
+)
+def test_an_offset_at_or_past_the_next_segments_base_costs_its_batch(kcli, tmp_path, logs, left_out):
+    done, document = salvage(kcli, segments(tmp_path, *logs), tmp_path / "out")
+    (row,) = document["rows"]
+    assert [one["first_offset"] for one in row["lost"]] == left_out
+    assert done.exit_code == bool(left_out)
+
+
 @pytest.mark.parametrize("base", [5, 1 << 32], ids=["below what is saved", "out of reach of the indexes"])
 def test_a_batch_whose_offset_does_not_fit_is_left_out(kcli, tmp_path, base):
     """No checksum covers a base offset. In a log that Kafka loads offsets rise, by no more than an int."""
