@@ -92,18 +92,18 @@ class Metadata:
             last_offsets = window.fields["base_offset"].astype(np.int64) + window.fields["last_offset_delta"]
             kinds = _kinds(window, last_offsets < start)
             bounds = [0, *((kinds[1:] != kinds[:-1]).nonzero()[0] + 1).tolist(), len(kinds)]
-            for first, behind in pairwise(bounds):
-                positions = window.positions[first:behind]
+            for first, after in pairwise(bounds):
+                positions = window.positions[first:after]
                 if kinds[first] == ORDINARY:
-                    self._records(file, window, slice(first, behind), path, start)
+                    self._records(file, window, slice(first, after), path, start)
                     ends_with_footer = False
                 for position in positions.tolist() if kinds[first] == EARLIER_CONTROL else ():
                     self._before(file, position)
                 for position in positions.tolist() if kinds[first] == OTHER else ():
                     ends_with_footer = self._batch(file, position, path, start)
                 if kinds[first] in {ORDINARY, OTHER}:
-                    self.image.offset = int(last_offsets[behind - 1])
-                    self.image.epoch = int(window.fields["partition_leader_epoch"][behind - 1])
+                    self.image.offset = int(last_offsets[after - 1])
+                    self.image.epoch = int(window.fields["partition_leader_epoch"][after - 1])
                     self.end_offset = self.image.offset + 1
         if walk.stop is not None and walk.stop.reason != END:
             self._cut(path, walk.stop)
