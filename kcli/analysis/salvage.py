@@ -6,7 +6,7 @@ Nothing is passed over unsaid.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from formats.magic import (
     read_header,
 )
 from formats.primitives import nullable_bytes
+from kcli.analysis.verified_batch import VerifiedBatch, verified
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
@@ -59,17 +60,6 @@ SIGN = 0x80
 _LENGTH = BATCH.only("batch_length")
 
 
-class VerifiedBatch(NamedTuple):
-    """A batch and whether its checksum matches.
-
-    `raw` is None for one that is too large to be read at once.
-    """
-
-    batch: Batch
-    raw: bytes | None
-    valid: bool
-
-
 def verified_batches(
     file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
 ) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
@@ -83,24 +73,12 @@ def verified_batches(
 
     def walked(walk: Walk, suspect: int | None) -> Generator[VerifiedBatch, None, int | None]:
         for batch in walk:
-            checked = _checked(file, batch, largest)
+            checked = verified(file, batch, largest)
             suspect = None if checked.valid else batch.position if suspect is None else suspect
             yield checked
         return suspect
 
     yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
-
-
-def leads_to_a_batch(file: DataFile, position: int) -> bool:
-    """Whether a batch of right checksum begins at a position: no more than it is read."""
-    batch = next(iter(Walk(file, position, ahead=LARGEST_HEADER)), None)
-    return batch is not None and _checked(file, batch, LARGEST_BATCH).valid
-
-
-def _checked(file: DataFile, batch: Batch, largest: int) -> VerifiedBatch:
-    raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
-    valid = is_valid(raw) if raw is not None else _is_valid_in_parts(file, batch)
-    return VerifiedBatch(batch, raw, valid)
 
 
 def verified_windows(
@@ -257,15 +235,6 @@ def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:
     if is_legacy(magic_of(raw)) and not _is_filled(raw):
         return None
     return Batch(position, read_header(raw)) if is_valid(raw) else None
-
-
-def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
-    """Whether the checksum of a batch matches that is too large to be read at once."""
-    header, end = batch.header, batch.position + batch.header.size
-    kind, value = format_of(header.magic), 0
-    for position in range(batch.position + kind.crc_from, end, WINDOW):
-        value = kind.checksum(file.read(position, min(WINDOW, end - position)), value)
-    return value == header.crc
 
 
 def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from formats.names import OFFSET_INDEX, TIME_INDEX
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.salvage import VerifiedBatch, verified_batches
+from kcli.analysis.salvage import verified_batches
+from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions

@@ -23,7 +23,8 @@ from kcli.analysis.log_findings import (
     report_invalid,
     unknown_codec_text,
 )
-from kcli.analysis.salvage import VerifiedBatch, verified_windows
+from kcli.analysis.salvage import verified_windows
+from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.block import Block, Problem, by_batch, columns_of, select_rows
 from kcli.dump.filter import last_offsets
 from kcli.dump.one_by_one import blocks_one_by_one

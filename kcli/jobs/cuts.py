@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from formats.names import LOG
-from kcli.analysis.salvage import leads_to_a_batch
+from kcli.analysis.verified_batch import leads_to_a_batch
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling

@@ -42,7 +42,7 @@ from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.remote.events import has_whole_header
-from kcli.analysis.salvage import VerifiedBatch
+from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions

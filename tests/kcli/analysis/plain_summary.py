@@ -5,8 +5,9 @@ import random
 from formats.batch import BatchHeader
 from kcli.analysis import summary as summaries
 from kcli.analysis.pieces import ReadOptions, read_piece
-from kcli.analysis.salvage import VerifiedBatch, verified_batches
+from kcli.analysis.salvage import verified_batches
 from kcli.analysis.summary import Codec, Summary, Tally
+from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import DamagedRange
 from tests.builders import put_record, put_records

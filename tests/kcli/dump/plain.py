@@ -10,7 +10,8 @@ from formats.record import Record, batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import inside, report_damage, report_invalid
 from kcli.analysis.merging import merged
-from kcli.analysis.salvage import VerifiedBatch, verified_batches
+from kcli.analysis.salvage import verified_batches
+from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.filter import HIGHEST, LOWEST, searcher
 from kcli.dump.options import MAX_INT
 from kcli.dump.render.decoders import decoded, shown_contents
