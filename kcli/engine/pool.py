@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate, pairwise
 from multiprocessing import get_context, parent_process, util
 from tempfile import NamedTemporaryFile, TemporaryDirectory
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
@@ -67,9 +67,10 @@ def _outcomes(job: Map, work: deque[Sequence[Unit]], window: int) -> Iterator[Ou
 
 def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[Call]) -> Iterator[Outcome]:
     """Yield outcomes until a worker dies: BrokenProcessPool. EngineMissingError where there can be none."""
+    used: dict[str, mmap.mmap] = {}
 
     def submit(units: Sequence[Unit]) -> Call:
-        with NamedTemporaryFile(dir=directory, delete=False) as file:
+        with _file(directory, used) as file:
             pickle.dump((job, units, MOST_BYTES // window), file)
         return units, file.name, held(executor.submit, _answer, file.name)
 
@@ -79,7 +80,7 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
                 while work and len(under_way) < window:
                     under_way.append(submit(work[0]))
                     work.popleft()
-                outcomes, rest = _answered(*under_way[0])
+                outcomes, rest = _answered(*under_way[0], used)
                 under_way[:1] = [submit(rest)] if rest else []
                 yield from outcomes
     except BrokenProcessPool:
@@ -90,12 +91,23 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
         raise EngineMissingError(f"--jobs cannot work here, use --jobs 1 ({reason})") from error
 
 
-def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[list[Outcome], list[Unit]]:
+def _file(directory: str, used: dict[str, mmap.mmap]) -> IO[bytes]:
+    """Return a file for a call: one whose answers are not in use any more, as it has pages, or a new one."""
+    for path in [*used]:
+        with suppress(BufferError):
+            used[path].close()
+            del used[path]
+            return open(path, "r+b")
+    return NamedTemporaryFile(dir=directory, delete=False)
+
+
+def _answered(
+    units: Sequence[Unit], path: str, answer: Future[int], used: dict[str, mmap.mmap]
+) -> tuple[list[Outcome], list[Unit]]:
     """Return the outcomes of a call, when they are there, and what is left of its units."""
     count = answer.result()
     with open(path, "rb") as file:
-        os.unlink(path)
-        answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        used[path] = answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     outcomes: list[Outcome] = []
     for _ in range(count):
         data, sizes = pickle.load(answers)  # noqa: S301 - by our own workers

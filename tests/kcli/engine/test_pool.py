@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -17,7 +18,7 @@ from kcli.engine import pool as engine
 from kcli.engine.contract import Job, Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
-from kcli.engine.pool import MOST_UNITS, pool
+from kcli.engine.pool import CALLS_A_WORKER, MOST_UNITS, pool
 from kcli.rows import EncodedRows
 from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
 from tests.unprivileged import as_unprivileged
@@ -91,6 +92,17 @@ def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
     assert [bytes(outcome.rows[0].buffer) for outcome in outcomes] == [
         bytes([number]) * 100_000 for number in range(60)
     ]
+
+
+def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        engine, "NamedTemporaryFile", lambda **more: made.append(1) or NamedTemporaryFile(**more)
+    )
+    for outcome in pool(2)(Job(large), ranges(60)):
+        assert bytes(outcome.rows[0].buffer) == bytes([outcome.number]) * 100_000
+
+    assert len(made) <= 2 * CALLS_A_WORKER + 2  # the consumer still has an outcome while it asks for the next
 
 
 SMALL = """
