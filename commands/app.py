@@ -5,7 +5,7 @@ lists it), and it imports jobs and engines inside the function that runs: so a c
 uses. Typer's rich help is off for the same reason.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from importlib import import_module
 from itertools import chain
@@ -46,6 +46,9 @@ Start here:
 class Commands(GroupOfCommands):
     """The group of all commands, each made when it is asked for."""
 
+    named_below: Sequence[str] = ()
+    """The word of the command line after the name of a group, where there is one."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         """Return the names in the order of the help."""
         return list(COMMANDS)
@@ -61,6 +64,7 @@ class Commands(GroupOfCommands):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the words begin with; one that is unknown gives a suggestion."""
+        self.named_below = args[1:2]
         if args[0] in COMMANDS or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
@@ -83,12 +87,22 @@ class Commands(GroupOfCommands):
         if group is None:
             group = Group()
             group.command(cmd_name)(getattr(module, name))
-        command = typer.main.get_command(group)
+        command = _made(group, self.named_below)
         command.name = cmd_name
         version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
         version.expose_value = False
         _finish(command, (cmd_name,), version)
         return command
+
+
+def _made(group: Group, named: Sequence[str]) -> Any:
+    """Return the command of a group, with the named one below it alone: each takes a while."""
+    below = [one for one in group.registered_commands if one.name in named]
+    if below in ([], group.registered_commands):
+        return typer.main.get_command(group)
+    narrowed = copy(group)
+    narrowed.registered_commands = below
+    return typer.main.get_group(narrowed)
 
 
 def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
