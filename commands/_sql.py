@@ -10,11 +10,10 @@ from commands._engine import engine_of
 from commands._options import Common
 from commands._run import run_answer
 from commands._signals import delivered, interruptible
-from commands._status import MissingError, RefusedError, UsageError
+from commands._status import MissingError, UsageError
 from commands._summary import RunSummary
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.processes import scratch_directory
-from kcli.logdir.guard import log_dir_around
+from kcli.logdir.scratch import scratch_directory
 from kcli.logdir.tree import Found
 from kcli.rows.declare import plain_row_type
 
@@ -46,11 +45,9 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
     )
     try:
         place = scratch_directory()
-        if log_dir_around(place) is not None:
-            raise RefusedError(
-                f"temporary files would go to {place}, which is of a log dir, and kcli never writes there; "
-                "set TMPDIR"
-            )
+    except FileNotFoundError as error:
+        raise MissingError(str(error)) from error
+    try:
         with opened(source, place) as session:
             yield session
     except EngineMissingError as error:

@@ -45,8 +45,7 @@ def demo(
     """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
 
-    from kcli.engine.errors import EngineMissingError  # noqa: PLC0415
-    from kcli.engine.processes import scratch_directory  # noqa: PLC0415
+    from kcli.logdir.scratch import scratch_directory  # noqa: PLC0415
 
     with boundary():
         if keep is not None:
@@ -59,7 +58,7 @@ def demo(
         else:
             try:
                 scratch = scratch_directory()
-            except EngineMissingError as error:
+            except FileNotFoundError as error:
                 raise MissingError(str(error)) from error
             with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
                 status = _run_all(folder, ON_SPARK if spark else COMMANDS)

@@ -140,10 +140,9 @@ def _prepare_workers(words: list[str]) -> None:
     os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory
     _keep_stderr()
     if "1" not in words:
-        from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - only for --jobs
-        from kcli.engine.processes import prepare  # noqa: PLC0415
+        from kcli.engine.processes import prepare  # noqa: PLC0415 - only for --jobs
 
-        with suppress(OSError, EngineMissingError):  # the engine says so once it needs workers
+        with suppress(OSError):  # the engine says so once it needs workers
             prepare(WORKERS_IMPORT.get(words[0], ()))
 
 

@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import IO, Any, Self, TypeAlias
 
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.processes import scratch_directory
+from kcli.logdir.scratch import scratch_directory
 
 Session: TypeAlias = Any
 
@@ -140,7 +140,10 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
     lacking = [name for name in NEEDED if find_spec(name) is None]
     if lacking:
         raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
-    scratch_directory()
+    try:
+        scratch_directory()
+    except FileNotFoundError as error:
+        raise EngineMissingError(str(error)) from error
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     active = SparkSession.getActiveSession()

@@ -3,12 +3,10 @@
 import json
 import os
 import pty
-import shutil
 import signal
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 from pathlib import Path
 
@@ -227,31 +225,6 @@ def test_paths_that_lead_nowhere(kcli, dirs, tmp_path):
 
     assert [done.exit_code for done in (nothing, some, unmatched)] == [3, 4, 3]
     assert "no such file or directory" in some.stderr
-
-
-def test_temporary_files_never_go_to_a_log_dir(kcli, dirs, monkeypatch, tmp_path):
-    place = tempfile.mkdtemp(dir="/tmp")  # a short name
-    try:
-        Path(place, "meta.properties").write_text("version=1\n")
-        monkeypatch.setenv("TMPDIR", place)
-        done = kcli("sql", "SELECT 1", dirs[0])
-
-        assert (done.exit_code, os.listdir(place)) == (5, ["meta.properties"])
-        assert "set TMPDIR" in done.stderr
-    finally:
-        shutil.rmtree(place)
-
-
-def test_temporary_files_go_to_a_directory_with_a_name_like_that_of_a_partition(kcli, dirs, monkeypatch):
-    place = tempfile.mkdtemp(dir="/tmp")
-    try:
-        Path(place, "build-7").mkdir()
-        monkeypatch.setenv("TMPDIR", place)
-        done = kcli("sql", "SELECT 1", dirs[0])
-
-        assert (done.exit_code, os.listdir(place)) == (0, ["build-7"])
-    finally:
-        shutil.rmtree(place)
 
 
 def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):

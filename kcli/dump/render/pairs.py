@@ -3,8 +3,10 @@
 import operator
 from array import array
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import SpooledTemporaryFile
 from typing import Final
+
+from kcli.logdir.scratch import scratch_directory
 
 NUMBER: Final = "q"
 PAIR_SIZE = 2 * array(NUMBER).itemsize
@@ -21,7 +23,7 @@ def packed(first: int, second: int) -> bytes:
 def _bytes_in_memory() -> int:
     """Return IN_MEMORY, or 0, which means all, where no directory takes a temporary file."""
     try:
-        gettempdir()
+        scratch_directory()
     except FileNotFoundError:
         return 0
     return IN_MEMORY

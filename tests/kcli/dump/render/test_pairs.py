@@ -1,6 +1,5 @@
 """Pairs come back in the order asked for, from memory or from a file."""
 
-import tempfile
 from contextlib import closing
 
 import pytest
@@ -34,8 +33,7 @@ def test_pairs_stay_in_memory_where_no_directory_takes_a_file(monkeypatch):
         raise FileNotFoundError
 
     monkeypatch.setattr(module, "IN_MEMORY", 20)
-    monkeypatch.setattr(tempfile, "gettempdir", refuse)
-    monkeypatch.setattr(module, "gettempdir", refuse)
+    monkeypatch.setattr(module, "scratch_directory", refuse)
     with closing(Pairs()) as found:
         for number in range(9):
             found.add(packed(number, -number))
