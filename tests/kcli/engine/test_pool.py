@@ -96,9 +96,12 @@ def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
 
 def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
     made = []
-    monkeypatch.setattr(
-        engine, "NamedTemporaryFile", lambda **more: made.append(1) or NamedTemporaryFile(**more)
-    )
+
+    def make(**more):
+        made.append(1)
+        return NamedTemporaryFile(**more)  # noqa: SIM115 - the pool closes it
+
+    monkeypatch.setattr(engine, "NamedTemporaryFile", make)
     for outcome in pool(2)(Job(large), ranges(60)):
         assert bytes(outcome.rows[0].buffer) == bytes([outcome.number]) * 100_000
 
