@@ -99,7 +99,7 @@ def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
 
     def make(**more):
         made.append(1)
-        return NamedTemporaryFile(**more)  # noqa: SIM115 - the pool closes it
+        return NamedTemporaryFile(**more)
 
     monkeypatch.setattr(engine, "NamedTemporaryFile", make)
     for outcome in pool(2)(Job(large), ranges(60)):
