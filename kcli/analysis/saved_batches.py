@@ -210,7 +210,36 @@ def _mark_out_of_order(reasons: Reasons, first: Ints, last: Ints, after: int) ->
             ends.append(number)
         elif last[number] < lowest[length]:
             lowest[length], ends[length] = int(last[number]), number
-    kept = ends[-1] if ends else None
-    while kept is not None:
-        reasons[kept] = 0
-        kept = before[kept]
+    kept: list[int] = []
+    one = ends[-1] if ends else None
+    while one is not None:
+        kept.append(one)
+        one = before[one]
+    kept.reverse()
+    _keep_those_that_join(kept, np.setdiff1d(good, kept).tolist(), first, last, after)
+    reasons[kept] = 0
+
+
+def _keep_those_that_join(kept: list[int], others: list[int], first: Ints, last: Ints, after: int) -> None:
+    """Put one of the others in the place of a batch beside it where it fits better between its neighbours.
+
+    Batches in a row have offsets in a row, except where a log was compacted: where two overlap, the one is
+    left out whose own place is the gap that it leaves.
+    """
+    size = last - first + 1
+
+    def fit(number: int, missing: int, low: int, high: int | None) -> int:
+        before, behind = (size[missing], 0) if missing < number else (0, size[missing])
+        return int(low + before + 1 == first[number]) + int(last[number] + behind + 1 == high)
+
+    for other in others:
+        at = bisect_left(kept, other)
+        for place in (at - 1, at):
+            if not 0 <= place < len(kept):
+                continue
+            low = int(last[kept[place - 1]]) if place else after
+            high = int(first[kept[place + 1]]) if place + 1 < len(kept) else None
+            is_in_order = first[other] > low and (high is None or last[other] < high)
+            if is_in_order and fit(other, kept[place], low, high) > fit(kept[place], other, low, high):
+                kept[place] = other
+                break

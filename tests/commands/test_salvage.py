@@ -5,7 +5,7 @@ import os
 import resource
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 
@@ -82,6 +82,19 @@ def test_an_offset_that_is_too_large_costs_its_batch_alone(kcli, tmp_path, monke
 
     assert (row["batches"], row["batches_lost"], row["log_end_offset"]) == (29, 1, 150)
     assert [one["first_offset"] for one in row["lost"]] == [base | 1 << bit]
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_of_two_batches_that_overlap_the_one_that_joins_its_neighbours_is_saved(kcli, tmp_path, bit):
+    sizes = [5, 1, 3, 1, 50, 1, 2, 7] * 3
+    bounds = [*accumulate(sizes, initial=0)]
+    batches = [put_range(base, size) for base, size in zip(bounds, sizes, strict=False)]
+    for number, base in enumerate(bounds[:-2]):  # the last is left as it is
+        changed = (base ^ 1 << bit).to_bytes(8, "big") + batches[number][8:]
+        directory = orders(tmp_path / f"{number}", *batches[:number], changed, *batches[number + 1 :])
+        _, document = salvage(kcli, directory, tmp_path / f"out{number}")
+
+        assert [one["first_offset"] for one in document["rows"][0]["lost"]] == [base ^ 1 << bit], number
 
 
 def segments(tmp_path, *logs):
