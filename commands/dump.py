@@ -118,6 +118,7 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.cuts import (  # noqa: PLC0415 - kept out of --help
+        BATCHES_RANGE,
         SHOWN_RANGE,
         WRITTEN_RANGE,
         drop_after_end,
@@ -131,6 +132,7 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
             f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
+    shown_range = SHOWN_RANGE if options.records else BATCHES_RANGE
     splits = job.comes_in_pieces and (common.jobs > 1 or uses_spark(common))
     return Command(
         name="dump",
@@ -142,7 +144,7 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
         usual_type=job.row_type_of_a_log,
         text=layout_lines if options.layout else partial(dump_log_lines, limit=common.limit),
         stop_at_limit=True,
-        split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else SHOWN_RANGE))
+        split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else shown_range))
         if splits
         else None,
         reduce=(lambda _: drop_after_end) if splits else None,

@@ -15,6 +15,8 @@ from kcli.logdir.tree import Target
 
 SHOWN_RANGE = 2 << 20
 """Bytes of a log that is shown: what comes out of a range is held in memory until all before it is shown."""
+BATCHES_RANGE = 16 << 20
+"""The same where batches alone are shown: a range costs, and would have few large ones."""
 WRITTEN_RANGE = 64 << 20
 """Bytes of a log whose rows workers write: every range is a file."""
 
@@ -93,4 +95,4 @@ def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | N
     return index.position(low) if low < entries else None
 
 
-__all__ = ["SHOWN_RANGE", "WRITTEN_RANGE", "cut", "drop_after_end", "split_logs"]
+__all__ = ["BATCHES_RANGE", "SHOWN_RANGE", "WRITTEN_RANGE", "cut", "drop_after_end", "split_logs"]

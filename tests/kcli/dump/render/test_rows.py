@@ -121,7 +121,8 @@ def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 def test_damage(seed, kcli, tmp_path, monkeypatch):
     chance = random.Random(seed)
-    monkeypatch.setattr(cuts, "SHOWN_RANGE", 1000)
+    for name in ("SHOWN_RANGE", "BATCHES_RANGE"):
+        monkeypatch.setattr(cuts, name, 1000)
     monkeypatch.setattr("formats.record_columns.MOST_RECORDS", 2 if seed % 2 else 1 << 17)
     monkeypatch.setattr("formats.record_columns.CHUNK_RECORDS", 2)
     monkeypatch.setattr("formats.record_columns.PART_RECORDS", 2)
