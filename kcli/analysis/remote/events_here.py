@@ -71,7 +71,7 @@ class EventsHere:
         if self.trouble == DAMAGED:
             return before
         between = [
-            (one[1] + 1, other[0] - 1)
+            (max(one[1] + 1, begins), other[0] - 1)
             for one, other in zip(self.ranges, self.ranges[1:], strict=False)
             if other[0] > begins
         ]

@@ -57,6 +57,7 @@ def test_a_log_that_is_as_long_as_its_checkpoint_says_is_whole():
 def test_events_below_the_log_start_are_gone_though_their_batches_are_still_there():
     assert here((0, 14), (20, 29), start=22).gone() == [(0, 21)]
     assert here((0, 14), (20, 29), (31, 35), start=22).gone() == [(0, 21), (30, 30)]
+    assert here((0, 14), (20, 29), start=17).gone() == [(0, 16), (17, 19)]  # each offset once
 
 
 def test_of_an_empty_log_all_is_gone_that_it_had():
