@@ -120,6 +120,7 @@ def test_loading():
 def test_recovery_assigns_only_newer_epochs():
     batches = [(-1, 0), (3, 12), (4, 22), (5, 25), (4, 30), (9, 31)]
     assert epochs.recover(BASE, batches) == cache((0, 0), (2, 10), (4, 20), (5, 25), (9, 31))
+    assert epochs.recover((), [(-1, 0), (0, 3), (0, 7)]) == cache((0, 3))
     assert epochs.recover((), batches) == cache((3, 12), (4, 22), (5, 25), (9, 31))
 
 

@@ -61,6 +61,7 @@ def test_records():
     records = [Record(3, 50), Record(4, 40), Record(5, 70), Record(6, 70)]
     assert lookup.first_record(records, 45, 0) == (3, 50)
     assert lookup.first_record(records, 45, 4) == (5, 70)
+    assert lookup.first_record(records, 40, 4) == (4, 40)
     assert lookup.first_record(records, 71, 0) is None
     assert lookup.record_of_max(records, 70) == (5, 70)
     assert lookup.record_of_max(records, 80) is None
