@@ -4,12 +4,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import BinaryIO
 
 from commands._options import Common
 from commands._status import RefusedError, UsageError
 from kcli.engine.contract import Unit
-from kcli.logdir.tree import PARTITION
+from kcli.logdir.directory import version_of
+from kcli.logdir.tree import PARTITION, Found, Selection, Server, find
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
@@ -90,6 +92,18 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
+def found_at(listed: Iterable[str], selection: Selection, common: Common) -> Found:
+    """Return what paths lead to, with what --server-config says of their broker."""
+    properties = server_properties(common)
+    if properties is None:
+        return find(listed, selection)
+    from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
+    from kcli.analysis.start_settings import broker_settings  # noqa: PLC0415
+
+    server = Server(log_dirs(properties).metadata_log_dir or None, broker_settings(properties).remote_storage)
+    return find(listed, selection, server)
+
+
 def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
     """Return the node.id and the metadata log dir that --server-config says, if it is given.
 
@@ -116,7 +130,15 @@ def server_properties(common: Common) -> dict[str, str] | None:
 
 
 def properties_of(option: str, path: str) -> dict[str, str]:
-    """Return the properties in a file that an option names; UsageError where it cannot be read."""
+    """Return the properties in a file that an option names; UsageError where it cannot be read.
+
+    A pipe is read once, a file when it has changed.
+    """
+    return _properties_of(option, path, version_of(path))
+
+
+@lru_cache(maxsize=8)
+def _properties_of(option: str, path: str, _version: object) -> dict[str, str]:
     from formats.errors import FormatError  # noqa: PLC0415 - only for such options
     from formats.properties import read_properties  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ import typer
 from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, uses_spark
 from commands._findings import INLINE, STDERR, check_destination, refuse_input, write_findings
-from commands._inputs import inputs, refuse_too_much
+from commands._inputs import found_at, inputs, refuse_too_much
 from commands._options import Common, joined, split_list
 from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
@@ -29,7 +29,7 @@ from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
-from kcli.logdir.tree import Found, Selection, Target, find
+from kcli.logdir.tree import Found, Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import Failure, Item, RowType
@@ -211,7 +211,7 @@ def _units(
             selection = common.selection()
             if command.topics_of_rows is not None:
                 selection = Selection(include_leftovers=selection.include_leftovers)
-            found = find(list(inputs(paths, common)), selection)
+            found = found_at(list(inputs(paths, common)), selection, common)
             if out is not None:
                 out.refuse_inputs(found)
             refuse_input(common.findings, found)

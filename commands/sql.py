@@ -63,11 +63,11 @@ def sql(
 
 def _finder(paths: list[str] | None, common: Common) -> "Find":
     """Return the function that looks again what the paths lead to."""
-    from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
+    from commands._inputs import found_at, inputs  # noqa: PLC0415 - kept out of --help
     from commands._run import new_summary  # noqa: PLC0415
     from commands._signals import delivered  # noqa: PLC0415
     from kcli.jobs.common import failure_of  # noqa: PLC0415
-    from kcli.logdir.tree import Selection, find  # noqa: PLC0415
+    from kcli.logdir.tree import Selection  # noqa: PLC0415
     from kcli.rows import Failure  # noqa: PLC0415
 
     listed = list(inputs(paths, common))
@@ -75,10 +75,10 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     def find_now() -> "tuple[Found, RunSummary]":
         with delivered():
             users = common.selection()
-            found, summary = find(listed, users), new_summary(common)
+            found, summary = found_at(listed, users, common), new_summary(common)
             selected = len(found.targets)
             if users.names:  # events of these topics are in the partitions of another one
-                metadata = find(listed, Selection(topics=(REMOTE_LOG_METADATA,))).targets
+                metadata = found_at(listed, Selection(topics=(REMOTE_LOG_METADATA,)), common).targets
                 found.targets += [one for one in metadata if not users.wants(one.name)]
         summary.failures.extend(map(failure_of, found.failures))
         summary.inputs = selected + len(found.failures)

@@ -34,7 +34,8 @@ def is_tiered_by_configuration(partition: Partition) -> bool | None:
     As `LogManager.loadLog`: by the name of the topic, and one without a configuration is not.
     """
     image = cluster_image(partition.target)
-    return None if image is None else topic_config(image, partition.topic or "").remote_storage
+    config = None if image is None else topic_config(image, partition.topic or "")
+    return None if config is None else config.remote_storage
 
 
 @lru_cache(maxsize=8)

@@ -51,7 +51,7 @@ class BrokerSettings(NamedTuple):
 class KnownSettings(NamedTuple):
     """What is known of a broker and of the topics of each cluster, by cluster id.
 
-    A cluster is there if its metadata was read, a topic if its configuration says something.
+    A cluster is there if its metadata was read, a topic if that knows it.
     """
 
     broker: BrokerSettings = BrokerSettings()
@@ -67,7 +67,8 @@ class KnownSettings(NamedTuple):
         remote_storage: bool | None = None,
     ) -> Settings:
         """Return the settings with which a broker opens a log; what is given wins."""
-        broker, known = self.broker, self._topic(partition)
+        broker, topic = self.broker, self._topic(partition)
+        known = topic or TopicConfig()
         interval = _first(index_interval_bytes, known.index_interval_bytes, broker.index_interval_bytes)
         return Settings(
             now_ms=now_ms,
@@ -77,31 +78,37 @@ class KnownSettings(NamedTuple):
             remote_storage=_first(
                 remote_storage,
                 False if broker.remote_storage is False else None,
-                known.remote_storage if partition.directory.cluster_id in self.topics else None,
+                None if topic is None else topic.remote_storage,
             ),
         )
 
     def is_compacted(self, partition: Partition) -> bool | None:
         """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
-        is_known = partition.directory.cluster_id in self.topics
-        return self._topic(partition).is_compacted if is_known else None
+        topic = self._topic(partition)
+        return None if topic is None else topic.is_compacted
 
-    def _topic(self, partition: Partition) -> TopicConfig:
-        cluster = self.topics.get(partition.directory.cluster_id, {})
-        return cluster.get(partition.topic or "", TopicConfig())
+    def _topic(self, partition: Partition) -> TopicConfig | None:
+        return self.topics.get(partition.directory.cluster_id, {}).get(partition.topic or "")
 
 
 UNKNOWN = KnownSettings()
 
 
 def topic_configs(image: Image) -> dict[str, TopicConfig]:
-    """Return the configuration of each topic in a metadata image that has one of these settings."""
-    found = {name: topic_config(image, name) for kind, name in image.configs if kind == TOPIC}
-    return {name: config for name, config in found.items() if config != TopicConfig()}
+    """Return the configuration of each topic in a metadata image."""
+    return {topic.name: _topic_config(image, topic.name) for topic in image.topics.values()}
 
 
-def topic_config(image: Image, name: str) -> TopicConfig:
-    """Return the configuration of a topic in a metadata image."""
+def topic_config(image: Image, name: str) -> TopicConfig | None:
+    """Return the configuration of a topic in a metadata image; None for a topic that is not in it.
+
+    A metadata log that is cut by damage, or was lost, does not know the topics of the records after it.
+    """
+    is_known = any(topic.name == name for topic in image.topics.values())
+    return _topic_config(image, name) if is_known else None
+
+
+def _topic_config(image: Image, name: str) -> TopicConfig:
     configs = image.configs.get((TOPIC, name), {})
     is_compacted = "compact" in configs.get("cleanup.policy", "")
     is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"

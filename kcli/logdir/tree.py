@@ -59,8 +59,9 @@ class Target:
     `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is
     `partition`, `remote-segments` or the file's kind in `formats.names`. `name` is the partition directory's
     parsed name, None where it has none (a file outside a partition directory, a directory of another name).
-    `log_dir` is the log dir around it, None when there is none. `metadata_dir` is another log dir among the
-    inputs, in which the metadata log of its broker lies; None where none does, or it lies in `log_dir`.
+    `log_dir` is the log dir around it, None when there is none. `metadata_dir` is another log dir, in which
+    the metadata log of its broker lies; None where none is known, or it lies in `log_dir`. `remote_log` is
+    remote.log.storage.system.enable of the broker, None where its server.properties is not given.
     """
 
     kind: str
@@ -69,6 +70,17 @@ class Target:
     name: PartitionDir | None
     log_dir: str | None
     metadata_dir: str | None = None
+    remote_log: bool | None = None
+
+
+class Server(NamedTuple):
+    """What a server.properties says of the broker whose files the arguments lead to."""
+
+    metadata_log_dir: str | None = None
+    remote_log: bool | None = None
+
+
+NO_SERVER = Server()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +171,7 @@ class Found:
             self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
 
 
-def find(arguments: Iterable[str], selection: Selection) -> Found:
+def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     found = Found()
     for argument in expand(arguments):
@@ -167,9 +179,12 @@ def find(arguments: Iterable[str], selection: Selection) -> Found:
             _argument(argument, selection, found)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
-    if places := metadata_dirs(found.log_dirs):
+    apart = [server.metadata_log_dir] if server.metadata_log_dir else []
+    places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
+    if places or server.remote_log is not None:
         found.targets = [
-            replace(target, metadata_dir=places.get(target.log_dir or "")) for target in found.targets
+            replace(target, metadata_dir=places.get(target.log_dir or ""), remote_log=server.remote_log)
+            for target in found.targets
         ]
     return found
 
@@ -242,6 +257,7 @@ def entry_of(directory: Target, name: str, kind: str) -> Target:
         name=directory.name,
         log_dir=directory.log_dir,
         metadata_dir=directory.metadata_dir,
+        remote_log=directory.remote_log,
     )
 
 
@@ -254,6 +270,7 @@ def partition_of(target: Target) -> Target:
         name=target.name,
         log_dir=target.log_dir,
         metadata_dir=target.metadata_dir,
+        remote_log=target.remote_log,
     )
 
 

@@ -201,7 +201,8 @@ def has_remote_storage(partition: Partition) -> bool | None:
     known = [key for key, each in image.topics.items() if each.name == partition.topic]
     if not known or topic_id not in {known[0], None}:
         return None
-    return topic_config(image, partition.topic).remote_storage
+    config = topic_config(image, partition.topic)
+    return None if config is None else config.remote_storage
 
 
 def place_of(

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.analysis.loaded_log import Settings
-from kcli.analysis.metadata_image import BROKER, TOPIC, Image
+from kcli.analysis.metadata_image import BROKER, TOPIC, Image, Topic
 from kcli.analysis.start_settings import KnownSettings, TopicConfig, broker_settings, topic_configs
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
@@ -21,7 +21,10 @@ def partition(tmp_path):
 
 def image(**configs):
     named = {key.replace("_", "."): value for key, value in configs.items()}
-    return Image(configs={(TOPIC, "orders"): named, (BROKER, ""): {"log.index.interval.bytes": "7"}})
+    topics = {"id": Topic("orders"), "other": Topic("payments")}
+    return Image(
+        topics=topics, configs={(TOPIC, "orders"): named, (BROKER, ""): {"log.index.interval.bytes": "7"}}
+    )
 
 
 def test_without_any_source_the_log_dir_is_asked(partition):
@@ -48,9 +51,13 @@ def test_the_topic_wins_over_the_broker_and_an_option_over_both(partition):
     assert (given.index_interval_bytes, given.max_index_size, given.remote_storage) == (0, 8, False)
 
 
-def test_metadata_without_the_topic_says_that_it_is_not_tiered(partition):
-    assert KnownSettings(topics={CLUSTER: {}}).of(partition).remote_storage is False
-    assert KnownSettings(topics={"other": {}}).of(partition).remote_storage is None
+def test_metadata_without_the_topic_does_not_say_whether_it_is_tiered(partition):
+    """It may be cut by damage before the topic's records."""
+    known = KnownSettings(topics={CLUSTER: topic_configs(image())})
+    assert (known.of(partition).remote_storage, known.is_compacted(partition)) == (False, False)
+    for topics in ({CLUSTER: {}}, {"other": topic_configs(image())}):
+        known = KnownSettings(topics=topics)
+        assert (known.of(partition).remote_storage, known.is_compacted(partition)) == (None, None)
 
 
 def test_a_broker_without_remote_storage_has_no_tiered_topic(partition):
@@ -61,9 +68,9 @@ def test_a_broker_without_remote_storage_has_no_tiered_topic(partition):
 
 @pytest.mark.parametrize("policy", ["compact", "compact,delete"])
 def test_a_compacted_topic_is_not_tiered(policy):
-    (found,) = topic_configs(image(remote_storage_enable="true", cleanup_policy=policy)).values()
-    assert found == TopicConfig(is_compacted=True)
+    found = topic_configs(image(remote_storage_enable="true", cleanup_policy=policy))
+    assert found == {"orders": TopicConfig(is_compacted=True), "payments": TopicConfig()}
 
 
 def test_a_number_that_the_broker_would_refuse_is_passed_over():
-    assert topic_configs(image(index_interval_bytes="many")) == {}
+    assert topic_configs(image(index_interval_bytes="many"))["orders"] == TopicConfig()

@@ -1,6 +1,7 @@
 """Where a tiered log begins: every command asks the same files, and says so where they do not tell."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -86,6 +87,31 @@ def test_a_retention_after_the_last_checkpoint_makes_no_log_tiered(broker):
     for file in (broker / "local-only-0").glob("00000000000000000000.*"):
         file.unlink()
     assert log_starts("local-only", broker) == ({54}, "below log start", set())
+
+
+@pytest.mark.parametrize("size", [0, 2000])
+@pytest.mark.parametrize("has_index_cache", [False, True])
+def test_a_metadata_log_that_lost_the_topic_says_nothing_about_it(broker, size, has_index_cache):
+    (log,) = (broker / "__cluster_metadata-0").glob("*.log")
+    os.truncate(log, size)
+    if has_index_cache:
+        (broker / "remote-log-index-cache").mkdir()
+
+    expected = ({48}, "remote", set()) if has_index_cache else ({342}, "below log start", {"START-018"})
+    assert log_starts("t-retention", broker) == expected
+
+
+@pytest.mark.parametrize(
+    ("enabled", "answer"), [("true", ({48}, "remote", set())), ("false", ({342}, "below log start", set()))]
+)
+def test_a_server_config_names_the_metadata_log_and_may_switch_remote_storage_off(broker, enabled, answer):
+    other = moved(broker, "t-retention-0")
+    config = broker.with_name("server.properties")
+    config.write_text(
+        f"node.id=1\nprocess.roles=broker\nlog.dirs={other}\nmetadata.log.dir={broker}\n"
+        f"remote.log.storage.system.enable={enabled}\n"
+    )
+    assert log_starts("t-retention", "--server-config", config) == answer
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("?")])
