@@ -7,9 +7,12 @@ from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.analysis import epochs
 from kcli.analysis.checks.batches import held, joined
 from kcli.analysis.checks.epochs import EpochJudge, EpochRun, misfits
+from kcli.analysis.cluster_image import is_tiered_by_configuration
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
+from kcli.analysis.start_settings import NEVER_TIERED
+from kcli.analysis.tiering import is_tiered
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 
@@ -50,6 +53,18 @@ def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache,
         return kept, []
     words = f"{wrong[0]}; the copy has the epochs of its batches"
     return kept, [Finding("SALV-002", words, partition.shown, path)]
+
+
+def has_all_epochs(partition: Partition, first: int, *, remote_storage: bool | None) -> bool:
+    """Whether a log has no epochs but those of its batches; False where that is not known.
+
+    `first`: the base offset of its first segment. Batches before it may lie in remote storage.
+    """
+    if not first or partition.topic in NEVER_TIERED:
+        return True
+    if partition.target.log_dir is None and remote_storage is None:
+        return False
+    return is_tiered(partition, first, is_tiered_by_configuration, given=remote_storage) is False
 
 
 def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:
