@@ -29,7 +29,7 @@ from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_byte
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
-from kcli.jobs.salvage_epochs import fitting_epochs, has_all_epochs
+from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import QUORUM_STATE
@@ -45,8 +45,6 @@ MOST_LOST = 1000
 """Ranges that a row lists."""
 MOST_REFUSED = 1000
 """Batches that recovery refuses, for other reasons than their bytes, and that are left out one by one."""
-MISSING, EMPTY = "missing", "without entries"
-"""What a small file can be besides damaged and not readable."""
 
 
 @dataclass(slots=True)
@@ -373,20 +371,9 @@ def _write_epochs(
     elif loaded.epoch_lines is None:
         _write(made, LEADER_EPOCH_CHECKPOINT, b"")
     copy.findings.extend(findings)
-    trouble = copy.epochs_trouble
-    is_new = not loaded.log_end_offset and not copy.lost
-    is_of_old_batches = copy.batches and not cache
-    if trouble is None or (trouble in {MISSING, EMPTY} and (is_new or is_of_old_batches)):
-        return
-    first = loaded.segments[0].base_offset
-    is_complete = not copy.lost and (is_new or copy.batches > 0)
-    if not (is_complete and has_all_epochs(partition, first, remote_storage=remote_storage)):
-        held = "the epochs of its batches alone" if cache else "no epochs"
-        words = f"{trouble}: the copy, which begins at offset {first}, has {held}"
-        copy.report("SALV-004", partition, LEADER_EPOCH_CHECKPOINT, words)
-    elif trouble != EMPTY:  # recovery adds those of the batches
-        words = f"{trouble}: the copy has the epochs of its batches"
-        copy.report("SALV-005", partition, LEADER_EPOCH_CHECKPOINT, words)
+    if copy.epochs_trouble is not None:
+        lacks = Lacks(copy.epochs_trouble, copy.batches, is_damaged=bool(copy.lost))
+        copy.findings.extend(unsaved_epochs(partition, loaded, cache, lacks, remote_storage=remote_storage))
 
 
 def _write_snapshots(loaded: LoadedLog, made: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.analysis import epochs
@@ -15,6 +16,20 @@ from kcli.analysis.start_settings import NEVER_TIERED
 from kcli.analysis.tiering import is_tiered
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+
+MISSING, EMPTY = "missing", "without entries"
+"""What a file can be besides damaged and not readable."""
+
+
+class Lacks(NamedTuple):
+    """What a copy lacks: why the leader-epoch-checkpoint says nothing, and whether batches are lost.
+
+    `batches` are those that it has.
+    """
+
+    trouble: str
+    batches: int
+    is_damaged: bool
 
 
 def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache, list[Finding]]:
@@ -55,11 +70,28 @@ def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache,
     return kept, [Finding("SALV-002", words, partition.shown, path)]
 
 
-def has_all_epochs(partition: Partition, first: int, *, remote_storage: bool | None) -> bool:
-    """Whether a log has no epochs but those of its batches; False where that is not known.
+def unsaved_epochs(
+    partition: Partition, loaded: LoadedLog, cache: EpochCache, lacks: Lacks, *, remote_storage: bool | None
+) -> Iterator[Finding]:
+    """Yield what it means for a copy with these epochs that the partition's own file says nothing."""
+    is_new = not loaded.log_end_offset and not lacks.is_damaged
+    is_of_old_batches = lacks.batches and not cache
+    if lacks.trouble in {MISSING, EMPTY} and (is_new or is_of_old_batches):
+        return
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    first = loaded.segments[0].base_offset
+    is_complete = not lacks.is_damaged and (is_new or lacks.batches > 0)
+    if not (is_complete and _begins_here(partition, first, remote_storage=remote_storage)):
+        held = "the epochs of its batches alone" if cache else "no epochs"
+        words = f"{lacks.trouble}: the copy, which begins at offset {first}, has {held}"
+        yield Finding("SALV-004", words, partition.shown, path)
+    elif lacks.trouble != EMPTY:  # there recovery adds those of the batches
+        words = f"{lacks.trouble}: the copy has the epochs of its batches"
+        yield Finding("SALV-005", words, partition.shown, path)
 
-    `first`: the base offset of its first segment. Batches before it may lie in remote storage.
-    """
+
+def _begins_here(partition: Partition, first: int, *, remote_storage: bool | None) -> bool:
+    """Whether a log begins with its first segment, at `first`; False where it is not known."""
     if not first or partition.topic in NEVER_TIERED:
         return True
     if partition.target.log_dir is None and remote_storage is None:
