@@ -54,6 +54,7 @@ def demo(
                 os.makedirs(keep, exist_ok=True)
             except OSError as error:
                 raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
+            _unpack(keep, f"--keep {keep}")
             status = _run_all(keep, ON_SPARK if spark else COMMANDS)
         else:
             try:
@@ -61,6 +62,7 @@ def demo(
             except FileNotFoundError as error:
                 raise MissingError(str(error)) from error
             with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
+                _unpack(folder, folder)
                 status = _run_all(folder, ON_SPARK if spark else COMMANDS)
         raise typer.Exit(status)
 
@@ -83,7 +85,6 @@ def _run_all(folder: str, lines: tuple[str, ...]) -> int:
     """
     from commands.app import app  # noqa: PLC0415 - the app knows this module
 
-    _unpack(folder)
     with chdir(folder):
         for line in lines:
             typer.echo(f"$ kcli {line}")
@@ -97,9 +98,13 @@ def _run_all(folder: str, lines: tuple[str, ...]) -> int:
     return ExitStatus.CLEAN
 
 
-def _unpack(folder: str) -> None:
-    """Unpack every tar of the package into `folder`."""
-    import tarfile  # noqa: PLC0415 - kept out of --help
+def _unpack(folder: str, word: str) -> None:
+    """Unpack every tar of the package into `folder`; nothing is left of it if that fails.
+
+    `word`: how the folder was given.
+    """
+    import shutil  # noqa: PLC0415 - kept out of --help
+    import tarfile  # noqa: PLC0415
     from importlib import resources  # noqa: PLC0415
 
     packed = [entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz")]
@@ -107,9 +112,16 @@ def _unpack(folder: str) -> None:
         raise MissingError(
             "this installation of kcli has no demo files; install it from a wheel or a full checkout"
         )
-    for entry in packed:
-        with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
-            if hasattr(tarfile, "data_filter"):
-                tar.extractall(folder, filter="data")
-            else:  # before Python 3.11.4
-                tar.extractall(folder)  # noqa: S202 - kcli's own archive
+    try:
+        for entry in packed:
+            with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
+                if hasattr(tarfile, "data_filter"):
+                    tar.extractall(folder, filter="data")
+                else:  # before Python 3.11.4
+                    tar.extractall(folder)  # noqa: S202 - kcli's own archive
+    except BaseException as error:
+        shutil.rmtree(os.path.join(folder, FOLDER), ignore_errors=True)
+        if isinstance(error, OSError):
+            reason = (error.strerror or str(error)).lower()
+            raise MissingError(f"{word}: cannot write: {reason}") from error
+        raise

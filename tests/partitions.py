@@ -87,6 +87,12 @@ def log_dir(root, clean=True, **offsets):
     return root
 
 
+def put_topic_id(directory):
+    """Write the partition.metadata that a broker of KRaft has in each partition directory."""
+    (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    return directory
+
+
 def orders(root, *batches, epochs=((0, 0),), **dir_options):
     """Make orders-0 with one segment at 0 in a log dir of its own, stopped cleanly.
 

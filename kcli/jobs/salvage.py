@@ -8,29 +8,29 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 
-from formats.errors import FormatError
+from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import KRAFT_SNAPSHOT, LOG, file_prefix, parse_file
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, file_prefix, parse_file
 from formats.properties import read_partition_metadata
 from formats.quorum import read_quorum_state
 from kcli.analysis.directory_files import surviving_files
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.partition_files import epoch_file
 from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, Kept, LeftOut, sorted_out
 from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
-from kcli.jobs.salvage_epochs import fitting_epochs
-from kcli.logdir.buffers import DataFile, FileError, read_optional
+from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
+from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -49,13 +49,21 @@ MOST_REFUSED = 1000
 
 @dataclass(slots=True)
 class _Copy:
-    """What goes into a copy and what is left out; changed in place."""
+    """What goes into a copy and what is left out; changed in place.
+
+    `epochs_trouble`: why the leader-epoch-checkpoint of the partition says nothing, None where it does.
+    """
 
     batches: int = 0
     batches_lost: int = 0
     bytes_lost: int = 0
     lost: list[LostRange] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    epochs_trouble: str | None = None
+
+    def report(self, code: str, partition: Partition, name: str, words: str) -> None:
+        """Add a finding about a small file of the partition."""
+        self.findings.append(Finding(code, words, partition.shown, os.path.join(partition.shown, name)))
 
     def leave_out(self, partition: Partition, name: str, one: LeftOut) -> None:
         """Count and report bytes that are left out."""
@@ -127,11 +135,11 @@ class Salvage:
                 copy.findings.extend(loaded.findings)
             else:
                 _copy_logs(partition, made, copy)
-                _copy_others(partition, made)
+                _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
                 _write_rest(loaded, made)
-                copy.findings.extend(_write_epochs(partition, loaded, made))
+                _write_epochs(partition, loaded, made, copy, remote_storage=known.remote_storage)
             _write_indexes(loaded, made)
             if self.what == ALL:
                 _write_snapshots(_started(partition, target, loaded, settings), made)
@@ -210,38 +218,60 @@ def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> 
         write(log.read(position, min(CHUNK, kept.end - position)))
 
 
-def _copy_others(partition: Partition, made: str) -> None:
+def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
     """Copy the files that are no batches and cannot be made from them, if they are whole.
 
     The topic id; the epochs, which go back beyond the batches; of a metadata log its snapshots, without which
-    it does not load, and the vote of this replica.
+    it does not load, and the vote of this replica. The topic id of a metadata log is always the same, and
+    KRaft writes the file where there is none.
     """
-    for name, read in ((PARTITION_METADATA, read_partition_metadata), (QUORUM_STATE, read_quorum_state)):
-        data = _readable(partition, name)
-        if data is not None:
-            with suppress(FormatError):
-                read(data)
-                _write(made, name, data)
+    trouble = _copied(partition, made, PARTITION_METADATA, read_partition_metadata)
+    if trouble is not None and partition.topic != CLUSTER_METADATA:
+        words = f"{trouble}: the copy has none, and a KRaft broker renames such a directory to -stray"
+        if trouble != MISSING:
+            copy.report("SALV-006", partition, PARTITION_METADATA, words)
+        elif _has_topic_ids(partition):
+            copy.report("SALV-007", partition, PARTITION_METADATA, words)
+    trouble = _copied(partition, made, QUORUM_STATE, read_quorum_state)
+    if trouble not in {None, MISSING}:
+        copy.report("SALV-008", partition, QUORUM_STATE, f"{trouble}: the copy has no vote")
     for name in partition.names:
         file = parse_file(name)
         if file.kind == KRAFT_SNAPSHOT and not file.suffix:
             path, new = os.path.join(partition.path, name), os.path.join(made, name)
             with DataFile(path) as snapshot, open(new, "wb") as into:
                 _copy_bytes(snapshot, Kept(0, snapshot.size, 0, 0), into.write)
-    try:
-        lines, _ = epoch_file(partition)
-    except (BrokerError, FileError):
-        lines = None
-    data = _readable(partition, LEADER_EPOCH_CHECKPOINT)
-    if lines is not None and data is not None:
-        _write(made, LEADER_EPOCH_CHECKPOINT, data)
+    lines: list[EpochEntry] = []
+
+    def read_epochs(data: bytes) -> None:
+        lines.extend(read_leader_epoch_checkpoint(data))
+        check_epoch_entries(lines, data)
+
+    trouble = _copied(partition, made, LEADER_EPOCH_CHECKPOINT, read_epochs)
+    copy.epochs_trouble = EMPTY if trouble is None and not lines else trouble
 
 
-def _readable(partition: Partition, name: str) -> bytes | None:
+def _copied(partition: Partition, made: str, name: str, read: Callable[[bytes], object]) -> str | None:
+    """Copy a small file if it is whole; return what is wrong with it in words, None for nothing."""
+    path = os.path.join(partition.path, name)
     try:
-        return read_optional(os.path.join(partition.path, name))
-    except FileError:
-        return None
+        data = read_optional(path)
+        if data is None:
+            return MISSING
+        with reading(path):
+            read(data)
+    except FileError as error:
+        return f"{'cannot be read' if error.code in CANNOT_READ else 'damaged'} ({error.message})"
+    _write(made, name, data)
+    return None
+
+
+def _has_topic_ids(partition: Partition) -> bool:
+    """Whether the broker knew topic ids: one of KRaft does, and one that wrote such a file here."""
+    log_dir = partition.target.log_dir
+    return partition.directory.is_kraft or (
+        log_dir is not None and any(Path(log_dir).glob(f"*/{PARTITION_METADATA}"))
+    )
 
 
 def _write(directory: str, name: str, data: bytes) -> None:
@@ -328,17 +358,22 @@ def _write_rest(loaded: LoadedLog, made: str) -> None:
     _write_snapshots(loaded, made)
 
 
-def _write_epochs(partition: Partition, loaded: LoadedLog, made: str) -> list[Finding]:
+def _write_epochs(
+    partition: Partition, loaded: LoadedLog, made: str, copy: _Copy, *, remote_storage: bool | None
+) -> None:
     """Write a leader-epoch-checkpoint that fits the batches, if that of the partition does not.
 
-    Return findings about it.
+    Report what it is then, and what may be missing in it.
     """
     cache, findings = fitting_epochs(partition, loaded)
     if loaded.epochs_written or cache != loaded.epochs:
         _write(made, LEADER_EPOCH_CHECKPOINT, epoch_bytes(cache))
     elif loaded.epoch_lines is None:
         _write(made, LEADER_EPOCH_CHECKPOINT, b"")
-    return findings
+    copy.findings.extend(findings)
+    if copy.epochs_trouble is not None:
+        lacks = Lacks(copy.epochs_trouble, copy.batches, is_damaged=bool(copy.lost))
+        copy.findings.extend(unsaved_epochs(partition, loaded, cache, lacks, remote_storage=remote_storage))
 
 
 def _write_snapshots(loaded: LoadedLog, made: str) -> None:

@@ -2,16 +2,34 @@
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.analysis import epochs
 from kcli.analysis.checks.batches import held, joined
 from kcli.analysis.checks.epochs import EpochJudge, EpochRun, misfits
+from kcli.analysis.cluster_image import is_tiered_by_configuration
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
+from kcli.analysis.start_settings import NEVER_TIERED
+from kcli.analysis.tiering import is_tiered
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+
+MISSING, EMPTY = "missing", "without entries"
+"""What a file can be besides damaged and not readable."""
+
+
+class Lacks(NamedTuple):
+    """What a copy lacks: why the leader-epoch-checkpoint says nothing, and whether batches are lost.
+
+    `batches` are those that it has.
+    """
+
+    trouble: str
+    batches: int
+    is_damaged: bool
 
 
 def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache, list[Finding]]:
@@ -50,6 +68,35 @@ def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache,
         return kept, []
     words = f"{wrong[0]}; the copy has the epochs of its batches"
     return kept, [Finding("SALV-002", words, partition.shown, path)]
+
+
+def unsaved_epochs(
+    partition: Partition, loaded: LoadedLog, cache: EpochCache, lacks: Lacks, *, remote_storage: bool | None
+) -> Iterator[Finding]:
+    """Yield what it means for a copy with these epochs that the partition's own file says nothing."""
+    is_new = not loaded.log_end_offset and not lacks.is_damaged
+    is_of_old_batches = lacks.batches and not cache
+    if lacks.trouble in {MISSING, EMPTY} and (is_new or is_of_old_batches):
+        return
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    first = loaded.segments[0].base_offset
+    is_complete = not lacks.is_damaged and (is_new or lacks.batches > 0)
+    if not (is_complete and _begins_here(partition, first, remote_storage=remote_storage)):
+        held = "the epochs of its batches alone" if cache else "no epochs"
+        words = f"{lacks.trouble}: the copy, which begins at offset {first}, has {held}"
+        yield Finding("SALV-004", words, partition.shown, path)
+    elif lacks.trouble != EMPTY:  # there recovery adds those of the batches
+        words = f"{lacks.trouble}: the copy has the epochs of its batches"
+        yield Finding("SALV-005", words, partition.shown, path)
+
+
+def _begins_here(partition: Partition, first: int, *, remote_storage: bool | None) -> bool:
+    """Whether a log begins with its first segment, at `first`; False where it is not known."""
+    if not first or partition.topic in NEVER_TIERED:
+        return True
+    if partition.target.log_dir is None and remote_storage is None:
+        return False
+    return is_tiered(partition, first, is_tiered_by_configuration, given=remote_storage) is False
 
 
 def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:

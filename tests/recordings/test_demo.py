@@ -1,5 +1,10 @@
 """The log dir that the package ships: it has what the main jobs need."""
 
+import errno
+import os
+import resource
+import subprocess
+import sys
 from importlib import resources
 
 from typer.testing import CliRunner
@@ -51,3 +56,26 @@ def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
     (tmp_path / "kcli-demo").mkdir()
     done = kcli("demo", "--keep", tmp_path)
     assert (done.exit_code, list((tmp_path / "kcli-demo").iterdir())) == (5, [])
+
+
+def test_a_directory_that_is_not_writable_is_one_error(tmp_path, kcli, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "kcli-demo"))
+
+    monkeypatch.setattr("tarfile.TarFile.extractall", refused)
+    done = kcli("demo", "--keep", tmp_path)
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert done.stderr == f"kcli: --keep {tmp_path}: cannot write: permission denied\n"
+
+
+def test_nothing_is_left_of_a_demo_that_cannot_be_unpacked(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", "demo", "--keep", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+    )
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == f"kcli: --keep {tmp_path}: cannot write: file too large\n"
+    assert os.listdir(tmp_path) == []

@@ -230,4 +230,38 @@ CHECKS: dict[str, Rule] = {
         "No checksum covers the epoch of a batch: compare with another replica (kcli replica diff) before "
         "the copy is used.",
     ),
+    "SALV-004": Rule(
+        "error",
+        "The leader-epoch-checkpoint could not be saved, and the batches may not show all of its epochs.",
+        "Without the epochs of remote segments it answers followers wrongly for them, and cannot serve or "
+        "expire these segments.",
+        "Copy the file from another replica into the copy (kcli epoch diff shows what is missing), or from a "
+        "backup.",
+    ),
+    "SALV-005": Rule(
+        "warning",
+        "The leader-epoch-checkpoint could not be saved: that of the copy is made from the batches.",
+        "It does not load a log with a damaged file. Without the file it begins with no epochs.",
+        "Nothing. Epochs without records are not in the copy; the file of another replica has them.",
+    ),
+    "SALV-006": Rule(
+        "error",
+        "partition.metadata is damaged or cannot be read: the copy has none.",
+        "It does not load a log with a damaged file. From 3.7 on a KRaft broker renames a directory without "
+        "the file to -stray and begins an empty replica.",
+        "Copy the file from another replica of the partition into the copy: all have the same.",
+    ),
+    "SALV-007": Rule(
+        "error",
+        "partition.metadata is missing, though the broker knew topic ids: the copy has none.",
+        "From 3.7 on a KRaft broker renames such a directory to -stray and begins an empty replica. A "
+        "release before writes the file anew, with the id of its metadata.",
+        "Copy the file from another replica of the partition into the copy: all have the same.",
+    ),
+    "SALV-008": Rule(
+        "error",
+        "quorum-state of a metadata log is damaged or cannot be read: the copy has none.",
+        "It does not know that it voted: it may vote twice in an epoch.",
+        "Where another voter was elected since, nothing. Else do not start this one before a leader is.",
+    ),
 }

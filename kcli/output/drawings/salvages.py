@@ -23,14 +23,17 @@ LOST = (
 )
 MOST = 25
 """Ranges that are listed."""
+FILES_LOST = ("SALV-004", "SALV-006", "SALV-007", "SALV-008")
+"""Findings about a file that is not in the copy as it should be."""
 
 
 def draw_salvages(
     rows: Sequence[SalvageRow],
     screen: Screen,
-    findings: Sequence[Finding],  # noqa: ARG001 - the row says the same
+    findings: Sequence[Finding],
 ) -> Iterator[RenderableType]:
     """Yield what was written of each partition, what not, and a verdict."""
+    files = [finding.file or "" for finding in findings if finding.code in FILES_LOST]
     for row in rows:
         yield title([name_of(row.where), *place_parts([row.where])], screen)
         yield ""
@@ -40,7 +43,7 @@ def draw_salvages(
                 yield sentences(screen, f"{len(row.lost) - MOST} more: -o json lists them.", style="dim")
             yield ""
         yield sentences(screen, _written(row))
-        yield sentences(screen, _verdict(row), style="bold")
+        yield sentences(screen, _verdict(row, files), style="bold")
 
 
 def _written(row: SalvageRow) -> str:
@@ -53,8 +56,11 @@ def _written(row: SalvageRow) -> str:
     return f"{what}, {held} in {one_line(row.out_dir)}."
 
 
-def _verdict(row: SalvageRow) -> str:
-    if not row.bytes_lost:
-        return "All batches are saved." if row.batches is not None else "The indexes are written anew."
-    batches = f"{counted(row.batches_lost, 'batch', 'batches')}, " if row.batches_lost else ""
-    return f"Not saved: {batches}{size(row.bytes_lost)}."
+def _verdict(row: SalvageRow, files: Sequence[str]) -> str:
+    lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
+    lost += [size(row.bytes_lost)] if row.bytes_lost else []
+    saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
+    if not lost and not files:
+        return saved
+    not_saved = f"Not saved: {', '.join([*lost, *files])}."
+    return not_saved if lost else f"{not_saved} {saved}"

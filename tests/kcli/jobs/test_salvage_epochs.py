@@ -7,13 +7,13 @@ import pytest
 
 from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs.salvage import Salvage
-from tests.partitions import codes, epoch_lines, orders, put_range, rows, unit
+from tests.partitions import codes, epoch_lines, orders, put_range, put_topic_id, rows, unit
 
 
 def partition(root, lines, *epochs, **more):
     """Make a partition whose batches of ten records have these leader epochs."""
     batches = [put_range(10 * number, 10, epoch) for number, epoch in enumerate(epochs)]
-    return orders(root, *batches, epochs=lines, **more)
+    return put_topic_id(orders(root, *batches, epochs=lines, **more))
 
 
 def salvaged(directory, out):
@@ -58,10 +58,9 @@ def test_a_checkpoint_that_contradicts_the_batches_is_made_from_them(
     [
         (((0, 0), (2, 20)), (0, 0, 2), ((0, 0), (2, 20))),
         (((0, 0),), (0, 0, 3), ((0, 0), (3, 20))),
-        (None, (0, 2, 2), ((0, 0), (2, 10))),
         ((), (0, 2, 2), ((0, 0), (2, 10))),
     ],
-    ids=["as it is", "recovery adds", "no file", "no entries"],
+    ids=["as it is", "recovery adds", "no entries"],
 )
 def test_a_checkpoint_that_fits_is_that_of_recovery(tmp_path, lines, epochs, kept):
     directory = partition(tmp_path / "data", lines, *epochs)

@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+from kcli.analysis.findings import Finding
 from kcli.output.drawings.salvages import MOST, draw_salvages
 from kcli.output.screen import Screen
 from kcli.rows.places import Where
@@ -28,10 +29,10 @@ SAVED = SalvageRow(
 )
 
 
-def drawn(row):
+def drawn(row, *findings):
     out = io.StringIO()
     console = Console(file=out, width=200, color_system=None, _environ={})
-    for part in draw_salvages([row], Screen(200), ()):
+    for part in draw_salvages([row], Screen(200), findings):
         console.print(part)
     return out.getvalue()
 
@@ -68,3 +69,11 @@ def test_indexes_alone():
 
     assert "1 index of offsets 0..29 in rescue/orders-0." in drawn(row)
     assert drawn(row).rstrip().endswith("The indexes are written anew.")
+
+
+def test_a_file_that_is_not_saved_is_named():
+    found = Finding("SALV-006", "missing", "d/orders-0", "d/orders-0/partition.metadata")
+    lost = SAVED._replace(lost=(LOST,), batches_lost=1, bytes_lost=1024)
+
+    assert drawn(SAVED, found).rstrip().endswith("Not saved: partition.metadata. All batches are saved.")
+    assert drawn(lost, found).rstrip().endswith("Not saved: 1 batch, 1.0 KiB, partition.metadata.")
