@@ -28,7 +28,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import duckdb
 import pyarrow as pa
-from duckdb import func, sqltypes
+from duckdb import func
 from pyarrow import fs
 
 from kcli.analysis.findings import Finding
@@ -40,6 +40,7 @@ from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock, RowType
 from kcli.views.arrow_dataset import dataset
 from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
+from kcli.views.duckdb_types import with_text
 from kcli.views.filters import pushed
 from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
 from kcli.views.planning import plan_of
@@ -64,15 +65,6 @@ MEMORY = "25%"
 HELD = 4
 """Batches of an answer that wait for their reader."""
 ROWS_A_BATCH = 10_000
-
-WITHOUT_ARROW = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union", "variant"})
-"""Types whose values Arrow cannot hold, or only in a form of DuckDB's own."""
-NESTED: dict[str, Callable[..., Any]] = {
-    "list": duckdb.list_type,
-    "array": duckdb.array_type,
-    "map": duckdb.map_type,
-}
-"""What makes a type of those inside."""
 
 
 class SqlError(Exception):
@@ -235,7 +227,7 @@ class Session:
             if relation is None:
                 given.put(None)
                 return
-            reader = _with_text(relation).to_arrow_reader(ROWS_A_BATCH)
+            reader = with_text(relation).to_arrow_reader(ROWS_A_BATCH)
             given.put(reader.schema)
             for batch in reader:
                 if self.source.stopped.is_set():
@@ -268,37 +260,6 @@ def _macro(view: str, options: Sequence[str]) -> str:
     parameters = ", ".join(f"{option} := NULL" for option in options)
     values = ", ".join(f"CAST({option} AS VARCHAR)" for option in options)
     return f"CREATE MACRO {view}({parameters}) AS TABLE FROM query_table(kcli_view('{view}', [{values}]))"
-
-
-def _with_text(relation: Any) -> Any:
-    """Return the same rows, with DuckDB's text of the values of types that Arrow does not have."""
-    kinds = [_in_arrow(kind) for kind in relation.types]
-    if kinds == relation.types:
-        return relation
-    columns = enumerate(zip(kinds, relation.columns, strict=True), 1)
-    return relation.project(
-        ", ".join(f"CAST(#{place} AS {kind}) AS {_quoted(name)}" for place, (kind, name) in columns)
-    )
-
-
-def _in_arrow(kind: Any) -> Any:
-    """Return a type with VARCHAR in the place of those that Arrow does not have."""
-    if kind.id in WITHOUT_ARROW:
-        return sqltypes.VARCHAR
-    if kind.id not in {*NESTED, "struct", "tuple"}:
-        return kind
-    inside = [_in_arrow(one) if isinstance(one, sqltypes.DuckDBPyType) else one for _, one in kind.children]
-    if inside == [one for _, one in kind.children]:
-        return kind
-    if kind.id == "struct":
-        return duckdb.struct_type(dict(zip((name for name, _ in kind.children), inside, strict=True)))
-    if kind.id == "tuple":
-        return sqltypes.VARCHAR  # DuckDB makes no such type for Python
-    return NESTED[kind.id](*inside)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def one_line(message: str) -> str:
