@@ -10,6 +10,8 @@
 | json: an array with known items             | list                                |
 | json: an object with known keys             | struct                              |
 | json: anything else                         | string: compact JSON                |
+
+A JSON Schema may name the Arrow type itself, as `arrow`: of numbers that these cannot hold.
 """
 
 from collections.abc import Iterable, Sequence
@@ -71,6 +73,8 @@ def _array(values: tuple[Any, ...], column: Column, kind: DataType) -> Any:
 
 def _nested(json_schema: Schema) -> DataType:
     """Return the type of values of a JSON Schema."""
+    if "arrow" in json_schema:
+        return json_schema["arrow"]
     kind = _kind(json_schema)
     if kind == "array":
         items = json_schema["items"]

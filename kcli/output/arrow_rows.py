@@ -3,7 +3,8 @@
 | Arrow                            | kind of column, and value                                       |
 |----------------------------------|-----------------------------------------------------------------|
 | integers, decimals without scale | int                                                             |
-| floats, other decimals           | json: a number; what is not finite is NaN, Infinity, -Infinity  |
+| floats                           | json: a number; what is not finite is NaN, Infinity, -Infinity  |
+| other decimals                   | json: a number, a Decimal if a double does not hold its digits  |
 | bool, string, binary             | bool, str, bytes                                                |
 | list, struct, map                | json: an array, an object, an array of pairs                    |
 | times, dates and all others      | str: ISO-8601, times of a zone in UTC; those outside the years  |
@@ -26,6 +27,7 @@ DataType: TypeAlias = Any
 
 PLAIN = frozenset({"int", "bool", "bytes"})
 """Kinds whose values Arrow gives as they are, if they are no decimals."""
+DIGITS_OF_A_LONG = 18
 
 
 def row_type_of(name: str, schema: ArrowSchema) -> RowType:
@@ -57,7 +59,8 @@ def _kind(kind: DataType) -> tuple[str, Schema | None]:
         return "json", schema
     if "contentEncoding" in schema:
         return "bytes", None
-    return {"integer": "int", "boolean": "bool", "string": "str"}[schema["type"]], None
+    nested = schema if "arrow" in schema else None
+    return {"integer": "int", "boolean": "bool", "string": "str"}[schema["type"]], nested
 
 
 def _schema(kind: DataType) -> Schema:
@@ -68,7 +71,14 @@ def _schema(kind: DataType) -> Schema:
         return record({field.name: _nullable(_schema(field.type)) for field in kind})
     if types.is_nested(kind) and hasattr(kind, "value_type"):
         return {"type": "array", "items": _nullable(_schema(kind.value_type))}
-    return next((schema for is_such, schema in _SCALARS if is_such(kind)), {"type": "string"})
+    schema = next((schema for is_such, schema in _SCALARS if is_such(kind)), {"type": "string"})
+    return {**schema, "arrow": kind} if _is_large(kind) else schema
+
+
+def _is_large(kind: DataType) -> bool:
+    """Whether neither int64 nor a double holds all such numbers."""
+    of_a_long = types.is_decimal(kind) and kind.scale == 0 and kind.precision <= DIGITS_OF_A_LONG
+    return bool(types.is_uint64(kind) or (types.is_decimal(kind) and not of_a_long))
 
 
 def _is_whole(kind: DataType) -> bool:
@@ -158,8 +168,12 @@ def _float(value: float) -> float | str:
     return value if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity"}.get(str(value), "-Infinity")
 
 
-def _number(value: Decimal) -> int | float:
-    return int(value) if value.as_tuple().exponent == 0 else float(value)
+def _number(value: Decimal) -> float | Decimal:
+    """Return a decimal as a plain number if that has all its digits."""
+    if value.as_tuple().exponent == 0:
+        return int(value)
+    number = float(value)
+    return number if Decimal(str(number)) == value else value
 
 
 _CONVERT: dict[type, Callable[[Any], Value]] = {

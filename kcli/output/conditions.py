@@ -200,7 +200,7 @@ def _both(work: Callable[[Any, Any], Any], left: Get, right: Get) -> Get:
             return None
         try:
             return work(one, other)
-        except (TypeError, OverflowError):
+        except (TypeError, ArithmeticError):
             return None
 
     return both

@@ -15,6 +15,10 @@ NULL = r"\N"
 def _encode(value: Any) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    from decimal import Decimal  # noqa: PLC0415 - only answers of SQL have them
+
+    if isinstance(value, Decimal):
+        return str(value)
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 

@@ -4,7 +4,9 @@
 second and 50 MB for a process that has none of them.
 """
 
+import errno
 from collections.abc import Sequence, Sized
+from decimal import Context, Decimal
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -17,6 +19,8 @@ from kcli.rows.declare import Value
 
 Array: TypeAlias = Any
 DataType: TypeAlias = Any
+
+ALL_DIGITS = Context(prec=100)
 
 
 def integers(values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> Array:
@@ -50,7 +54,7 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
     """Return Python values as an array of a type of `kcli.output.arrow`; None is null.
 
     The only value of a column is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError
-    for a number beyond 64 bits.
+    for a number beyond 64 bits, OSError for one with more digits than a decimal has.
     """
     missing = values.count(None)
     if missing == len(values) and not pa.types.is_struct(kind):
@@ -67,10 +71,20 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
         parts: Sequence[Any] = [value or b"" for value in values] if missing else values
         parts = [part.encode() if part else b"" for part in parts] if pa.types.is_string(kind) else parts
         buffers += [_ends(parts), pa.py_buffer(b"".join(parts))]
+    elif pa.types.is_decimal(kind):
+        buffers.append(pa.py_buffer(b"".join(_decimal(value or 0, kind) for value in values)))
     else:
         numbers = np.array([value or 0 for value in values] if missing else values, kind.to_pandas_dtype())
         buffers.append(_bits(numbers) if pa.types.is_boolean(kind) else pa.py_buffer(numbers))
     return pa.Array.from_buffers(kind, len(values), buffers, children=children)
+
+
+def _decimal(value: float | str, kind: DataType) -> bytes:
+    """Return a number, or the text of one, as a decimal."""
+    number = int(ALL_DIGITS.scaleb(Decimal(str(value)), kind.scale))
+    if abs(number) >= 10**kind.precision:
+        raise OSError(errno.ERANGE, f"a number has more than {kind.precision} digits")
+    return number.to_bytes(kind.byte_width, "little", signed=True)
 
 
 def _field(field: Any, values: Sequence[Any]) -> Array:

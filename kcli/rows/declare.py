@@ -22,10 +22,13 @@
 from collections.abc import Callable
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 Schema: TypeAlias = dict[str, Any]
-Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
+Value: TypeAlias = "int | str | bool | bytes | float | Decimal | list[Value] | dict[str, Value] | None"
 AnyRow: TypeAlias = tuple[Any, ...]
 """An instance of any class that `row_type` was called with."""
 

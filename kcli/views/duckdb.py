@@ -40,6 +40,7 @@ from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock, RowType
 from kcli.views.arrow_dataset import dataset
 from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
+from kcli.views.duckdb_types import with_text
 from kcli.views.filters import pushed
 from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
 from kcli.views.planning import plan_of
@@ -226,7 +227,7 @@ class Session:
             if relation is None:
                 given.put(None)
                 return
-            reader = relation.to_arrow_reader(ROWS_A_BATCH)
+            reader = with_text(relation).to_arrow_reader(ROWS_A_BATCH)
             given.put(reader.schema)
             for batch in reader:
                 if self.source.stopped.is_set():

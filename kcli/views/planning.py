@@ -21,6 +21,7 @@ from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.jobs import epoch, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
+from kcli.jobs.contradictions import with_contradictions
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
@@ -123,10 +124,13 @@ def plan_of(
 ) -> Plan:
     """Return what a query must read of what its paths lead to.
 
-    `starts`: the view of segments has work that gives no rows: what a start finds in each directory.
+    `starts`: the view of segments has work that gives no rows: what a start finds in each directory. Findings
+    of segments and offsets say what log dirs contradict, as `scan` and `ls` do.
     """
     if query.view != RLMM:
         found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
+    if query.view == FINDINGS or (starts and query.view in {SEGMENTS, OFFSETS}):
+        found = with_contradictions(found)
     if query.view != FINDINGS:
         works, failures, notes = _works(query.view, query, found, pushed, decodes=decodes, starts=starts)
         works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
@@ -137,7 +141,8 @@ def plan_of(
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
     of_log_dirs = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
-    findings = [*((None, finding) for finding in of_log_dirs), *_of_names(found.targets)]
+    places: dict[str | None, Target] = {target.shown: target for target in found.targets}
+    findings = [*((places.get(one.dir), one) for one in of_log_dirs), *_of_names(found.targets)]
     return Plan(_bins(together, query.partitions, cores), failures, findings)
 
 

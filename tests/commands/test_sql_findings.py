@@ -67,6 +67,41 @@ def test_names_that_are_no_log_are_findings_of_every_view_of_logs(kcli, tmp_path
     assert {one["code"] for one in json.loads(done.stdout)["findings"]} >= {"LOG-010", "LOG-012"}
 
 
+def _meta(log_dir, directory_id):
+    lines = ("version=1", "cluster.id=x", "node.id=1", f"directory.id={directory_id}")
+    (log_dir / "meta.properties").write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("is_twice", [False, True])
+def test_log_dirs_that_do_not_start_together_are_found_as_in_ls_and_scan(kcli, tmp_path, is_twice):
+    dirs = tmp_path / "d0", tmp_path / "d1"
+    for name, path in zip(("orders-0", "orders-0" if is_twice else "orders-1"), dirs, strict=True):
+        segment(log_dir(path) / name, 0, put_range(0, 3))
+    segment(dirs[0] / "__cluster_metadata-0", 0, put_range(0, 3))
+    _meta(dirs[0], "AAAAAAAAAAAAAAAAAAAAZw")
+    if is_twice:
+        _meta(dirs[1], "AAAAAAAAAAAAAAAAAAAAaA")
+    else:
+        (dirs[1] / "meta.properties").unlink()
+
+    def found(*words):
+        done = kcli(*words, *dirs, "-o", "json")
+        findings = json.loads(done.stdout)["findings"]
+        return [one for one in findings if one["code"] == "START-009"], done.exit_code
+
+    for view, command in (("offsets", "ls"), ("segments", "scan")):
+        contradictions, status = found("sql", f"FROM {view}")
+        assert (contradictions, status) == found(command)
+        assert (len(contradictions), status) == (1, 1)
+    assert found("sql", "FROM epochs") == ([], 0)
+    query = "SELECT dir, topic, partition FROM findings WHERE code = 'START-009'"
+    done = kcli("sql", query, *dirs, "-o", "json")
+    document = json.loads(done.stdout)
+    place = ("orders", 0) if is_twice else (None, None)
+    row = dict(zip(("dir", "topic", "partition"), (contradictions[0]["dir"], *place), strict=True))
+    assert (done.exit_code, document["rows"], document["findings"]) == (0, [row], [])
+
+
 IMPORTS = """
 import json
 from kcli.views.filters import pushed
