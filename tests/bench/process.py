@@ -267,7 +267,7 @@ class Quiet:
     def foreign_share(self) -> float:
         """Return the part of all cores that neither idled nor worked for this process and its children."""
         (busy, own, total), (busy0, own0, total0) = self._now(), self._start
-        return max(0.0, ((busy - busy0) - (own - own0)) / max(total - total0, 1e-9))
+        return min(max(0.0, ((busy - busy0) - (own - own0)) / max(total - total0, 1e-9)), 1.0)
 
     def _now(self) -> tuple[float, float, float]:
         busy, total = busy_and_total(Path("/proc/stat").read_text())
