@@ -28,6 +28,8 @@ Shown: TypeAlias = ShownRow | EncodedRows
 LONGEST_NULL = 64
 """Characters of the text for a null."""
 SINGLE_VALUES = {"str", "int", "bool", "timestamp"}
+NAN, NOT_FINITE = "NaN", {"-Infinity": float("-inf"), "Infinity": float("inf")}
+"""The words for floats that JSON cannot write as numbers."""
 BREAKS_A_CELL = frozenset(',"\t\r\n\0')
 
 
@@ -124,6 +126,8 @@ class View(NamedTuple):
             }
             keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in found]
             present = [pair for pair in keyed if pair[0] is not None]
+            if len({isinstance(key, str) for key, _ in present}) > 1:
+                present = [(_among_numbers(key), row) for key, row in present]
             present.sort(key=itemgetter(0), reverse=descending)
             found = [row for _, row in present] + [row for key, row in keyed if key is None]
         return found
@@ -134,6 +138,11 @@ def _sort_key(row: Item, position: int | None) -> Any:
         return None
     value = values_of(row)[position]
     return str(value) if isinstance(value, (list, dict)) else value
+
+
+def _among_numbers(value: Any) -> tuple[bool, Any]:
+    """Return the key of a number, or of the word for a float that is none; NaN is the largest."""
+    return value == NAN, NOT_FINITE.get(value, value)
 
 
 def make_view(

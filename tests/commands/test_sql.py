@@ -525,3 +525,13 @@ def test_a_query_does_not_import_pandas(dirs):
     subprocess.run(
         [sys.executable, "-c", ALONE, "sql", query, str(dirs[0])], check=True, stdout=subprocess.DEVNULL
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "order"), [("x", "-Infinity 0.5 1.5 Infinity NaN"), ("-x", "NaN Infinity 1.5 0.5 -Infinity")]
+)
+def test_floats_that_are_no_numbers_are_sorted_as_duckdb_does(kcli, dirs, key, order):
+    query = "SELECT x::DOUBLE AS x FROM (VALUES ('1.5'), ('nan'), ('0.5'), ('inf'), ('-inf'), (NULL)) t(x)"
+    done = kcli("sql", query, dirs[0], f"--sort={key}", "--no-headers")
+
+    assert (done.exit_code, done.stdout.split()) == (0, [*order.split(), "\\N"])
