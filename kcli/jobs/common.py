@@ -135,7 +135,7 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
     for _ in range(ATTEMPTS - 1):
         began = time.time_ns()
         outcome = attempt()
-        is_torn = any(finding.code == "LOG-001" for finding in outcome.findings)
+        is_torn = any(finding.code in {"LOG-001", "PROD-001"} for finding in outcome.findings)
         since = began - is_torn * WRITING_MS * 1_000_000  # a write may have begun before
         is_gone = any(finding.code == "LOG-014" and finding.path is None for finding in outcome.findings)
         if is_gone or not (_is_troubled(outcome) and changed_since(target.path, since)):
