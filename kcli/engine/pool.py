@@ -93,11 +93,9 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
 
 def _file(directory: str, used: dict[str, mmap.mmap]) -> IO[bytes]:
     """Return a file for a call: one whose answers are not in use any more, as it has pages, or a new one."""
-    for path in [*used]:
-        with suppress(BufferError):
-            used[path].close()
-            del used[path]
-            return open(path, "r+b")
+    for path in [path for path, answers in used.items() if answers.closed]:
+        del used[path]
+        return open(path, "r+b")
     return NamedTemporaryFile(dir=directory, delete=False)
 
 
@@ -106,6 +104,9 @@ def _answered(
 ) -> tuple[list[Outcome], list[Unit]]:
     """Return the outcomes of a call, when they are there, and what is left of its units."""
     count = answer.result()
+    for earlier in used.values():
+        with suppress(BufferError):  # rows that a writer holds
+            earlier.close()
     with open(path, "rb") as file:
         used[path] = answers = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     outcomes: list[Outcome] = []

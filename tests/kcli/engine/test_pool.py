@@ -108,6 +108,21 @@ def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
     assert len(made) <= 2 * CALLS_A_WORKER + 2  # the consumer still has an outcome while it asks for the next
 
 
+def test_files_whose_answers_are_used_are_not_mapped_any_more(monkeypatch):
+    made = []
+
+    def make(*given, **more):
+        made.append(real(*given, **more))
+        return made[-1]
+
+    real = engine.mmap.mmap
+    monkeypatch.setattr(engine.mmap, "mmap", make)
+    mapped = [sum(not one.closed for one in made) for _ in pool(2)(Job(large), ranges(60))]
+
+    assert len(made) == 60
+    assert max(mapped) <= 2  # of the outcome that the consumer has, and of the one before
+
+
 SMALL = """
 import resource
 from kcli.engine.contract import Job
