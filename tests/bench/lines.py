@@ -181,15 +181,18 @@ def lines(scale: Scale) -> list[Line]:
             "verify-jobs",
             f"scan, {_bytes(scale.verify[0])} and {_bytes(scale.verify[1])} of 18 KB batches",
             (Spec("big", scale.verify[0]), Spec("big", scale.verify[1])),
-            partial(_two_sizes, one=(KCLI, []), other=(JOBS, TWO), words=("scan", "-o", "ndjson")),
-            (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),),
+            partial(_deep, words=("scan", "-o", "ndjson")),
+            (
+                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),
+                Together(JOBS + LARGE, TWICE),
+            ),
             _scans_right,
         ),
         Line(
             "deep-jobs",
             "dump --records -o text, lz4, two sizes",
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
-            _deep,
+            partial(_deep, words=("dump", "--records", "-o", "text")),
             (
                 Ratio(JOBS + LARGE, KCLI + LARGE, Target(1.4)),
                 Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.4)),
@@ -446,8 +449,7 @@ def _two_sizes(programs, made, one, other, words, to_file=False):
     }
 
 
-def _deep(programs, made):
-    words = ("dump", "--records", "-o", "text")
+def _deep(programs, made, words):
     twice = programs.ours(*words, made[1].folder)
     return {
         **_two_sizes(programs, made, (KCLI, []), (JOBS, TWO), words),
