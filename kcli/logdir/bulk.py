@@ -22,7 +22,7 @@ from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
 WINDOW = 4 << 20
 WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
-"""Of batches of so many bytes on average: there a window costs more than what is in it."""
+"""Of batches of so many bytes on average, where a thread reads ahead: each window then has a start of it."""
 SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
@@ -102,7 +102,7 @@ class BulkWalk:
         self.end = file.size if end is None else min(end, file.size)
         self.verify = verify
         self.stop: Stop | None = None
-        size, widest = WINDOW, WIDE_WINDOW
+        size, widest = WINDOW, WIDE_WINDOW if BackgroundCall.enabled else WINDOW
         if file.reading.rate:
             widest = size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size, self._widest = size, widest
