@@ -9,7 +9,8 @@ from formats.checkpoint import read_committed_offsets
 from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from formats.record import Record
-from formats.remote_metadata import RemoteLogMetadata, decode
+from formats.remote_events import event_decoder
+from formats.remote_metadata import RemoteLogMetadata
 from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,
@@ -201,11 +202,13 @@ def records_as_rows(
 
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
+    decode = event_decoder()
 
     def row_of(
         record: Record | LegacyRecord, position: int, findings: FindingCollector
     ) -> tuple[Item, RemoteLogMetadata | None]:
-        metadata, refused = read_event(decode, record.offset, record.value, position, findings)
+        value = None if record.value is None else bytes(record.value)
+        metadata, refused = read_event(decode, record.offset, value, position, findings)
         return _event_row(event, record, metadata, refused), metadata
 
     return records_as_rows(file, unit, rows, findings, row_of)
