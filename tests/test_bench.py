@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,18 @@ from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD
 from formats.crc import crc32c
 from tests.bench.__main__ import choose, unjudged
 from tests.bench.checks import counted, same, scanned
-from tests.bench.figures import Figure, Growth, Ratio, Slopes, Target, Together, line, memory, per_unit
+from tests.bench.figures import (
+    Figure,
+    Growth,
+    Ratio,
+    Slopes,
+    Target,
+    Together,
+    hangs_on_a_run,
+    line,
+    memory,
+    per_unit,
+)
 from tests.bench.inputs import ALIVE, STAMP, Facts, Spec, alive, load
 from tests.bench.lines import FULL, QUICK, USUAL, Programs, lines
 from tests.bench.machine import cpu_model, rate
@@ -26,6 +38,7 @@ from tests.bench.process import (
     alternate,
     aside,
     busy_and_total,
+    fill_page_cache,
     high_water,
     kind_of,
     members,
@@ -250,6 +263,18 @@ def test_figure_without_a_number_or_a_target_is_neither_met_nor_missed():
     assert Figure("w", 1.0, "x").met is None
 
 
+@pytest.mark.parametrize(
+    ("ours", "hangs"),
+    [((1.0, 1.1, 1.2), False), ((2.0, 2.1, 9.0), False), ((1.0, 1.4, 1.7), True), ((1.4, 1.6, 1.7), True)],
+    ids=["all meet it", "all miss it", "met but for a run", "missed but for a run"],
+)
+def test_a_target_may_hang_on_a_run(ours, hangs):
+    measured = taken(kcli=ours, tool=(3.0, 3.0, 3.0))
+    ratio = Ratio("kcli", "tool", Target(2))
+    assert hangs_on_a_run(measured, lambda some: ratio.figures(some, "work", [])) is hangs
+    assert not hangs_on_a_run(measured, lambda some: ratio._replace(target=None).figures(some, "work", []))
+
+
 def test_together_is_the_part_of_what_two_runs_at_once_do():
     [figure] = Together("kcli --jobs 2", "twice").figures(
         taken(**{"kcli --jobs 2": 4.0, "twice": (6.0, 9.0, 5.0)}), "work", []
@@ -379,6 +404,35 @@ def test_runs_alternate_answers_are_kept_once(tmp_path):
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.parametrize("undecided", [True, False])
+def test_undecided_runs_go_on_to_three_times_as_many(tmp_path, undecided):
+    seen = []
+    measured = alternate(
+        {key: lambda out: python("") for key in "ab"},
+        2,
+        tmp_path,
+        lambda outputs: None,
+        lambda taken: seen.append([len(taken[key].runs) for key in "ab"]) or undecided,
+    )
+    assert seen == [[2, 2]]
+    assert [len(measured[key].runs) for key in "ab"] == ([6, 6] if undecided else [2, 2])
+
+
+def test_files_of_inputs_are_read_before_each_measured_run(tmp_path, monkeypatch):
+    read, folder = [], tmp_path / "input" / "t-0"
+    folder.mkdir(parents=True)
+    (folder / "0.log").write_bytes(b"x" * (3 << 20))
+    monkeypatch.setattr("tests.bench.process.fill_page_cache", read.append)
+    alternate(
+        {key: lambda out: python("") for key in "ab"}, 2, tmp_path, lambda outputs: None, inputs=[folder]
+    )
+    assert read == [[folder]] * 4
+    monkeypatch.undo()
+    before = int(Path("/proc/self/io").read_text().split()[1])
+    fill_page_cache([tmp_path / "input"])
+    assert int(Path("/proc/self/io").read_text().split()[1]) - before >= 3 << 20
+
+
 def test_peaks_the_kernel_counted_are_used_where_all_processes_are_of_a_kind():
     assert peaks("python", Run(1, 1, 70, {"python": 50}), [Run(1, 1, 80, {})]) == {"python": 80}
     assert peaks("python", Run(1, 1, 70, {}), []) == {"python": 70}
@@ -463,7 +517,7 @@ def result(**more):
 
 def test_table_says_what_is_met_wrong_and_noisy():
     text = table(result(wrong=("kcli and tool differ",), foreign=0.4))
-    assert text.splitlines()[0] == "scan-big:"
+    assert text.splitlines()[0] == "scan-big, runs: 2"
     first, second = text.splitlines()[1:3]
     assert first.split()[:6] == ["scan", "1.000", "s", "3.000", "s", "tool"]
     assert "3.00 x as fast" in first

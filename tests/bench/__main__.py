@@ -7,15 +7,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tests.bench.figures import memory
+from tests.bench.figures import Figure, hangs_on_a_run, memory
 from tests.bench.inputs import Made, Spec, load
 from tests.bench.lines import FULL, GIB, QUICK, TOOL, USUAL, Line, Programs, Scale, lines
 from tests.bench.machine import described, two_at_once
-from tests.bench.process import Failed, Quiet, adopt_orphans, alternate, too_busy
+from tests.bench.process import LONGER, Failed, Measured, Quiet, adopt_orphans, alternate, too_busy
 from tests.bench.report import Result, as_json, head, summary, table
 from tests.oracle.oracle import build
 
@@ -101,8 +101,8 @@ def main() -> int:
                 file=talk,
             )
         print(
-            f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default "
-            f"settings\n{head()}",
+            f"medians of {runs} alternating runs ({LONGER * runs} where a target hangs on one of them), "
+            f"whole processes; {TOOL} in a JVM of default settings\n{head()}",
             file=talk,
         )
         results = []
@@ -131,18 +131,25 @@ def measure(line: Line, programs: Programs, runs: int, cache: Path, scratch: Pat
     """Make a line's inputs if need be, run its commands, compare their answers, work out its figures."""
     wrong: list[str] = []
     made = inputs(cache, line.inputs)
-    commands = line.commands(programs, made)
+    commands, facts = line.commands(programs, made), [one.facts for one in made]
+
+    def figures(taken: Mapping[str, Measured]) -> list[Figure]:
+        return [figure for one in line.figures for figure in one.figures(taken, line.work, facts)]
+
     quiet = Quiet()
     try:
         taken = alternate(
-            commands, line.runs(runs), scratch, lambda outputs: wrong.extend(line.check(made, outputs))
+            commands,
+            line.runs(runs),
+            scratch,
+            lambda outputs: wrong.extend(line.check(made, outputs)),
+            lambda taken: runs > 1 and hangs_on_a_run(taken, figures),
+            [one.folder for one in made],
         )
     except Failed as error:
         return Result(line.name, (), {}, (*wrong, str(error)), quiet.foreign_share())
-    facts = [one.facts for one in made]
-    figures = [figure for one in line.figures for figure in one.figures(taken, line.work, facts)]
-    figures.append(memory(taken, set(commands) - {TOOL}))
-    return Result(line.name, tuple(figures), taken, tuple(wrong), quiet.foreign_share())
+    every = (*figures(taken), memory(taken, set(commands) - {TOOL}))
+    return Result(line.name, every, taken, tuple(wrong), quiet.foreign_share())
 
 
 def unjudged(result: Result) -> Result:

@@ -1,6 +1,6 @@
 """What is reported of a line: ratios, slopes and growth, each with its target. Arithmetic alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from tests.bench.inputs import Facts
@@ -172,6 +172,22 @@ class Growth(NamedTuple):
             Figure(work, second / first, "x a unit's cost", Target(SAME_COST, at_least=False), note=note),
             flat,
         ]
+
+
+def hangs_on_a_run(
+    taken: Mapping[str, Measured], figures: Callable[[Mapping[str, Measured]], Sequence[Figure]]
+) -> bool:
+    """Return whether the runs do not decide: a target that is met would be missed, or the other way round,
+    without one of them."""
+    rounds = min(len(measured.runs) for measured in taken.values())
+    verdicts = {
+        tuple(figure.met for figure in figures(some))
+        for some in (
+            taken,
+            *({key: one.without(number) for key, one in taken.items()} for number in range(rounds)),
+        )
+    }
+    return len(verdicts) > 1
 
 
 def amount(facts: Facts, unit: str) -> int:

@@ -181,7 +181,7 @@ def lines(scale: Scale) -> list[Line]:
             "verify-jobs",
             f"scan, {_bytes(scale.verify[0])} and {_bytes(scale.verify[1])} of 18 KB batches",
             (Spec("big", scale.verify[0]), Spec("big", scale.verify[1])),
-            partial(_deep, words=("scan", "-o", "ndjson")),
+            partial(_two_sizes_and_twice, words=("scan", "-o", "ndjson")),
             (
                 Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),
                 Together(JOBS + LARGE, TWICE),
@@ -192,7 +192,7 @@ def lines(scale: Scale) -> list[Line]:
             "deep-jobs",
             "dump --records -o text, lz4, two sizes",
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
-            partial(_deep, words=("dump", "--records", "-o", "text")),
+            partial(_two_sizes_and_twice, words=("dump", "--records", "-o", "text")),
             (
                 Ratio(JOBS + LARGE, KCLI + LARGE, Target(1.4)),
                 Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.4)),
@@ -449,7 +449,7 @@ def _two_sizes(programs, made, one, other, words, to_file=False):
     }
 
 
-def _deep(programs, made, words):
+def _two_sizes_and_twice(programs, made, words):
     twice = programs.ours(*words, made[1].folder)
     return {
         **_two_sizes(programs, made, (KCLI, []), (JOBS, TWO), words),

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.process import BESIDE_PAGE
+
 BUFFER = 1 << 20
 SECONDS = 0.4
 
@@ -86,7 +88,7 @@ def bounds(log: Path, scratch: Path) -> dict[str, float]:
     from tests.bench.make import CODECS, text_batches
     from tests.builders import compress
 
-    buffer = bytearray(BUFFER)
+    buffer = memoryview(bytearray(BUFFER + BESIDE_PAGE))[BESIDE_PAGE:]
 
     def read() -> int:
         with log.open("rb", buffering=0) as file:

@@ -26,6 +26,12 @@ QUIET_LOAD = 0.5
 QUIET_SHARE = 0.1
 """Part of the cores that others may use while a line is measured; above, the line is marked."""
 STDERR_SHOWN = 400
+READ_AT_ONCE, BESIDE_PAGE = 1 << 20, 1 << 11
+"""Bytes; to where a page of the cache and the buffer begin together, a copy by this CPU may take six times as
+long.
+"""
+LONGER = 3
+"""How many times as often commands run whose first runs do not decide."""
 
 
 class Failed(Exception):
@@ -57,6 +63,10 @@ class Measured(NamedTuple):
     @property
     def cpu(self) -> float:
         return statistics.median(run.cpu for run in self.runs)
+
+    def without(self, number: int) -> "Measured":
+        """Return the same without one of its runs."""
+        return self._replace(runs=self.runs[:number] + self.runs[number + 1 :])
 
     @property
     def spread(self) -> float:
@@ -109,31 +119,50 @@ def alternate(
     runs: int,
     scratch: Path,
     after_first: Callable[[Mapping[str, Path]], None],
+    undecided: Callable[[dict[str, Measured]], bool] = lambda taken: False,
+    inputs: Sequence[Path] = (),
     env: Mapping[str, str] | None = None,
 ) -> dict[str, Measured]:
     """Run commands in turn: once unmeasured (memory is watched, answers are kept and given to `after_first`),
-    then `runs` times.
+    then `runs` times; LONGER times as often where these runs leave it `undecided`.
 
-    A command is made from the path where its `--out` may go; its standard output goes to another.
+    Before each measured run all files in the folders `inputs` are in the page cache. A command is made from
+    the path where its `--out` may go; its standard output goes to another.
     """
     kept = {key: scratch / f"out-{number}" for number, key in enumerate(commands)}
     argvs = {key: command(aside(kept[key])) for key, command in commands.items()}
     first, taken = {}, {key: [] for key in commands}
+
+    def measured():
+        return {
+            key: Measured(tuple(taken[key]), peaks(kind_of(argv[0]), first[key], taken[key]))
+            for key, argv in argvs.items()
+        }
+
     try:
         for key, argv in argvs.items():
             first[key] = run(argv, kept[key], watch=True, env=env)
         after_first(kept)
         remove(kept.values())
-        for _ in range(runs):
+        for number in range(LONGER * runs):
+            if number == runs and not undecided(measured()):
+                break
             for key, argv in argvs.items():
+                fill_page_cache(inputs)
                 taken[key].append(run(argv, kept[key], env=env))
                 remove([kept[key]])
     finally:
         remove(kept.values())
-    return {
-        key: Measured(tuple(taken[key]), peaks(kind_of(argv[0]), first[key], taken[key]))
-        for key, argv in argvs.items()
-    }
+    return measured()
+
+
+def fill_page_cache(folders: Sequence[Path]) -> None:
+    """Read every file: a virtual machine's host may take pages from its cache within seconds."""
+    buffer = memoryview(bytearray(READ_AT_ONCE + BESIDE_PAGE))[BESIDE_PAGE:]
+    for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb", buffering=0) as file:
+            while file.readinto(buffer):
+                pass
 
 
 def peaks(kind: str, watched: Run, others: Sequence[Run]) -> dict[str, int]:

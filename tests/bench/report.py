@@ -42,7 +42,8 @@ def table(result: Result) -> str:
     rows += [f"    {figure.note}" for figure in result.figures if figure.note]
     rows += [f"    WRONG: {wrong}" for wrong in result.wrong]
     rows += [f"    noisy: {noise}" for noise in result.noise]
-    return "\n".join([f"{result.name}:", *rows])
+    runs = max((len(one.runs) for one in result.taken.values()), default=0)
+    return "\n".join([f"{result.name}, runs: {runs}", *rows])
 
 
 def row(figure: Figure, taken: Mapping[str, Measured], *, first: bool) -> str:
