@@ -22,6 +22,7 @@ from tests.oracle.oracle import build
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOM = 4 * GIB
 """Bytes of disk that stay free, outputs of a line included."""
+MEMORY = Path("/dev/shm")
 LARGEST_VERIFY = (2 * GIB, 8 * GIB)
 
 
@@ -85,7 +86,10 @@ def main() -> int:
     adopt_orphans()
     talk = sys.stderr if given.json == Path("-") else sys.stdout
     runs = given.runs or (1 if given.quick else 5)
-    with tempfile.TemporaryDirectory(prefix="kcli-bench-") as temporary:
+    with (
+        tempfile.TemporaryDirectory(prefix="kcli-bench-") as temporary,
+        tempfile.TemporaryDirectory(prefix="kcli-bench-", dir=in_memory()) as scratch,
+    ):
         cache = given.cache or Path(temporary) / "inputs"
         cache.mkdir(parents=True, exist_ok=True)
         programs = Programs((_kcli(),), ("java", "-cp", build()))
@@ -93,7 +97,7 @@ def main() -> int:
             {} if given.no_bounds else {"two processes do": f"{two_at_once():.2f} times what one does"}
         )
         print(*(f"{name}: {value}" for name, value in machine.items()), sep="; ", file=talk)
-        limits = {} if given.no_bounds else _bounds(cache, Path(temporary), scale)
+        limits = {} if given.no_bounds else _bounds(cache, Path(scratch), scale)
         if limits:
             print(
                 "one core at best:",
@@ -102,12 +106,13 @@ def main() -> int:
             )
         print(
             f"medians of {runs} alternating runs ({LONGER * runs} where a target hangs on one of them), "
-            f"whole processes; {TOOL} in a JVM of default settings\n{head()}",
+            f"whole processes, outputs in {Path(scratch).parent}; {TOOL} in a JVM of default settings\n"
+            f"{head()}",
             file=talk,
         )
         results = []
         for line in chosen:
-            result = measure(line, programs, runs, cache, Path(temporary))
+            result = measure(line, programs, runs, cache, Path(scratch))
             results.append(unjudged(result) if given.quick else result)
             print(table(results[-1]), file=talk, flush=True)
     print(summary(results), file=talk)
@@ -168,6 +173,14 @@ def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
             [sys.executable, "-m", "tests.bench.make", cache, *map(str, missing)], cwd=REPOSITORY, check=True
         )
     return [load(cache, spec) for spec in specs]
+
+
+def in_memory() -> Path | None:
+    """Return a file system in memory with room for outputs: a disk writes them when it likes.
+
+    None where there is none.
+    """
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM else None
 
 
 def _full(cache: Path | None) -> Scale:
