@@ -2,8 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -34,8 +33,7 @@ def _decoder(name: str, topic: str) -> Any:
     return _option(name, panel=TOOL, text=f"Contents decoded as those of {topic}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentOptions:
+class ContentOptions(NamedTuple):
     """What is shown of batches and records, and how."""
 
     records: Annotated[
@@ -121,8 +119,7 @@ class ContentOptions:
         return self.max_batch_bytes or (LARGEST_BATCH_GROWN if grows else LARGEST_BATCH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionOptions:
+class SelectionOptions(NamedTuple):
     """Which batches and records are shown."""
 
     offsets: Annotated[
@@ -208,8 +205,7 @@ class SelectionOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOptions:
+class ToolOptions(NamedTuple):
     """The flags of kafka-dump-log that say which files are shown, and what of them."""
 
     files: Annotated[
@@ -270,8 +266,7 @@ class ToolOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(NamedTuple):
     """The flags of kafka-dump-log about the checks of indexes, and how much is read for them."""
 
     verify_index_only: Annotated[

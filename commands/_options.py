@@ -12,10 +12,9 @@ after the command's own, and is where every error of a command becomes one line 
 import inspect
 import re
 from collections.abc import Callable, Container
-from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -59,8 +58,7 @@ def _option(*names: str, panel: str, text: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
+class Common(NamedTuple):
     """The values of the shared options; each field is declared as the option that typer shows."""
 
     topic: Annotated[
@@ -258,12 +256,14 @@ class Common:
 def common_options(
     command: Callable[..., None], *, left_out: Container[str] = frozenset()
 ) -> Callable[..., None]:
-    """Return the command as typer shall see it: its dataclasses of options, such as `common`, unfolded.
+    """Return the command as typer shall see it: its tuples of options, such as `common`, unfolded.
 
     Options of the panels that are `left_out` keep their defaults.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in parameters if hasattr(p.annotation, "_field_defaults")
+    }
     options = {name: _unfolded(group, left_out) for name, group in groups.items()}
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
 
@@ -289,14 +289,12 @@ def output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _unfolded(group: Any, left_out: Container[str]) -> list[inspect.Parameter]:
-    """Return the fields of a dataclass of options as parameters."""
+    """Return the fields of a NamedTuple of options as parameters."""
     hints = _hints(group)
     return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(group)
-        if hints[field.name].__metadata__[0].rich_help_panel not in left_out
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+        for name, default in group._field_defaults.items()
+        if hints[name].__metadata__[0].rich_help_panel not in left_out
     ]
 
 

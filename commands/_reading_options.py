@@ -1,8 +1,7 @@
 """How a command reads whole logs beside a broker; `common_options` unfolds it."""
 
 import re
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -13,8 +12,7 @@ from formats.bounds import LARGEST_BATCH
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingOptions:
+class ReadingOptions(NamedTuple):
     """How fast files are read, what stays in the page cache, and the largest batch that is opened."""
 
     rate: Annotated[

@@ -7,8 +7,7 @@ engine, writes the rows and ends with `typer.Exit`. `run_rows` does the same for
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import typer
 
@@ -49,8 +48,7 @@ Along: TypeAlias = Callable[[Iterator[Outcome], list[Unit]], Iterator[Outcome]]
 COLORS = ("auto", "always", "never")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """What `run` must know of a command: its job, the files that the job reads and the rows that it gives.
 
     `name`: the command's words, a key of kcli.rows.COMMANDS. `job_of` returns the job

@@ -1,7 +1,6 @@
 """What a command that predicts a start asks about the broker; `common_options` unfolds it."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -25,8 +24,7 @@ IndexIntervalBytes = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartOptions:
+class StartOptions(NamedTuple):
     """How the broker stopped, and the settings of topics that recovery uses."""
 
     shutdown: Annotated[
@@ -52,7 +50,8 @@ class StartOptions:
         ),
     ] = None
 
-    def __post_init__(self) -> None:
-        """Raise UsageError for another word than `clean` or `unclean`."""
+    def how_stopped(self) -> str | None:
+        """Return `clean`, `unclean` or None, as was asked for; UsageError for another word."""
         if self.shutdown is not None and self.shutdown not in SHUTDOWNS:
             raise UsageError(f"--shutdown {self.shutdown}: expected one of {', '.join(SHUTDOWNS)}")
+        return self.shutdown

@@ -1,7 +1,6 @@
 """What a person hears where a selection leads to nothing, or names a topic that is not here."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from commands._options import Common, split_list
@@ -24,7 +23,7 @@ def other_topics(paths: list[str] | None, common: Common) -> str:
     """Return a suggestion where --topic names none of the topics that are here."""
     if not common.topic or not paths or "-" in paths:
         return ""
-    targets = find(paths, replace(common, topic=None, topic_regex=None).selection()).targets
+    targets = find(paths, common._replace(topic=None, topic_regex=None).selection()).targets
     return advice(common, {target.name.topic for target in targets if target.name is not None})
 
 
@@ -33,7 +32,7 @@ def topics_not_found(found: Found, paths: list[str] | None, common: Common) -> I
     known = {target.name.topic for target in found.targets if target.name is not None}
     missing = [word for word in split_list(common.topic) if not any(fnmatchcase(one, word) for one in known)]
     for word in missing:
-        other = other_topics(paths, replace(common, topic=[word]))
+        other = other_topics(paths, common._replace(topic=[word]))
         message = f"--topic {word}: no partition or file here is of this topic{other}"
         yield Failure("", "nothing-matched", None, None, message)
 

@@ -1,7 +1,6 @@
 """`kcli dump`: everything that lies in a log dir, and the text of kafka-dump-log."""
 
 import sys
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ def dump(
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
     if contents.layout and common.output is None and common.out is None:
-        common = replace(common, output=TEXT)
+        common = common._replace(output=TEXT)
     _refuse_contradictions(contents, selection, tool, checks, common)
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.dump.job import Dump  # noqa: PLC0415 - kept out of --help
@@ -44,7 +43,7 @@ def dump(
     some = bool(common.topic or common.topic_regex or common.partition)
     command = _command(Dump(options, only_partitions=some), options, common)
     # --limit counts lines of text: some rows print none
-    common = replace(common, include_leftovers=True, limit=None if options.text else common.limit)
+    common = common._replace(include_leftovers=True, limit=None if options.text else common.limit)
     run(command, [*(paths or []), *tool.paths()], common)
 
 

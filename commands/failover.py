@@ -1,6 +1,5 @@
 """`kcli failover`: which partitions get which leader when a broker goes away."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -75,7 +74,7 @@ def failover(
         defaults=Defaults(min_insync_replicas, unclean_leader_election),
         selection=common.selection(),
     )
-    of_metadata = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
+    of_metadata = common._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
     types = {*[FAILOVER.name] * bool(brokers or everything), *[FAILOVER_CONTROLLER.name] * controller}
     command = Command(
         name="failover",

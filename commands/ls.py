@@ -1,6 +1,5 @@
 """`kcli ls`: one row per partition directory."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -36,5 +35,5 @@ def ls(
     run(
         Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions),
         paths,
-        replace(common, include_leftovers=True),
+        common._replace(include_leftovers=True),
     )

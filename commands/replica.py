@@ -1,6 +1,5 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,7 +65,7 @@ def diff(
         split=split,
     )
     if any(map(fingerprint.is_manifest, paths or ())):  # its partitions are known when it is open
-        unselected = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
+        unselected = common._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
         run(command, paths, unselected)
     run(command, paths, common)
 

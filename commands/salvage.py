@@ -57,7 +57,7 @@ def salvage(
             job, known=known_settings(metadata_of(found), server_properties(common))
         ),
     )
-    run(command, paths, replace(common, out=None, jobs=1))
+    run(command, paths, common._replace(out=None, jobs=1))
 
 
 def _refuse(out: str) -> None:

@@ -63,6 +63,7 @@ def startup(
 
     Example: kcli startup /var/lib/kafka/data
     """
+    shutdown = start.how_stopped()
     version = None if kafka_version is None else _version(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
     import time  # noqa: PLC0415 - kept out of --help
@@ -77,7 +78,7 @@ def startup(
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
-        shutdown=start.shutdown,
+        shutdown=shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
         remote_storage=remote_storage,
@@ -86,7 +87,7 @@ def startup(
     node_id, metadata_log_dir, apart = node_of(common)
     properties = server_properties(common)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
-    clean = None if start.shutdown is None else start.shutdown == CLEAN
+    clean = None if shutdown is None else shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),
@@ -100,7 +101,7 @@ def startup(
         usual_type="startup",
         drawn_together=True,
     )
-    run(command, [*(paths or []), *apart], replace(common, include_leftovers=True))
+    run(command, [*(paths or []), *apart], common._replace(include_leftovers=True))
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -168,7 +168,7 @@ def truncate(
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
-        shutdown=start.shutdown,
+        shutdown=start.how_stopped(),
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
         is_saved=rescue is not None,

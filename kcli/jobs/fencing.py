@@ -1,7 +1,6 @@
 """What a broker knows of a partition's leader where a request names its epoch, and what it answers then."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.analysis import epochs
@@ -12,8 +11,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fence:
+class Fence(NamedTuple):
     """The current leader epoch that a request names, -1 for none, and the KRaft metadata to compare it with.
 
     Without `metadata` it is compared with the newest epoch of the cache.

@@ -83,8 +83,7 @@ class Server(NamedTuple):
 NO_SERVER = Server()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """Which partitions are selected, topics by names or globs; empty fields select everything."""
 
     topics: tuple[str, ...] = ()
