@@ -5,6 +5,7 @@ import gzip
 
 import pytest
 
+from formats.remote_metadata import decode
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines, record_of, with_record
@@ -111,7 +112,7 @@ def test_every_value_version_in_a_segment(partition, version, codec):
 def test_a_row_gives_back_its_record():
     for items in VALUES.values():
         for item in items[::7]:
-            record = rlmm.decode(base64.b64decode(item["value"]))
+            record = decode(base64.b64decode(item["value"]))
             assert record_of(with_record(RlmmEventRow("d", "f"), record)) == record
 
 
