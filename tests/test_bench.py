@@ -38,7 +38,6 @@ from tests.bench.process import (
     alternate,
     aside,
     busy_and_total,
-    fill_page_cache,
     high_water,
     kind_of,
     members,
@@ -418,19 +417,30 @@ def test_undecided_runs_go_on_to_three_times_as_many(tmp_path, undecided):
     assert [len(measured[key].runs) for key in "ab"] == ([6, 6] if undecided else [2, 2])
 
 
-def test_files_of_inputs_are_read_before_each_measured_run(tmp_path, monkeypatch):
-    read, folder = [], tmp_path / "input" / "t-0"
+def test_files_of_inputs_are_read_before_each_measured_run(tmp_path):
+    size, folder = 32 << 20, tmp_path / "input" / "t-0"
     folder.mkdir(parents=True)
-    (folder / "0.log").write_bytes(b"x" * (3 << 20))
-    monkeypatch.setattr("tests.bench.process.fill_page_cache", read.append)
+    with (folder / "0.log").open("wb") as file:
+        file.truncate(size)
+
+    before = bytes_read()
+    alternate({key: lambda out: python("") for key in "ab"}, 2, tmp_path, lambda outputs: None)
+    without = bytes_read()
     alternate(
-        {key: lambda out: python("") for key in "ab"}, 2, tmp_path, lambda outputs: None, inputs=[folder]
+        {key: lambda out: python("") for key in "ab"},
+        2,
+        tmp_path,
+        lambda outputs: None,
+        inputs=[folder.parent],
     )
-    assert read == [[folder]] * 4
-    monkeypatch.undo()
-    before = int(Path("/proc/self/io").read_text().split()[1])
-    fill_page_cache([tmp_path / "input"])
-    assert int(Path("/proc/self/io").read_text().split()[1]) - before >= 3 << 20
+
+    assert (without - before) // size == 0
+    assert (bytes_read() - without) // size == 4
+
+
+def bytes_read():
+    """Return what this process and the children that it waited for have read so far."""
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def test_peaks_the_kernel_counted_are_used_where_all_processes_are_of_a_kind():

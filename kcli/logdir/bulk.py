@@ -22,7 +22,7 @@ from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
 WINDOW = 4 << 20
 WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
-"""Of batches of so many bytes on average, where a thread reads ahead: each window then has a start of it."""
+"""For batches of so many bytes on average, where a thread reads ahead: it is started anew for each window."""
 SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10

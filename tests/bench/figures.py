@@ -177,8 +177,7 @@ class Growth(NamedTuple):
 def hangs_on_a_run(
     taken: Mapping[str, Measured], figures: Callable[[Mapping[str, Measured]], Sequence[Figure]]
 ) -> bool:
-    """Return whether the runs do not decide: a target that is met would be missed, or the other way round,
-    without one of them."""
+    """Return whether a target is met, or missed, only because of one of the runs."""
     rounds = min(len(measured.runs) for measured in taken.values())
     verdicts = {
         tuple(figure.met for figure in figures(some))

@@ -27,8 +27,8 @@ QUIET_SHARE = 0.1
 """Part of the cores that others may use while a line is measured; above, the line is marked."""
 STDERR_SHOWN = 400
 READ_AT_ONCE, BESIDE_PAGE = 1 << 20, 1 << 11
-"""Bytes; to where a page of the cache and the buffer begin together, a copy by this CPU may take six times as
-long.
+"""Bytes. Where a page of the cache and the buffer have the same address modulo 4096, some CPUs copy six times
+as slowly: the buffer begins half a page further on.
 """
 LONGER = 3
 """How many times as often commands run whose first runs do not decide."""
