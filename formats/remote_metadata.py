@@ -132,21 +132,18 @@ RemoteLogMetadata: TypeAlias = (
 )
 
 
-def decode(
-    value: Buffer, longest: int = LONGEST_VALUE, *, replace_invalid_utf8: bool = False
-) -> RemoteLogMetadata:
+def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     """Return the record that a value holds; the whole value must be used up.
 
     LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte; the errors are those of `read_value`. States and
     tags that are not known are kept as they are: what a broker refuses although it can be decoded is the
-    caller's question. What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as
-    where Kafka prints it.
+    caller's question. What is not UTF-8 in a name becomes U+FFFD, as in a broker.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
-    collector = Collector(max(ELEMENTS_MAX, longest), replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(max(ELEMENTS_MAX, longest), replace_invalid_utf8=True)
     schema, layout, fields = read_value(value, collector)
     return row_of(schema.api_key, layout, fields, tuple(collector.unknown_tags))
 

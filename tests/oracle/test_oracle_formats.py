@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from formats import remote_metadata
 from formats.magic import is_valid
 from formats.record import batch_records
 from tests.builders import put_record, put_records
@@ -117,6 +118,12 @@ def test_rlmm_values(oracle: Oracle, event, value):
     assert decoded.items() >= event.items()
     assert decoded["text"].startswith(f"partition: 3, offset: 17, value: {event['type']}{{")
     assert decoded["text"].endswith("}\n")
+
+
+def test_a_name_that_is_not_utf_8_is_read_with_replacements(oracle: Oracle):
+    value = bytes.fromhex(HEAD + "000000").replace(b"foo", b"f\xff\xc3")
+    (decoded,) = oracle.ask("rlmm_decode", values=[encoded(value)])["values"]
+    assert decoded["topic"] == remote_metadata.decode(value).topic == "f\ufffd\ufffd"
 
 
 def test_rlmm_bad_values(oracle: Oracle):

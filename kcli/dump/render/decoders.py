@@ -95,7 +95,7 @@ def _remote() -> tuple[Any, ...]:
 def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
     decode, longest_for, java_text, unreadable = _remote()
     try:
-        found = decode(record.value or b"", longest_for(max_batch_bytes), replace_invalid_utf8=True)
+        found = decode(record.value or b"", longest_for(max_batch_bytes))
         trouble = unreadable(found)
         if trouble is None:
             return Shown(None, java_text(found)), None
