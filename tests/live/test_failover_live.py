@@ -83,7 +83,13 @@ def take_the_controller_away(cluster: Cluster) -> None:
     assert [number for number, row in said.items() if row["electable"]] == [ahead]
     cluster.nodes[behind].resume()
     before = said[ahead]["leader_epoch"]
-    wait(lambda: controllers(cluster)[ahead]["leader_epoch"] > before, "another controller")
+
+    def leads() -> bool:
+        """Whether there is a leader in a later epoch: while the others vote, there is the epoch alone."""
+        now = controllers(cluster)[ahead]
+        return now["leader"] is not None and now["leader_epoch"] > before
+
+    wait(leads, "another controller")
     now = controllers(cluster)[ahead]
     assert (now["leader"], now["leader_epoch"]) == (ahead, said[ahead]["next_leader_epoch"])
 
