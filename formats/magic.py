@@ -108,9 +108,15 @@ def format_of(magic: int) -> BatchFormat:
     return FORMATS.get(magic, FORMATS[1 if magic < 0 else LATEST])
 
 
-def magic_of(batch: Buffer) -> int:
-    """Return the magic of a batch that is whole at least up to it, as a signed byte."""
-    found: int = _MAGIC.unpack_from(batch)[0]
+def holds_header(data: Buffer, position: int = 0) -> bool:
+    """Return whether the bytes hold the whole header, of its magic's size, of the batch at `position`."""
+    left = len(data) - position
+    return left >= HEADER_UP_TO_MAGIC and left >= format_of(magic_of(data, position)).layout.size
+
+
+def magic_of(batch: Buffer, position: int = 0) -> int:
+    """Return the magic of the batch at `position`, whole at least up to it, as a signed byte."""
+    found: int = _MAGIC.unpack_from(batch, position)[0]
     return found
 
 
@@ -122,20 +128,21 @@ def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
     left = len(batch) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, BATCH.name, f"{BATCH.size} bytes", max(left, 0))
-    if is_legacy(_MAGIC.unpack_from(batch, position)[0]):
+    magic = magic_of(batch, position)
+    if is_legacy(magic):
         return legacy.read_header(batch, position)
-    return BATCH.read(batch, position)
+    header: BatchHeader = format_of(magic).layout.read(batch, position)
+    return header
 
 
 def is_valid(batch: Buffer) -> bool:
     """Return whether a whole batch, of whichever magic, has at least a header and the right checksum."""
-    if len(batch) < HEADER_UP_TO_MAGIC:
+    if not holds_header(batch):
         return False
-    if is_legacy(magic_of(batch)):
+    magic = magic_of(batch)
+    if is_legacy(magic):
         return legacy.is_valid(batch)
-    form = FORMATS[LATEST]
-    if len(batch) < form.layout.size:
-        return False
+    form = format_of(magic)
     return bool(form.stored_crc.unpack_from(batch)[0] == form.checksum(memoryview(batch)[form.crc_from :], 0))
 
 

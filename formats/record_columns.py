@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
     CONTROL_MASK,
-    HEADER_SIZE,
     LOG_OVERHEAD,
     MAX_INT,
     NO_SEQUENCE,
@@ -29,7 +28,7 @@ from formats.batch import (
 from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
-from formats.magic import is_legacy
+from formats.magic import HEADER_SIZES, LARGEST_HEADER, is_legacy
 from formats.record_chains import VARINT, chains
 from formats.types import Buffer
 
@@ -147,8 +146,9 @@ def record_columns(
     codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
     view = memoryview(window)
     places = np.asarray(positions, np.int64)
-    fits = _fits(headers, sizes, places, len(view))
-    starts, ends = (places + HEADER_SIZE).tolist(), (places + sizes).tolist()
+    before_records = np.take(HEADER_SIZES, headers["magic"], mode="clip")
+    fits = _fits(headers, sizes - before_records, places + sizes <= len(view))
+    starts, ends = (places + before_records).tolist(), (places + sizes).tolist()
     bodies: list[Buffer | None] = []
     first, size, records = 0, 0, 0
     for number, (start, end, count, codec, fit) in enumerate(
@@ -184,15 +184,15 @@ def record_columns(
 def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.void]:
     """Return the header rows at the positions of a window, zeros where it ends inside the last."""
     places = [int(position) for position in positions]
-    if places and max(places) + HEADER_SIZE > len(window):
-        window = bytes(window) + bytes(HEADER_SIZE)
+    if places and max(places) + LARGEST_HEADER > len(window):
+        window = bytes(window) + bytes(LARGEST_HEADER)
     return gathered(window, places)
 
 
-def _fits(headers: NDArray[np.void], sizes: Ints, positions: Ints, end: int) -> list[bool]:
-    count = headers["records_count"]
-    fits = ~is_legacy(headers["magic"]) & (count >= 0) & (positions + sizes <= end)
-    fits &= (sizes >= HEADER_SIZE) & (sizes <= HEADER_SIZE + LARGEST_BODY)
+def _fits(headers: NDArray[np.void], bodies: Ints, are_whole: NDArray[np.bool_]) -> list[bool]:
+    """Return which batches can be decoded together, given the bytes of records that each claims."""
+    fits = ~is_legacy(headers["magic"]) & (headers["records_count"] >= 0) & are_whole
+    fits &= (bodies >= 0) & (bodies <= LARGEST_BODY)
     found: list[bool] = fits.tolist()
     return found
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
 from formats.legacy import LegacyHeader
-from formats.magic import LARGEST_HEADER, is_valid, read_header
+from formats.magic import holds_header, is_valid, read_header
 from formats.record import batch_records
 from kcli.broker.errors import NAMES, ClusterError, SettingError, error_name
 from kcli.broker.settings import ClientSettings
@@ -243,7 +243,7 @@ class Cluster:
 def _batches(data: bytes) -> Iterator[tuple[int, list[ClusterRecord]]]:
     """Yield the offset after each whole batch, and its records."""
     position = 0
-    while position + LARGEST_HEADER <= len(data):
+    while holds_header(data, position):
         header = read_header(data, position)
         raw = data[position : position + header.size]
         if len(raw) < header.size:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V1
-from formats.magic import FORMATS, LARGEST_HEADER, is_legacy, magic_of, read_header
+from formats.magic import FORMATS, LARGEST_HEADER, holds_header, is_legacy, magic_of, read_header
 from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis.collector import FindingCollector
@@ -93,7 +93,7 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
         has_time = found.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(found)
         timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
         return Taken(found.base_offset, timestamp, after)
-    return Taken(read_header(head).last_offset, None, after) if len(head) == LARGEST_HEADER else None
+    return Taken(read_header(head).last_offset, None, after) if holds_header(head) else None
 
 
 def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> bool:
@@ -103,7 +103,7 @@ def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptio
         head = log.read(position, LARGEST_HEADER)
     except FileError:
         return False
-    form = _LAST_OFFSET.get(magic_of(head)) if len(head) == LARGEST_HEADER else None
+    form = _LAST_OFFSET.get(magic_of(head)) if holds_header(head) else None
     if form is None:
         return False
     fields, smallest_length = form

@@ -10,8 +10,8 @@ import os
 from typing import NamedTuple
 from zlib import crc32
 
-from formats.batch import HEADER_SIZE
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.magic import LARGEST_HEADER, format_of, holds_header, magic_of
 from kcli.logdir.buffers import DataFile, FileError
 
 MOST_OF_A_LARGEST = 2
@@ -50,12 +50,18 @@ class Seam(NamedTuple):
     largest: Largest
 
 
+def header_crc(batch: bytes) -> int:
+    """Return the CRC-32 of the header that a batch begins with, which lies within the bytes."""
+    return crc32(batch[: format_of(magic_of(batch)).layout.size])
+
+
 def is_as_before(path: str, seam: Seam) -> bool:
     """Whether a log and its indexes begin as they did, so that reading may go on at the seam."""
     stem = path.removesuffix("log")
     try:
         with DataFile(path) as log:
-            if log.size < seam.position or crc32(log.read(seam.last, HEADER_SIZE)) != seam.header:
+            last = log.read(seam.last, LARGEST_HEADER) if log.size >= seam.position else b""
+            if not holds_header(last) or header_crc(last) != seam.header:
                 return False
         return (
             _are_offsets(_beginning(stem + "index", seam.offsets, OFFSET_INDEX_ENTRY.size), seam)

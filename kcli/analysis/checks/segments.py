@@ -16,7 +16,7 @@ from kcli.analysis.checks.epochs import EpochJudge, EpochRun
 from kcli.analysis.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.analysis.checks.producers import ProducerFacts, ProducerJudge
 from kcli.analysis.checks.records import report_records
-from kcli.analysis.checks.seams import Prefix, Seam
+from kcli.analysis.checks.seams import Prefix, Seam, header_crc
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_findings import contradicts_itself
@@ -219,7 +219,7 @@ class SegmentJudge:
         self._is_broken = count < len(positions) or int(positions[0]) != self._good.position
         if count and int(positions[0]) == self._good.position:
             last = fields[count - 1]
-            self._last = int(positions[count - 1]), crc32(last.tobytes())
+            self._last = int(positions[count - 1]), header_crc(last.tobytes())
             self._good = GoodEnd(
                 int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"]),
                 int(last["base_offset"]) + int(last["last_offset_delta"]) + 1,

@@ -8,7 +8,7 @@ from formats.batch import BatchHeader
 from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
 from formats.layout import FieldSpan
-from formats.magic import LARGEST_HEADER, format_of, is_legacy, magic_of
+from formats.magic import LARGEST_HEADER, format_of, holds_header, is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
@@ -147,9 +147,10 @@ def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) 
         position = item.position
         if item.reason == "incomplete":
             raw = file.read(position, min(LARGEST_HEADER, end - position))
-            if len(raw) == LARGEST_HEADER and not is_legacy(magic_of(raw)):
-                yield from batch_header(raw, position, f"{BATCH_HEADER}, incomplete")
-                position += LARGEST_HEADER
+            if holds_header(raw) and not is_legacy(magic_of(raw)):
+                header = raw[: format_of(magic_of(raw)).layout.size]
+                yield from batch_header(header, position, f"{BATCH_HEADER}, incomplete")
+                position += len(header)
         yield from _range(file, position, end, "incomplete batch", item.reason)
 
 

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,8 @@ def test_damaged_values_are_read_or_refused_as_the_row():
     for value, at, mask in FLIPPED:
         flipped = bytearray(value)
         flipped[at] ^= mask
-        record, message = attempt(decode, bytes(flipped)), attempt(decode_remote, bytes(flipped))
+        record = attempt(decode, bytes(flipped))
+        message = attempt(partial(decode_remote, replace_invalid_utf8=True), bytes(flipped))
         if isinstance(record, FormatError):
             assert (type(message), message.args) == (type(record), record.args)
             continue
