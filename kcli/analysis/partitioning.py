@@ -52,12 +52,12 @@ def events_topic_size(known: Iterable[tuple[tuple[str, str, int], int]]) -> int 
     `known`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
     smallest that does; None where none does.
     """
-    placed = list(known)
+    hashes = [(partition_of_events(key[0], key[2]).hash, at) for key, at in known]
     sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
-    fits = (
-        all(partition_of_events(key[0], key[2], size).partition == at for key, at in placed) for size in sizes
+    return next(
+        (size for size in sizes if all(_by_low_bits(hashed, size).partition == at for hashed, at in hashes)),
+        None,
     )
-    return next((size for size, is_it in zip(sizes, fits, strict=True) if is_it), None)
 
 
 def partition_of_events(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> Placed:
