@@ -386,13 +386,16 @@ def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
 
 @pytest.mark.slow
 def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
-    with (tmp_path / "out").open("w") as file:
+    out = tmp_path / "out"
+    with out.open("w") as file:
         process = subprocess.Popen([*KCLI, "sql", ENDLESS, str(dirs[0]), "-o", "json"], stdout=file)
-        time.sleep(3)
+        deadline = time.monotonic() + 60
+        while not out.stat().st_size and time.monotonic() < deadline:
+            time.sleep(0.1)
         process.send_signal(signal.SIGINT)
 
         assert process.wait(timeout=30) == 130
-    assert json.loads((tmp_path / "out").read_text())["errors"][0]["error"] == "interrupted"
+    assert json.loads(out.read_text())["errors"][0]["error"] == "interrupted"
 
 
 @pytest.mark.slow
