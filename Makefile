@@ -36,7 +36,7 @@ quick: $(READY)
 test: lint
 	$(BIN)/python -m tests.tools
 	@# three workers on two cores: a test in twenty waits for a process, a terminal or a clock
-	$(PYTEST) -n 3 -m 'not oracle and not spark'
+	$(PYTEST) -n 3 --dist loadgroup -m 'not oracle and not spark'
 	@# Spark and the running broker mostly wait: these two go side by side
 	$(MAKE) --no-print-directory -j 2 oracle spark
 

@@ -69,9 +69,12 @@ class LogDir:
         return folder
 
 
+LONGEST = ("tests/mutated/", "tests/test_packaging")
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the tests that take a minute: at the end one worker would run them while the others wait."""
-    items.sort(key=lambda item: "tests/mutated/" not in item.nodeid)
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from kcli import __version__
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("one process builds the distributions once")]
 PYTHON = os.path.realpath(sys.executable)
 
 
