@@ -1,6 +1,5 @@
 """Rules about logs and their indexes: `LOG`, `IDX`, and `DUMP`, of what only `dump` and `scan` see."""
 
-from formats.magic import LATEST
 from kcli.analysis.catalogue.rule import Rule
 
 LOGS: dict[str, Rule] = {
@@ -99,9 +98,8 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-015": Rule(
         "error",
-        f"A batch has a magic above {LATEST}.",
-        f"It reads the batch as one of magic {LATEST}; followers and consumers refuse it "
-        "(CorruptRecordException).",
+        "A batch has a magic above 2.",
+        "It reads the batch as one of magic 2; followers and consumers refuse it (CorruptRecordException).",
         "No release writes such a magic, and no checksum covers it: compare with another replica.",
     ),
     "LOG-018": Rule(
