@@ -22,9 +22,9 @@ from kcli.analysis.log_segment import (
     read_next_offset,
     size_of,
 )
-from kcli.logdir.buffers import DataFile, read_whole
+from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.leftovers import CLEANED, DELETED, SWAP, leftovers
-from kcli.logdir.listing import is_misnamed
+from kcli.logdir.listing import is_misnamed, opened_names
 from kcli.logdir.partition import Partition, misnamed, shown_path
 
 INDEX_KINDS = ("index", "timeindex", "txnindex")
@@ -101,6 +101,18 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     files = _classified(partition, present, known)
     findings += _without_log(partition, files)
     return files._replace(deleted=gone, renamed=renamed)
+
+
+def opened_files(partition: Partition) -> dict[str, str]:
+    """Return the names of the files that a start keeps, and those that it gives them, as of `opened_names`.
+
+    What a swap replaces is left out, too; where the start fails before it is known, it is not.
+    """
+    try:
+        files = surviving_files(partition, [])
+    except (BrokerError, FileError):
+        return opened_names(partition.names)
+    return {name: files.renamed.get(name, name) for name in partition.names if name not in files.deleted}
 
 
 def _without_log(partition: Partition, files: Files) -> Iterator[Finding]:

@@ -310,7 +310,7 @@ def _place(target: Target) -> Where:
 
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
-    result = scan_logs.expand(found, starts=True, swaps=True)
+    result = scan_logs.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
     log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}

@@ -13,6 +13,7 @@ directory is read.
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -28,6 +29,9 @@ from kcli.engine.contract import Unit
 from kcli.jobs.check_memory import Files, Owed, Remembered, dumps, remembered
 from kcli.jobs.scan import is_segment
 from kcli.jobs.scan_logs import directory_of
+from kcli.logdir.buffers import FileError
+from kcli.logdir.leftovers import SWAP
+from kcli.logdir.listing import listed
 from kcli.logdir.tree import PARTITION, Target
 
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
@@ -72,6 +76,9 @@ class State:
         """Return what is to be read of a partition directory; everything where that is in doubt."""
         place = _place(units[0].target)
         known = self.partitions.setdefault(place, {})
+        if _has_swaps(units[0].target):
+            known.clear()
+            return list(units)
         segments = {_base(unit.target): unit for unit in units if is_segment(unit.target)}
         files = {base: _signature(unit.target.path) for base, unit in segments.items()}
         self._bases[place], self._files[place] = list(segments), files
@@ -199,6 +206,13 @@ def _is_against(finding: Finding, stem: str) -> bool:
     path = finding.path or ""
     is_one = finding.severity != SEVERITIES[0] or (finding.code == MAY_BE_STALE and path.endswith("txnindex"))
     return is_one and path.startswith(stem)
+
+
+def _has_swaps(directory: Target) -> bool:
+    """Whether a start takes files under other names than theirs, so that nothing is remembered."""
+    with suppress(FileError):
+        return any(name.endswith(SWAP) for name in listed(directory.path)[0])
+    return False
 
 
 def _has_too_many(known: Remembered) -> bool:

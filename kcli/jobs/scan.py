@@ -31,7 +31,7 @@ from kcli.jobs.scan_logs import directory_of, identity
 from kcli.jobs.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
-from kcli.logdir.files import segment_base, sibling
+from kcli.logdir.files import is_swap, segment_base, sibling
 from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
@@ -208,7 +208,7 @@ class ScanReducer:
         total, end = known.total, known.end
         if source is not None and piece is not None:
             total = with_segment(total, piece)
-            is_one = is_segment(target)
+            is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
             if SCAN_SEGMENT.name in self.read_whole.options.rows:
                 rows.append(segment_row(source, piece))
             findings.extend(_findings(target, piece, end if is_one else None))
@@ -282,7 +282,7 @@ def piece_bytes(workers: int) -> int:
 
 
 def is_segment(target: Target) -> bool:
-    """Whether a file is a segment of a log."""
+    """Whether a file is a segment of a log, or becomes one."""
     return segment_base(target) is not None
 
 

@@ -1,27 +1,29 @@
 """Which logs `scan` reads: one target for each, however it is named, a directory's together."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.analysis.directory_files import opened_files
 from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed, listed_log, unexpected_names
+from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Note, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
-def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
+def expand(found: Found, *, starts: bool = False) -> Found:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
     Directories come in the order in which they are named, those of remote segments too. One without a log
-    stays; with `starts` every partition directory that is named stays, before its logs, and with `swaps` the
-    .swap logs are there that the next start takes in the place of others.
+    stays; with `starts` every partition directory that is named stays, before its logs. Where a swap was
+    interrupted, the logs are those that the next start takes.
     """
     result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     directories: dict[str, dict[str, Target]] = {}
@@ -31,7 +33,7 @@ def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
             result.targets.append(target)
             continue
         try:
-            logs, notes = _logs(target, (_is_log, _becomes_log) if swaps else (_is_log,))
+            logs, notes = _logs(target)
         except FileError as error:
             result.miss(target, error)
             continue
@@ -48,7 +50,7 @@ def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
     return result
 
 
-def _logs(target: Target, are_logs: Sequence[Callable[[str], bool]]) -> tuple[list[Target], list[Note]]:
+def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     """Return the logs of a directory, and notes about entries that are only named like one.
 
     The target itself where it is a file, or a directory without a log.
@@ -57,7 +59,10 @@ def _logs(target: Target, are_logs: Sequence[Callable[[str], bool]]) -> tuple[li
         files, others = listed(target.path)
     else:
         files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
-    logs = [entry_of(target, name, LOG) for name in files if any(one(name) for one in are_logs)]
+    opened = {name: name for name in files}
+    if target.kind == PARTITION and any(name.endswith(SWAP) for name in files):
+        opened = opened_files(Partition(target))
+    logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     # names of remote segments are none of a log
     names = [] if target.kind == REMOTE_SEGMENTS else files
     return logs or [target], list(unexpected_names(target, names, others))
@@ -107,7 +112,3 @@ def _place(name: str) -> tuple[bool, int, str]:
 def _is_log(name: str) -> bool:
     parsed = parse_file(name)
     return parsed.kind == LOG and not parsed.is_inactive
-
-
-def _becomes_log(name: str) -> bool:
-    return parse_file(name).kind == LOG and name.endswith(SWAP)

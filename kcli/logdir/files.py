@@ -1,8 +1,13 @@
 """What a file's name says about it, and its siblings of the same segment."""
 
 import os
+from contextlib import suppress
+from dataclasses import replace
 
 from formats.names import IN_PARTITION, LOG, FileName, parse_file
+from kcli.logdir.buffers import FileError
+from kcli.logdir.leftovers import SWAP
+from kcli.logdir.listing import listed, opened_names
 from kcli.logdir.tree import Target
 
 
@@ -12,11 +17,11 @@ def file_name(target: Target) -> FileName:
 
 
 def segment_base(target: Target) -> int | None:
-    """Return the base offset of a segment of a log, None for any other file.
+    """Return the base offset of a segment of a log, or of a .swap that becomes one; None for any other file.
 
-    Offsets of a leftover, a snapshot or a remote segment may be those of another.
+    Offsets of another leftover, a snapshot or a remote segment may be those of another.
     """
-    name = file_name(target)
+    name = parse_file(os.path.basename(target.path).removesuffix(SWAP))
     is_segment = (name.kind, name.scheme, name.is_inactive) == (LOG, IN_PARTITION, False)
     return name.base_offset if is_segment else None
 
@@ -28,3 +33,28 @@ def sibling(target: Target, extension: str) -> str | None:
     suffix = rest.partition(".")[2]
     path = os.path.join(directory, f"{stem}.{extension}" + (f".{suffix}" if suffix else ""))
     return path if os.path.lexists(path) else None
+
+
+def is_swap(target: Target) -> bool:
+    """Whether a file waits to take the place of others."""
+    return target.path.endswith(SWAP)
+
+
+def beside(log: Target, extension: str) -> Target:
+    """Return the file of a segment that a start takes for its index, whether it is there or not.
+
+    A .swap takes the name of another; beside a .log.swap only such files stay.
+    """
+    path, shown = (word.removesuffix(SWAP).removesuffix("log") + extension for word in (log.path, log.shown))
+    suffix = SWAP if is_swap(log) or _is_replaced(path) else ""
+    return replace(log, kind=extension, path=path + suffix, shown=shown + suffix)
+
+
+def _is_replaced(path: str) -> bool:
+    """Whether a start gives the name of a file to the .swap beside it."""
+    if not os.path.lexists(path + SWAP):
+        return False
+    directory, name = os.path.split(path + SWAP)
+    with suppress(FileError):
+        return name in opened_names(listed(directory or ".")[0])
+    return False  # the directory has been removed since

@@ -23,6 +23,7 @@ from kcli.analysis.log_findings import contradicts_itself
 from kcli.analysis.pieces import BATCHES_A_BLOCK, Piece
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
+from kcli.logdir.files import beside, is_swap
 from kcli.logdir.tree import Target
 
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
@@ -166,15 +167,9 @@ class SegmentJudge:
         self._of_indexes.append(FindingCollector(target))
         return self._of_indexes[-1]
 
-    def _beside(self, extension: str) -> Target:
-        path, shown = (word.removesuffix("log") + extension for word in (self.target.path, self.target.shown))
-        return Target(
-            kind=extension, path=path, shown=shown, name=self.target.name, log_dir=self.target.log_dir
-        )
-
     def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
         """Return the judge of an index; None where it cannot be read."""
-        target = self._beside(extension)
+        target = beside(self.target, extension)
         findings = self._collector(target)
         try:
             return judge(target.path, self.base, findings)
@@ -183,7 +178,7 @@ class SegmentJudge:
             return None
 
     def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
-        target = self._beside("txnindex")
+        target = beside(self.target, "txnindex")
         if not os.path.lexists(target.path):  # most segments have none
             return ()
         findings = self._collector(target)
@@ -278,9 +273,10 @@ class SegmentJudge:
         """Return what is known of the segment when all of it was read."""
         self._flush()
         if self._offsets is not None and self._offsets.is_missing:
-            self._of_log.add(
-                "IDX-001", None, "the offset index is missing: the broker recovers this segment first"
-            )
+            if not is_swap(self.target):  # else the start makes one
+                self._of_log.add(
+                    "IDX-001", None, "the offset index is missing: the broker recovers this segment first"
+                )
         elif self._offsets is not None:
             self._offsets.end(is_compacted=self._is_compacted)
         if self._times is not None:
@@ -356,7 +352,7 @@ class SegmentJudge:
             yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
 
     def _closed(self, extension: str, code: str, words: str) -> Finding:
-        return FindingCollector(self._beside(extension)).finding(code, None, words)._replace(more=0)
+        return FindingCollector(beside(self.target, extension)).finding(code, None, words)._replace(more=0)
 
     def take(self) -> list[Finding]:
         """Return the findings about the log itself."""

@@ -216,7 +216,8 @@ def test_log_dirs_of_zookeeper_are_those_of_a_release_with_it(check, kcli, tmp_p
 def test_a_log_that_a_start_swaps_in_is_read_and_ends_where_it_ends(check, tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 5), put_range(5, 5), watermark=10)
     log = directory / f"{0:020d}.log"
-    log.rename(f"{log}.swap")
+    for path in directory.glob(f"{0:020d}.*"):
+        path.rename(f"{path}.swap")
     (row,) = [row for row in check(directory)["rows"] if row["topic"]]
     assert (row["result"], row["batches"], row["log_end_offset"]) == ("clean", 2, 10)
     data = bytearray(Path(f"{log}.swap").read_bytes())

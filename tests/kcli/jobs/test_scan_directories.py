@@ -99,6 +99,33 @@ def test_leftovers_are_read_where_they_are_named(data):
     assert [o.findings for o in outcomes] == [[]] * 5
 
 
+def test_the_logs_of_an_interrupted_swap_are_those_of_the_next_start(data):
+    """What a swap replaces is not read; one that a start deletes is not, either."""
+    orders, swap = data / "orders-0", f"{NAMES[1]}.swap"
+    (orders / NAMES[1]).rename(orders / swap)
+    (before,) = rows(scanned(orders), "scan_partition")
+    assert (before["segments"], before["batches"], before["invalid_batches"]) == (3, 40, 0)
+
+    log = bytearray((orders / swap).read_bytes())
+    (orders / NAMES[1]).write_bytes(log)
+    log[-1] ^= 1
+    (orders / swap).write_bytes(log)
+    outcomes = scanned(orders)
+    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [NAMES[0], swap, NAMES[2]]
+    assert [(one.code, one.path) for o in outcomes for one in o.findings] == [("LOG-003", str(orders / swap))]
+
+    (orders / f"{NAMES[0]}.cleaned").write_bytes(b"")
+    assert [row["file"] for row in rows(scanned(orders), "scan_segment")] == NAMES
+
+
+def test_a_swap_and_what_it_replaces_overlap_where_both_are_named(data):
+    swap = data / "orders-0" / f"{NAMES[1]}.swap"
+    swap.write_bytes((data / "orders-0" / NAMES[1]).read_bytes())
+    outcomes = scanned(*(data / "orders-0").glob("*.log*"))
+    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [*NAMES[:2], swap.name, NAMES[2]]
+    assert [one for o in outcomes for one in o.findings] == []
+
+
 @pytest.mark.parametrize(
     ("second", "more"),
     [(put_range(2, 4), 0), (put_range(4, 1), 0), (put_range(1, 1) + put_range(1, 1), 1)],

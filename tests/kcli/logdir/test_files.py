@@ -1,6 +1,6 @@
 """A file's siblings of the same segment."""
 
-from kcli.logdir.files import file_name, sibling
+from kcli.logdir.files import beside, file_name, sibling
 from kcli.logdir.tree import file_target
 
 
@@ -18,3 +18,20 @@ def test_the_name_of_a_target_says_its_offset(tmp_path):
     path.write_bytes(b"")
 
     assert file_name(file_target(str(path))).base_offset == 7
+
+
+def test_the_index_of_a_segment_is_the_one_that_a_start_takes(tmp_path):
+    log = file_target(str(tmp_path / "7.log"))
+
+    def index(target=log):
+        found = beside(target, "index")
+        assert (found.kind, found.shown) == ("index", found.path)
+        return found.path.removeprefix(f"{tmp_path}/")
+
+    (tmp_path / "7.index").write_bytes(b"")
+    assert index() == "7.index"
+    assert index(file_target(str(tmp_path / "7.log.swap"))) == "7.index.swap"
+    (tmp_path / "7.index.swap").write_bytes(b"")
+    assert index() == "7.index.swap"
+    (tmp_path / "6.log.cleaned").write_bytes(b"")  # then a start deletes the swap
+    assert index() == "7.index"
