@@ -56,14 +56,14 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
             continue
         removed = _removed(log, meeting)
         if log.is_tiered and meeting.truncate_to < log.local_log_start_offset:
-            removed = replace(removed, records=None)  # what is in remote storage goes, too
+            removed = replace(removed, lost=None)  # what is in remote storage goes, too
         committed = _committed(follower, replicas, meetings)
-        lost = removed.records
+        lost = removed.lost
         if lost and committed is None:
             lost = None
         elif lost and committed is not None and committed < log.log_end_offset:
             kept = committed if meeting.starts_anew else max(committed, meeting.truncate_to)
-            above = _cut(log, kept).records
+            above = _cut(log, kept).lost
             lost = None if above is None else lost - above
         yield Loss(candidate, follower, meeting, removed, lost)
 

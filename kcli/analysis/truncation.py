@@ -46,10 +46,14 @@ class SegmentChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What is removed: batches, records (None: not countable), bytes of .log files, and its ends."""
+    """What is removed: batches, records (None: not countable), bytes of .log files, and its ends.
+
+    `lost`: of the records those that could be read before; None where they cannot be counted.
+    """
 
     batches: int = 0
     records: int | None = 0
+    lost: int | None = 0
     size: int = 0
     first_offset: int | None = None
     last_offset: int | None = None
@@ -82,17 +86,24 @@ class Prediction:
 
 
 def truncate(
-    loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool = False
+    loaded: LoadedLog,
+    target: int,
+    high_watermark: int | None,
+    *,
+    fully: bool = False,
+    kept_elsewhere: int = 0,
 ) -> Prediction:
     """Return what the broker would do to truncate to `target` (0 or more).
 
     `high_watermark` is the checkpointed one, None when unknown. `fully`: every segment goes, and the log
-    starts at the target, as `truncateFullyAndStartAt`. BrokerError where the truncation itself would fail.
+    starts at the target, as `truncateFullyAndStartAt`. Records below `kept_elsewhere` are not lost, as those
+    below the log start offset: these were deleted before. BrokerError where the truncation itself would fail.
     """
+    first_lost = max(loaded.log_start_offset, kept_elsewhere)
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
     if target >= loaded.log_end_offset and not fully:
         after = loaded._replace(epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
-        return _prediction(loaded, after, target, NONE, (watermark, watermark))
+        return _prediction(loaded, after, target, NONE, (watermark, watermark), first_lost=first_lost)
     producers = loaded.producers.copy()
     if fully or target < loaded.segments[0].base_offset:
         producers.start_at(target)
@@ -115,7 +126,8 @@ def truncate(
         recovery_point=min(loaded.recovery_point, target),
         producers=producers,
     )
-    return _prediction(loaded, after, target, kind, (watermark, None if watermark is None else lowered))
+    watermarks = (watermark, None if watermark is None else lowered)
+    return _prediction(loaded, after, target, kind, watermarks, first_lost=first_lost)
 
 
 def with_remote_state(prediction: Prediction, epochs: EpochCache, log_start_offset: int) -> Prediction:
@@ -134,6 +146,8 @@ def _prediction(
     target: int,
     kind: str,
     watermarks: tuple[int | None, int | None],
+    *,
+    first_lost: int,
 ) -> Prediction:
     restarted, error = log_end_after_restart(after.segments)
     changes = _changes(loaded.segments, after.segments)
@@ -148,7 +162,7 @@ def _prediction(
         restart_deletes_all=restarted is not None and restarted < after.log_start_offset,
         restart_error=error,
         snapshots=_snapshot_actions(loaded.snapshots_before, after.producers.disk),
-        removed=_removed(changes),
+        removed=_removed(changes, first_lost),
     )
 
 
@@ -185,8 +199,8 @@ def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tupl
     )
 
 
-def _removed(changes: Iterable[SegmentChange]) -> Removed:
-    count = _Count()
+def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
+    count = _Count(first_lost)
     for change in changes:
         start = change.after.log_size if change.after else 0
         if change.before is not None and start < change.before.log_size:
@@ -199,7 +213,8 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
                 count.trouble = count.trouble or error
     return Removed(
         batches=count.batches,
-        records=count.records if count.countable and count.trouble is None else None,
+        records=count.records if count.trouble is None else None,
+        lost=count.lost if count.trouble is None else None,
         size=count.size,
         first_offset=count.first_offset,
         last_offset=count.last_offset,
@@ -207,6 +222,24 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
         max_timestamp=count.max_timestamp,
         trouble=count.trouble,
     )
+
+
+def _from(batch: Header, offset: int) -> int | None:
+    """Return how many records of a batch are at an offset or after it; None where the header does not tell.
+
+    That is also where the offset is inside the batch, and compaction took records out of it.
+    """
+    if batch.last_offset < offset:
+        return 0
+    records = batch.records_count
+    if records is None or batch.base_offset >= offset:
+        return records
+    is_whole = batch.last_offset - batch.base_offset + 1 == records
+    return batch.last_offset - offset + 1 if is_whole else None
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _first_timestamp(batch: Header) -> int | None:
@@ -224,12 +257,13 @@ def _first_timestamp(batch: Header) -> int | None:
 
 @dataclass(slots=True)
 class _Count:
-    """Adds up batches by their headers."""
+    """Adds up batches by their headers; `lost` counts records from `first_lost` on."""
 
+    first_lost: int
     batches: int = 0
-    records: int = 0
+    records: int | None = 0
+    lost: int | None = 0
     size: int = 0
-    countable: bool = True
     first_offset: int | None = None
     first_timestamp: int | None = None
     last_offset: int | None = None
@@ -243,10 +277,8 @@ class _Count:
             self.first_offset = None if records is None else batch.base_offset
             self.first_timestamp = _first_timestamp(batch)
         self.batches += 1
-        if records is None:
-            self.countable = False
-        else:
-            self.records += records
+        self.records = _sum(self.records, records)
+        self.lost = _sum(self.lost, _from(batch, self.first_lost))
         self.last_offset = batch.last_offset
         if self.max_timestamp is None or timestamp > self.max_timestamp:
             self.max_timestamp = timestamp

@@ -123,7 +123,7 @@ def _row(
         truncate_to=None if meeting is None else meeting.truncate_to,
         outcome=UNKNOWN if meeting is None else meeting.outcome,
         rounds=None if meeting is None else len(meeting.rounds),
-        records_lost=None if removed is None else removed.records,
+        records_lost=None if removed is None else removed.lost,
         bytes_lost=None if removed is None else removed.size,
         first_lost_timestamp=None if removed is None else removed.first_timestamp,
         last_lost_timestamp=None if removed is None else removed.max_timestamp,

@@ -164,13 +164,18 @@ def with_state_of(leader: FollowedLeader, meeting: Meeting, prediction: Predicti
     return with_remote_state(prediction, epochs, leader.side.log_start_offset)
 
 
-def without_remote(lost: str | None, meeting: Meeting, loaded: LoadedLog) -> str | None:
-    """Return the offsets that are lost, `A..B`, but for those that remote storage has.
+def kept_remotely(meeting: Meeting) -> int | None:
+    """Return the offset below which remote storage has the follower's records; None where it has none.
 
     The leader's history is the follower's as far as the fetch that is answered with remote storage.
     """
     is_kept = meeting.outcome == TIERED and all(one.rule != LEADER_START for one in meeting.rounds)
-    kept = meeting.rounds[-1].fetch_offset if is_kept else None
+    return meeting.rounds[-1].fetch_offset if is_kept else None
+
+
+def without_remote(lost: str | None, meeting: Meeting, loaded: LoadedLog) -> str | None:
+    """Return the offsets that are lost, `A..B`, but for those that remote storage has."""
+    kept = kept_remotely(meeting)
     if lost is None or kept is None:
         return lost
     return f"{kept}..{lost.rpartition('..')[2]}" if kept < loaded.log_end_offset else None

@@ -22,6 +22,7 @@ from kcli.jobs.following import (
     FollowedLeader,
     Following,
     finding_of,
+    kept_remotely,
     leader_of,
     meeting_of,
     rounds_of,
@@ -118,7 +119,8 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         )
         return
     fully = meeting is not None and meeting.starts_anew
-    prediction = _predicted(loaded, target, given.high_watermark, fully=fully)
+    kept = (kept_remotely(meeting) or 0) if meeting else 0
+    prediction = _predicted(loaded, target, given.high_watermark, fully=fully, kept_elsewhere=kept)
     lost = _lost(loaded, prediction)
     if meeting is not None and leader is not None:
         prediction = with_state_of(leader, meeting, prediction)
@@ -149,10 +151,12 @@ def _refuse_others(partition: Partition) -> None:
         raise FileError(partition.path, "leftover", f"the broker never truncates a -{name.kind} directory")
 
 
-def _predicted(loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool) -> Prediction:
+def _predicted(
+    loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool, kept_elsewhere: int
+) -> Prediction:
     """Return what the truncation does; FileError `would-fail` where it fails in the broker."""
     try:
-        return truncate(loaded, target, high_watermark, fully=fully)
+        return truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept_elsewhere)
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
@@ -238,6 +242,7 @@ def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tupl
         warnings=warnings,
         lost_offsets=None,
         rescue_command=None,
+        records_lost=removed.lost,
     )
 
 
@@ -280,12 +285,14 @@ def _counts(segment: LoadedSegment | None) -> _Counts:
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
     """Return the offsets that are gone when all is done, as `kcli dump` takes them.
 
-    Open where damage hides the end.
+    Open where damage hides the end. What was below the log start offset is not lost: it was deleted before.
+    What the start itself deletes is, wherever it lies.
     """
     removed, restarted = prediction.removed, prediction.log_end_offset_after_restart
     first = [removed.first_offset] if removed.first_offset is not None else []
     if restarted is not None and restarted < prediction.after.log_end_offset:
         first.append(loaded.log_start_offset if prediction.restart_deletes_all else restarted)
+    first = [max(min(first), loaded.log_start_offset)] if first else []
     before = list(loaded.deleted)
     if any(finding.code == "START-001" for finding in loaded.findings):
         before.append(loaded.log_end_offset)
@@ -294,7 +301,7 @@ def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
     if before or removed.trouble is not None:
         return f"{min(first + before)}.."
     last = prediction.after.log_end_offset - 1 if removed.last_offset is None else removed.last_offset
-    return f"{min(first)}..{last}"
+    return f"{first[0]}..{last}" if first[0] <= last else None
 
 
 def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]:

@@ -30,7 +30,9 @@ class ElectionRow(NamedTuple):
         int | None, "answers that make the follower truncate; null where the outcome is unknown"
     ]
     records_lost: Annotated[
-        int | None, "that the follower removes; null where they cannot be counted or the outcome is unknown"
+        int | None,
+        "that the follower removes, but for those below its log start offset; null where they cannot be "
+        "counted or the outcome is unknown",
     ]
     bytes_lost: Annotated[int | None, "of .log files that it removes; null where the outcome is unknown"]
     first_lost_timestamp: Annotated[Timestamp | None, "of the first record that is lost"]

@@ -107,6 +107,11 @@ class TruncationRow(NamedTuple):
         "null where none is",
     ]
     rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]
+    records_lost: Annotated[
+        int | None,
+        "of records_removed those that could be read: not what is below log_start_offset_before, nor what "
+        "remote storage has; null where they cannot be counted",
+    ]
 
 
 TRUNCATION = row_type("truncation", TruncationRow)

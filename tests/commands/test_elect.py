@@ -141,6 +141,16 @@ def test_the_high_watermark_of_a_replica_that_agrees_counts(kcli, copies, folder
     assert [(row["records_lost"], row["committed_records_lost"]) for row in rows] == [(60, 0), (15, 15)]
 
 
+def test_what_a_follower_deleted_before_is_not_lost(kcli, tmp_path):
+    """Its log starts inside the batch that goes."""
+    kept, gone = put_range(0, 10), put_range(10, 10, epoch=1)
+    leader = orders(tmp_path / "a", kept, epochs=((0, 0),), watermark=10)
+    follower = orders(tmp_path / "b", kept, gone, epochs=((0, 0), (1, 10)), log_start=13, watermark=20)
+    row = elect(kcli, leader, follower)["rows"][0]
+
+    assert (row["records_lost"], row["committed_records_lost"]) == (7, 7)
+
+
 def test_a_follower_that_truncates_to_an_unknown_high_watermark(kcli, copies):
     """Without leader epochs it truncates there, and where that is is unknown."""
     (copies[1] / "segments-0" / "leader-epoch-checkpoint").unlink()

@@ -84,8 +84,7 @@ def _offset_line(row: TruncationRow, screen: Screen) -> Iterator[Line]:
     width = min(screen.width - 2 * LEFT, 96)
     axis = OffsetAxis(first, end, width)
     lost = row.log_end_offset_before if row.first_removed_offset is None else row.first_removed_offset
-    if row.kind == FULL:
-        lost = first
+    lost = first if row.kind == FULL else max(lost, first)
     bases = [one.base_offset for one in row.segments if one.base_offset > first]
     numbers = labels(axis, [lost, first, end, *bases], width + 1)
     left = " " * LEFT
@@ -195,14 +194,34 @@ def _losses(row: TruncationRow) -> str:
     last = row.log_end_offset_before - 1 if row.last_removed_offset is None else row.last_removed_offset
     words = f"{lost}, offsets {span(row.first_removed_offset, last + 1)}{_written(row)}."
     if row.outcome != TIERED:
-        return f"Lost: {words}"
+        return f"Removed: {words} {_lost(row)}" if _was_deleted(row) else f"Lost: {words}"
     if row.rescue_command is None:
         return f"Dropped: {words} Remote storage has them."
     return f"Dropped: {words} Remote storage has those below {row.rounds[-1].fetch_offset}."
 
 
+def _was_deleted(row: TruncationRow) -> bool:
+    """Whether some of what goes was deleted before: it lies below the log start offset."""
+    first = row.first_removed_offset
+    return first is not None and first < row.log_start_offset_before
+
+
+def _lost(row: TruncationRow) -> str:
+    """Return what is lost where not all that goes is."""
+    start = row.log_start_offset_before
+    if row.lost_offsets is None:
+        return f"Lost: no records, they were deleted before: the log starts at {start}."
+    records = "" if row.records_lost is None else f"{counted(row.records_lost, 'record')}, "
+    return (
+        f"Lost: {records}offsets {row.lost_offsets}. Those below the log start offset {start} were deleted "
+        "before."
+    )
+
+
 def _is_lossy(row: TruncationRow) -> bool:
     """Whether records go that are nowhere else."""
+    if _was_deleted(row) and row.lost_offsets is None:
+        return False
     return bool(row.bytes_removed) and (row.outcome != TIERED or row.rescue_command is not None)
 
 
@@ -269,8 +288,8 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     losers = [row for row in rows if _is_lossy(row)]
     if not losers:
         return f"Plan: {doing}. Nothing is lost."
-    records = sum(row.records_removed or 0 for row in losers)
-    least = "at least " if any(row.records_removed is None for row in losers) else ""
+    records = sum(row.records_lost or 0 for row in losers)
+    least = "at least " if any(row.records_lost is None for row in losers) else ""
     lose = f"{counted(len(losers), 'partition')} lose{'s' * (len(losers) == 1)}"
     lost = f"{least}{counted(records, 'record')}, {size(sum(row.bytes_removed for row in losers))}"
     return f"Plan: {doing}. {lose} {lost}."
@@ -287,7 +306,7 @@ MANY = TableView(
         ShownColumn("END", "log_end_offset_before", NUMBER),
         ShownColumn("AFTER", "log_end_offset_after", NUMBER),
         ShownColumn("HW", "high_watermark_before", NUMBER, rank=3),
-        ShownColumn("RECORDS", "records_removed", COUNT, style="red"),
+        ShownColumn("RECORDS", "records_lost", COUNT, style="red"),
         ShownColumn("LOST", "bytes_removed", SIZE, rank=1, style="red"),
         ShownColumn("CUT", partial(_count, CUT), NUMBER, rank=4),
         ShownColumn("DELETED", partial(_count, DELETE), NUMBER, rank=4),

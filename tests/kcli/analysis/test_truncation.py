@@ -165,6 +165,25 @@ def test_snapshots_are_reported_relative_to_the_disk_now(orders):
     )
 
 
+@pytest.mark.parametrize(("log_start", "lost"), [(0, 17), (10, 17), (20, 10), (23, 7), (12, None), (30, 0)])
+def test_of_a_compacted_batch_that_holds_the_log_start_a_header_does_not_tell_what_is_lost(
+    tmp_path, log_start, lost
+):
+    """Offsets 10 to 19, of which seven records are left; then ten records."""
+    directory = tmp_path / "orders-0"
+    segment(directory, 0, tens(0) + put_range(10, 7, last_offset_delta=9) + tens(20))
+    found = truncate(loaded(directory, log_start_offset=log_start), 10, None)
+
+    assert (found.removed.records, found.removed.lost) == (17, lost)
+
+
+@pytest.mark.parametrize(("elsewhere", "lost"), [(0, 60), (5, 60), (105, 35), (220, 0)])
+def test_what_is_kept_elsewhere_is_not_lost(orders, elsewhere, lost):
+    found = truncate(loaded(orders, log_start_offset=10), 10, None, kept_elsewhere=elsewhere)
+
+    assert (found.removed.records, found.removed.lost) == (60, lost)
+
+
 def test_truncating_twice_is_truncating_to_the_lower(orders):
     log = loaded(orders)
     once, twice = truncate(log, 15, 220), truncate(truncate(log, 205, 220).after, 15, 205)

@@ -182,6 +182,7 @@ def test_every_field_of_a_row(partition):
         "epochs_after": [{"epoch": 0, "start_offset": 5}],
         "producer_snapshots": [{"offset": 15, "action": "create"}],
         "lost_offsets": "10..29",
+        "records_lost": 20,
         "leader_dir": None,
         "protocol": None,
         "rounds": [],
@@ -392,6 +393,26 @@ def test_the_command_that_saves_can_be_pasted(name, written):
         ["sh", "-c", f"printf %s {truncation_warnings._quoted(name)}"], capture_output=True, check=True
     )
     assert shown.stdout.endswith(os.fsencode(name))
+
+
+@pytest.mark.parametrize(
+    ("log_start", "target", "removed", "lost"),
+    [
+        (10, 10, 20, (20, "10..29")),
+        (12, 15, 20, (18, "12..29")),  # the batch that holds the log start goes as a whole
+        (20, 10, 20, (10, "20..29")),
+        (25, 4, 30, (5, "25..29")),
+        (29, 0, 30, (1, "29..29")),
+        (30, 4, 30, (0, None)),
+    ],
+)
+def test_what_was_deleted_before_is_not_lost(tmp_path, log_start, target, removed, lost):
+    path = named(orders(tmp_path / "d", *tens(0, 10, 20), log_start=log_start))
+    found = row(path, to_offset=target)
+
+    assert (found["records_removed"], found["first_removed_offset"]) == (removed, 30 - removed)
+    assert (found["records_lost"], found["lost_offsets"]) == lost
+    assert (found["rescue_command"] is None) == (lost[1] is None)
 
 
 def test_the_rescue_command_writes_the_records_that_go(partition, tmp_path):

@@ -38,6 +38,7 @@ def row(**changes):
         "recovery_point_after": 205,
         "batches_removed": 61,
         "records_removed": 305,
+        "records_lost": 305,
         "bytes_removed": 30 * SIZE + SIZE // 2,
         "first_removed_offset": 205,
         "last_removed_offset": 509,
@@ -80,7 +81,25 @@ def test_many_segments_of_one_fate_are_three_lines():
 
 
 def test_a_count_that_is_not_known_is_a_least():
-    assert "loses at least 0 records, 30 KiB." in " ".join(drawn(row(records_removed=None)))
+    assert "loses at least 0 records, 30 KiB." in " ".join(
+        drawn(row(records_removed=None, records_lost=None))
+    )
+
+
+def test_what_was_deleted_before_is_removed_but_not_lost():
+    changes = {"log_start_offset_before": 400, "records_lost": 110, "lost_offsets": "400..509"}
+    some = " ".join(drawn(row(**changes)))
+    assert "Removed: 305 records in 61 batches, 30 KiB, offsets 205..509" in some
+    assert (
+        "Lost: 110 records, offsets 400..509. Those below the log start offset 400 were deleted before."
+        in some
+    )
+    assert "1 partition loses 110 records, 30 KiB." in some
+    assert "Lost: offsets 400..509. Those" in " ".join(drawn(row(**{**changes, "records_lost": None})))
+
+    none = drawn(row(log_start_offset_before=510, records_lost=0))
+    assert "Lost: no records, they were deleted before: the log starts at 510." in " ".join(none)
+    assert "30 deleted. Nothing is lost." in " ".join(none)
 
 
 def test_of_many_partitions_there_is_a_table():
