@@ -41,7 +41,7 @@ def write_junit(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> N
 
 
 def _write_case(row: CheckRow, findings: Sequence[Finding], out: TextOut) -> None:
-    kind = "log dir" if row.where.topic is None else "partition"
+    kind = "log dir" if row.is_log_dir else "partition"
     out.write(f'    <testcase classname="{kind}" name={_quoted(row.where.dir)}>\n')
     lines = "\n".join(map(finding_line, findings))
     if row.result in FAILED:

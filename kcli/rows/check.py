@@ -7,7 +7,7 @@ from kcli.rows.places import Where
 
 
 class CheckRow(NamedTuple):
-    """The result for one partition, or for a log dir itself: then topic and partition are null."""
+    """The result for one partition, or for a log dir itself: then topic, partition and segments are null."""
 
     where: Where
     result: Annotated[str, "clean, warning, damaged or will-not-load, by the worst finding"]
@@ -18,6 +18,14 @@ class CheckRow(NamedTuple):
     batches: Annotated[int | None, "batches that were read in them"]
     log_bytes: Annotated[int | None, "bytes that were read of them"]
     log_end_offset: Annotated[int | None, "after a start; null of a log dir and of a log that does not load"]
+
+    @property
+    def is_log_dir(self) -> bool:
+        """Whether it is the row of a log dir itself.
+
+        That of a partition has segments, also where its directory is not named topic-partition.
+        """
+        return self.segments is None
 
 
 CHECK = row_type("check", CheckRow)

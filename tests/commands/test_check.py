@@ -366,6 +366,23 @@ def test_a_transaction_index_that_changed_is_read_again(kcli, data, tmp_path):
     assert str(path) in {one["path"] for one in found}
 
 
+def test_a_partition_is_one_whatever_its_directory_is_named(kcli, data):
+    """As one that salvage wrote to /mnt/saved."""
+    saved, damaged = (shutil.copytree(data / "orders-0", data.parent / name) for name in ("saved", "other"))
+    flip(damaged / f"{0:020d}.log")
+    words, wide = ("check", "-o", "table", saved), {"COLUMNS": "200"}
+    alone, both = (kcli(*words, *more, env=wide).stdout for more in ((), (damaged,)))
+    assert alone.startswith(f"{saved}\n") and alone.endswith("1 partition: clean.\n")
+    assert "CHECKED" in alone and "15 in 3 segments" in alone
+    assert both.startswith(f"2 directories under {data.parent}\n")
+    assert "2 partitions: 1 damaged, 1 clean.\n" in both
+    assert "LOG DIR" not in alone + both and "log dir" not in alone + both
+
+    suite = ET.fromstring(kcli("check", "-o", "junit", saved, data).stdout)
+    cases = {case.get("name"): case.get("classname") for case in suite.iter("testcase")}
+    assert cases == {str(saved): "partition", str(data): "log dir", str(data / "orders-0"): "partition"}
+
+
 def test_prometheus_has_a_gauge_for_each_row(kcli, data):
     (data / "replication-offset-checkpoint").write_text("0\n1\norders 0 99\n")
     lines = kcli("check", "-o", "prometheus", data).stdout.splitlines()

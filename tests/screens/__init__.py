@@ -60,6 +60,7 @@ CASES = {
     "replica-diff": "replica diff truncation/before-follower/segments-0 truncation/before-leader/segments-0",
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "check": "check kcli-demo",
+    "check-saved": "check saved",
     "check-where": "check damaged/d0 damaged/d1 --where errors=0",
     "check-fails": "check clean-damaged-zero-tail/d0",
     "check-damaged": "check damaged/d0 damaged/d1 damaged-bad-epochs/d0",
@@ -146,6 +147,7 @@ def unpack(folder: Path) -> Path:
         tarfile.open(fileobj=file) as archive,
     ):
         archive.extractall(folder, filter="data")
+    shutil.copytree(folder / "kcli-demo" / "orders-0", folder / "saved")
     for name, facts in SNAPSHOTS.items():
         if name.startswith("3.7.2/history-"):
             snapshot_file(

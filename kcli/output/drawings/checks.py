@@ -51,7 +51,7 @@ def draw_checks(
     rows: Sequence[CheckRow], screen: Screen, findings: Sequence[Finding]
 ) -> Iterator[RenderableType]:
     """Yield a table of results, the worst findings below it, and a verdict."""
-    partitions = [row for row in rows if row.where.topic is not None]
+    partitions = [row for row in rows if not row.is_log_dir]
     clean = [row for row in partitions if row.result == CLEAN]
     leaves_out = MOST_CLEAN < len(clean) < len(partitions)
     of_dir = by_dir(findings)
@@ -64,7 +64,7 @@ def draw_checks(
 
     result = ShownColumn("RESULT", "result", style=lambda text: RESULT_STYLES.get(text, ""))
     what = ShownColumn("FOUND", found, least=24)
-    bad = [row for row in rows if row.where.topic is None and row.result != CLEAN]
+    bad = [row for row in rows if row.is_log_dir and row.result != CLEAN]
     if bad or not partitions:
         marks = ShownColumn("", lambda row: mark(severity(row), screen.symbols))
         log_dir, under = log_dir_column(bad or rows, lambda row: str(row.where.dir))
@@ -130,7 +130,7 @@ def _phase_of(finding: Finding) -> str:
 
 def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings about a log dir that have none: they name a file or a directory in it."""
-    if row.where.topic is None:
+    if row.is_log_dir:
         for finding in findings:
             if finding.dir is None and os.path.dirname(finding.path or "") == row.where.dir:
                 yield finding
@@ -150,8 +150,8 @@ def _found(findings: Sequence[Finding]) -> str:
 
 def _verdict(rows: Sequence[CheckRow]) -> str:
     """Return how many partitions have each result, and how many log dirs are not clean."""
-    of_log_dirs = Counter(row.result for row in rows if row.where.topic is None)
-    of_partitions = Counter(row.result for row in rows if row.where.topic is not None)
+    of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
+    of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     partitions, log_dirs = sum(of_partitions.values()), sum(of_log_dirs.values())
     bad_dirs = log_dirs - of_log_dirs[CLEAN]
     failing = " and ".join(

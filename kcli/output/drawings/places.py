@@ -129,8 +129,9 @@ def place_parts(places: Sequence[Where], *, with_dir: bool = True) -> list[str]:
     if with_dir and len(dirs) == 1:
         parts.append(one_line(dirs.pop()))
     elif len(dirs) > 1:
-        common = common_dir(dirs)
-        parts.append(counted(len(dirs), "log dir") + (f" under {one_line(common)}" if common else ""))
+        common, are_named = common_dir(dirs), all(place.topic is not None for place in places)
+        words = counted(len(dirs), "log dir") if are_named else counted(len(dirs), "directory", "directories")
+        parts.append(words + (f" under {one_line(common)}" if common else ""))
     return parts
 
 
