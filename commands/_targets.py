@@ -42,7 +42,10 @@ def replace_file(option: str, path: str, text: str) -> None:
 
 
 def read_text(option: str, path: str, most: int) -> str | None:
-    """Return the text of a file of kcli's own; None where there is none yet."""
+    """Return the text of a file of kcli's own; None where there is none yet.
+
+    UsageError where none can be: its directory has to be there before anything is read.
+    """
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, and a device has no end
@@ -52,6 +55,9 @@ def read_text(option: str, path: str, most: int) -> str | None:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except FileNotFoundError:
+        directory = os.path.dirname(path) or "."
+        if not os.path.isdir(directory):
+            raise UsageError(f"{option} {path}: {directory}: no such directory; make it first") from None
         return None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "this is no text"

@@ -282,6 +282,21 @@ def test_a_state_in_a_log_dir_is_refused(kcli, data):
         assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["absent/state", "absent/deep/state", "absent/../state", "dangling/state"])
+def test_a_state_whose_directory_is_missing_is_refused_before_anything_is_read(
+    kcli, data, tmp_path, monkeypatch, name
+):
+    (tmp_path / "dangling").symlink_to("absent")
+    monkeypatch.setattr(_run, "run", lambda *_: pytest.fail("something was read"))
+    monkeypatch.chdir(tmp_path)
+    done = kcli("check", "--since", name, data)
+
+    directory = os.path.dirname(name)
+    said = f"kcli: --since {name}: {directory}: no such directory; make it first\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", said)
+    assert not (tmp_path / "absent").exists()
+
+
 def test_a_file_that_is_no_state_is_left_alone(kcli, data, tmp_path):
     state = tmp_path / "state"
     for text in (
