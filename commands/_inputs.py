@@ -34,7 +34,12 @@ def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
         nothing = False
         yield path
     if nothing:
-        raise UsageError("expected at least one PATH, or --files-from, or --server-config")
+        empty = ["-: stdin names no PATH"] if "-" in (paths or ()) else []
+        if common.files_from is not None:
+            name = common.files_from
+            empty.append(f"--files-from {name}: {'stdin' if name == '-' else 'the file'} names no PATH")
+        words = "expected at least one PATH, or --files-from, or --server-config"
+        raise UsageError("; ".join(empty) or words)
 
 
 def _listed(paths: list[str], common: Common) -> Iterator[str]:

@@ -105,13 +105,13 @@ def _rows(
 ) -> "Iterator[PartitionForRow]":
     """Yield a row for each value of an option; UsageError for one that is not what is expected."""
     from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import shown  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import word_of  # noqa: PLC0415 - kept out of --help
 
     for value in values or ():
         try:
             yield row(value)
         except (FormatError, ValueError) as error:
-            raise UsageError(f"{option} {shown(value)}: expected {expected}") from error
+            raise UsageError(f"{option} {word_of(value)}: expected {expected}") from error
 
 
 def _numbered(word: str) -> tuple[str, int]:

@@ -27,12 +27,12 @@ def uuid(
     from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
     from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.identifiers import uuid_of, uuid_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import shown  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import word_of  # noqa: PLC0415 - kept out of --help
 
     found = []
     for text in ids:
         try:
             found.append(uuid_of(text))
         except FormatError as error:
-            raise UsageError(f"{shown(text)}: expected {error.expected}") from error
+            raise UsageError(f"{word_of(text)}: expected {error.expected}") from error
     run_rows("uuid", uuid_rows(found), common)

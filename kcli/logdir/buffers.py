@@ -116,6 +116,11 @@ def shown(path: str) -> str:
     return path
 
 
+def word_of(text: str) -> str:
+    """Return a word of the command line as a message names it: an empty one is ''."""
+    return shown(text) or "''"
+
+
 class Reading(NamedTuple):
     """How a file is read: at most `rate` bytes a second (0: no limit); `cold` drops pages after reading."""
 

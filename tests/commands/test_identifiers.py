@@ -105,4 +105,11 @@ def test_what_is_no_uuid_is_refused(kcli, text):
     done = kcli("uuid", "--", text)
 
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "expected" in done.stderr
+    assert done.stderr.startswith(f"kcli: {text or chr(39) * 2}: expected ")
+
+
+def test_an_empty_word_is_named(kcli):
+    done = kcli("partition-for", "--topic-id", "")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("kcli: --topic-id '': expected TOPIC_ID:PARTITION")

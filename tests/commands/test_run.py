@@ -337,6 +337,29 @@ class TestInputs:
     def test_a_list_that_cannot_be_read_is_a_usage_error(self, kcli, path, reason):
         assert kcli(*ASK, "--files-from", path).stderr == f"kcli: --files-from {path}: {reason}\n"
 
+    @pytest.mark.parametrize(
+        ("words", "answer"),
+        [
+            ((), "expected at least one PATH, or --files-from, or --server-config"),
+            (("-",), "-: stdin names no PATH"),
+            (("--files-from", "-"), "--files-from -: stdin names no PATH"),
+            (("--files-from", "list"), "--files-from list: the file names no PATH"),
+            (("--files-from", "list", "-0"), "--files-from list: the file names no PATH"),
+            (
+                ("-", "--files-from", "list"),
+                "-: stdin names no PATH; --files-from list: the file names no PATH",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("text", ["", "\n\r\n"])
+    def test_a_list_without_a_path_is_named(self, kcli, tmp_path, monkeypatch, words, answer, text):
+        monkeypatch.chdir(tmp_path)
+        text = text if "-0" not in words else "\0" * len(text)
+        (tmp_path / "list").write_text(text)
+        done = kcli(*ASK, *words, input=text)
+
+        assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"kcli: {answer}\n")
+
     def test_a_server_config_without_log_dirs_is_a_usage_error(self, kcli, tmp_path):
         (tmp_path / "server.properties").write_text("log.dirs=\n")
         result = kcli(*ASK, "--server-config", tmp_path / "server.properties")
