@@ -105,7 +105,13 @@ def found_at(listed: Iterable[str], selection: Selection, common: Common) -> Fou
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
     from kcli.analysis.start_settings import broker_settings  # noqa: PLC0415
 
-    server = Server(log_dirs(properties).metadata_log_dir or None, broker_settings(properties).remote_storage)
+    broker = broker_settings(properties)
+    server = Server(
+        log_dirs(properties).metadata_log_dir or None,
+        broker.remote_storage,
+        broker.index_interval_bytes,
+        broker.segment_index_bytes,
+    )
     return find(listed, selection, server)
 
 

@@ -4,7 +4,7 @@ import os
 from functools import lru_cache
 
 from formats.names import parse_partition_dir
-from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.loaded_log import TopicConfig, checkpoints
 from kcli.analysis.log_loader import LogLoader
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.metadata_image import Image
@@ -12,34 +12,41 @@ from kcli.analysis.metadata_source import metadata_of_log
 from kcli.analysis.start_settings import topic_config
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import version_of
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY, metadata_log
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY, metadata_log, metadata_place
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Target
 
-Version = tuple[int, int, int]
-
 
 def cluster_image(target: Target) -> Image | None:
-    """Return the cluster metadata that the broker of a target has; None where there is none to be read."""
-    for log_dir in (target.log_dir, target.metadata_dir):
-        path = None if log_dir is None else metadata_log(log_dir)
-        if path is not None:
-            return _image(path, log_dir, _versions(path))
-    return None
+    """Return the cluster metadata that the broker of a target has; None where there is none to be read.
+
+    A running broker adds to its log all the time: that is read anew with each segment and each snapshot.
+    """
+    place = metadata_place(target.log_dir, target.metadata_dir)
+    if place is None:
+        return None
+    log_dir, path = place
+    return _image(path, log_dir, _names(path) if is_running(target) else _versions(path))
 
 
-def is_tiered_by_configuration(partition: Partition) -> bool | None:
-    """Whether the topic of a partition is tiered by its configuration; None where that is not known.
+def image_in(log_dir: str) -> Image | None:
+    """Return the cluster metadata that a log dir holds; None where there is none to be read."""
+    path = metadata_log(log_dir)
+    return None if path is None else _image(path, log_dir, _versions(path))
 
-    As `LogManager.loadLog`: by the name of the topic, and one without a configuration is not.
+
+def configuration_of(partition: Partition) -> TopicConfig | None:
+    """Return the configuration of the topic of a partition; None where that is not known.
+
+    As `LogManager.loadLog`: by the name of the topic.
     """
     image = cluster_image(partition.target)
-    config = None if image is None else topic_config(image, partition.topic or "")
-    return None if config is None else config.remote_storage
+    return None if image is None else topic_config(image, partition.topic or "")
 
 
 @lru_cache(maxsize=8)
-def _image(path: str, log_dir: str, _versions: tuple[Version | None, ...]) -> Image | None:
+def _image(path: str, log_dir: str, _versions: tuple[object, ...]) -> Image | None:
     name = parse_partition_dir(METADATA_DIRECTORY)
     partition = Partition(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=log_dir))
     try:
@@ -49,9 +56,13 @@ def _image(path: str, log_dir: str, _versions: tuple[Version | None, ...]) -> Im
         return None
 
 
-def _versions(path: str) -> tuple[Version | None, ...]:
+def _versions(path: str) -> tuple[object, ...]:
     """Return what changes when the metadata log does."""
+    return tuple(version_of(os.path.join(path, name)) for name in _names(path))
+
+
+def _names(path: str) -> tuple[str, ...]:
     try:
-        return tuple(version_of(os.path.join(path, name)) for name in sorted(os.listdir(path)))
+        return tuple(sorted(os.listdir(path)))
     except OSError:
         return ()

@@ -25,20 +25,53 @@ Recovery, by checksums or by headers alone; the user.
 """
 
 
+class TopicConfig(NamedTuple):
+    """What the configuration of a topic says; None for a setting that it leaves to the broker."""
+
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    remote_storage: bool = False
+    is_compacted: bool = False
+
+
 class Settings(NamedTuple):
     """What the broker's configuration and clock contribute.
 
-    `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then.
-    `remote_storage` says whether the topic is tiered; None: as its log dir says. `as_deleted`: a -delete
-    directory is loaded as the broker does it, without recovery and with log end 0.
+    `index_interval_bytes` is None where it is unknown; `max_index_size` is segment.index.bytes, None where it
+    is unknown: an index of any length fits then. `remote_storage` says whether the topic is tiered; None: as
+    its log dir says. `as_deleted`: a -delete directory is loaded as the broker does it, without recovery and
+    with log end 0. `is_completed`: what is None here is not known, and need not be asked for.
     """
 
     now_ms: int = 0
-    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    index_interval_bytes: int | None = None
     max_index_size: int | None = None
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
     remote_storage: bool | None = None
     as_deleted: bool = False
+    is_completed: bool = False
+
+    def completed(
+        self, topic: TopicConfig | None, *, index_interval_bytes: int | None, segment_index_bytes: int | None
+    ) -> "Settings":
+        """Return the same with the settings of indexes that a topic has, else those of the broker.
+
+        What is given wins.
+        """
+        known = topic or TopicConfig()
+        intervals = (self.index_interval_bytes, known.index_interval_bytes, index_interval_bytes)
+        sizes = (self.max_index_size, known.segment_index_bytes, segment_index_bytes)
+        return self._replace(
+            index_interval_bytes=next((one for one in intervals if one is not None), None),
+            max_index_size=next((one for one in sizes if one is not None), None),
+            is_completed=True,
+        )
+
+    @property
+    def index_interval(self) -> int:
+        """How many bytes of a log the broker indexes with one entry; by default as Kafka's."""
+        known = self.index_interval_bytes
+        return DEFAULT_INDEX_INTERVAL_BYTES if known is None else known
 
     @property
     def index_size(self) -> int:
@@ -47,7 +80,12 @@ class Settings(NamedTuple):
 
 
 UNKNOWN_SETTINGS = Settings()
-METADATA_SETTINGS = Settings(max_index_size=DEFAULT_MAX_INDEX_SIZE, remote_storage=False)
+METADATA_SETTINGS = Settings(
+    index_interval_bytes=DEFAULT_INDEX_INTERVAL_BYTES,
+    max_index_size=DEFAULT_MAX_INDEX_SIZE,
+    remote_storage=False,
+    is_completed=True,
+)
 """Those of KRaft's metadata log, whatever the broker's configuration says (`KafkaRaftLog.createLog`)."""
 
 

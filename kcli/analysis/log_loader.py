@@ -44,7 +44,7 @@ from kcli.analysis.lookup import floor_segment
 from kcli.analysis.partition_files import check_partition_metadata, epoch_file
 from kcli.analysis.producers import ProducerState, Snapshot, rebuild
 from kcli.analysis.start_findings import Reporter
-from kcli.analysis.tiering import Configured, is_tiered
+from kcli.analysis.tiering import Configured, completed, is_tiered
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 
@@ -230,6 +230,7 @@ class LogLoader:
     def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
         if path != PREALLOCATED:
             return file_index(OFFSET_INDEX_ENTRY, path)
+        self.settings = completed(self.settings, self.partition, self.configured)
         return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
 
     def _recover(self, segment: LoadedSegment) -> int:
@@ -251,6 +252,8 @@ class LogLoader:
             recover,
         )
 
+        if segment.log_size:
+            self.settings = completed(self.settings, self.partition, self.configured)
         state = self.producers.fresh()
         before = [self.segments[base] for base in sorted(self.segments)]
         rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
@@ -259,7 +262,7 @@ class LogLoader:
                 segment,
                 state,
                 self.epochs,
-                index_interval_bytes=self.settings.index_interval_bytes,
+                index_interval_bytes=self.settings.index_interval,
                 max_index_size=self.settings.index_size,
             )
         except BrokerError as error:
@@ -272,7 +275,7 @@ class LogLoader:
         self.segments[segment.base_offset] = done.segment
         self.epochs_written |= done.epochs != self.epochs
         self.epochs = done.epochs
-        if done.falls_at is not None:
+        if done.falls_at is not None and self.settings.index_interval_bytes is None:
             self.reporter.report("START-015", OFFSETS_FALL, segment.log_path, done.falls_at)
         if done.truncated:
             self.lost.append(LostBytes(segment, done.segment.log_size))

@@ -16,10 +16,18 @@ from typing import NamedTuple
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, Settings, checkpoints
+from kcli.analysis.loaded_log import (
+    UNKNOWN_SETTINGS,
+    Checkpoints,
+    LoadedLog,
+    Settings,
+    TopicConfig,
+    checkpoints,
+)
 from kcli.analysis.log_loader import LogLoader
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.metadata_dirs import metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.tree import Target, partition_of
@@ -49,9 +57,10 @@ def start(
 ) -> Generator[Finding, None, LoadedLog]:
     """Yield what the start changes; return the log that a broker would hold after opening this directory.
 
-    All inputs are those of the log dir around it. Without `exact` a log that was not stopped cleanly is read
-    by headers alone. FileError `load-failed` where the broker would not load the log, another where a file
-    cannot be read.
+    All inputs are those of the log dir around it. What `settings` leaves open is asked for where a segment is
+    recovered: the topic's in the metadata log, then the broker's. Without `exact` a log that was not stopped
+    cleanly is read by headers alone. FileError `load-failed` where the broker would not load the log, another
+    where a file cannot be read.
     """
     given = checkpoints(partition)
     yield from lone_finding(partition, given)
@@ -84,10 +93,12 @@ def start_from(
     return loaded
 
 
-def _configured(partition: Partition) -> bool | None:
-    from kcli.analysis.cluster_image import is_tiered_by_configuration  # noqa: PLC0415 - rarely asked
+def _configured(partition: Partition) -> TopicConfig | None:
+    if metadata_place(partition.target.log_dir, partition.target.metadata_dir) is None:
+        return None
+    from kcli.analysis.cluster_image import configuration_of  # noqa: PLC0415 - rarely asked
 
-    return is_tiered_by_configuration(partition)
+    return configuration_of(partition)
 
 
 def inspect(
@@ -100,7 +111,7 @@ def inspect(
     """
     given = checkpoints(partition)
     try:
-        loader = LogLoader(partition, given, settings, exact=False)
+        loader = LogLoader(partition, given, settings, _configured, exact=False)
         yield from loader.inspect()
         return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
     except BrokerError as error:

@@ -14,7 +14,12 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, Settings
+from kcli.analysis.loaded_log import (
+    DEFAULT_INDEX_INTERVAL_BYTES,
+    DEFAULT_MAX_INDEX_SIZE,
+    Settings,
+    TopicConfig,
+)
 from kcli.analysis.metadata_image import TOPIC, Image
 from kcli.analysis.producers import PRODUCER_EXPIRATION_MS
 from kcli.logdir.partition import Partition
@@ -25,15 +30,6 @@ NEVER_TIERED = frozenset(
     {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
 )
 """`UnifiedLog.isRemoteLogEnabled`: topics whose remote.storage.enable says nothing."""
-
-
-class TopicConfig(NamedTuple):
-    """What the configuration of a topic says; None for a setting that it leaves to the broker."""
-
-    index_interval_bytes: int | None = None
-    segment_index_bytes: int | None = None
-    remote_storage: bool = False
-    is_compacted: bool = False
 
 
 class BrokerSettings(NamedTuple):
@@ -49,13 +45,14 @@ class BrokerSettings(NamedTuple):
 
 
 class KnownSettings(NamedTuple):
-    """What is known of a broker and of the topics of each cluster, by cluster id.
+    """What is known of a broker, and of the topics by the metadata log of each log dir and cluster.
 
-    A cluster is there if its metadata was read, a topic if that knows it.
+    A log dir and a cluster are there if such a log was read, a topic if that knows it.
     """
 
     broker: BrokerSettings = BrokerSettings()
     topics: Mapping[str | None, Mapping[str, TopicConfig]] = {}
+    of_log_dirs: Mapping[str, Mapping[str, TopicConfig]] = {}
 
     def of(
         self,
@@ -68,12 +65,10 @@ class KnownSettings(NamedTuple):
     ) -> Settings:
         """Return the settings with which a broker opens a log; what is given wins."""
         broker, topic = self.broker, self._topic(partition)
-        known = topic or TopicConfig()
-        interval = _first(index_interval_bytes, known.index_interval_bytes, broker.index_interval_bytes)
-        return Settings(
+        given = Settings(
             now_ms=now_ms,
-            index_interval_bytes=DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval,
-            max_index_size=_first(segment_index_bytes, known.segment_index_bytes, broker.segment_index_bytes),
+            index_interval_bytes=index_interval_bytes,
+            max_index_size=segment_index_bytes,
             producer_expiration_ms=broker.producer_expiration_ms,
             remote_storage=_first(
                 remote_storage,
@@ -81,6 +76,12 @@ class KnownSettings(NamedTuple):
                 None if topic is None else topic.remote_storage,
             ),
         )
+        found = given.completed(
+            topic,
+            index_interval_bytes=broker.index_interval_bytes,
+            segment_index_bytes=broker.segment_index_bytes,
+        )
+        return found._replace(is_completed=topic is not None)
 
     def is_compacted(self, partition: Partition) -> bool | None:
         """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
@@ -88,6 +89,11 @@ class KnownSettings(NamedTuple):
         return None if topic is None else topic.is_compacted
 
     def _topic(self, partition: Partition) -> TopicConfig | None:
+        """Return what the metadata says that the broker has, else the newest here of its cluster."""
+        for log_dir in (partition.target.log_dir, partition.target.metadata_dir):
+            known = self.of_log_dirs.get(log_dir or "")
+            if known is not None:
+                return known.get(partition.topic or "")
         return self.topics.get(partition.directory.cluster_id, {}).get(partition.topic or "")
 
 

@@ -1,13 +1,30 @@
-"""Whether a log begins in remote storage: its log start then lies below its first segment."""
+"""What a start asks the metadata log, where it goes by it: the settings of the topic of a log.
+
+Whether the log begins in remote storage: its log start then lies below its first segment. How recovery makes
+indexes.
+"""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 from formats.types import TopicPartition
+from kcli.analysis.loaded_log import Settings, TopicConfig
 from kcli.logdir.partition import Partition
 
-Configured: TypeAlias = Callable[[Partition], bool | None]
-"""Whether the configuration of a partition's topic makes it tiered; None where that is not known."""
+Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
+"""What the configuration of a partition's topic says; None where that is not known."""
+
+
+def completed(settings: Settings, partition: Partition, configured: Configured) -> Settings:
+    """Return the settings with which a log is recovered; what is given wins over the topic's."""
+    if settings.is_completed:
+        return settings
+    server = partition.target.server
+    return settings.completed(
+        configured(partition),
+        index_interval_bytes=server.index_interval_bytes,
+        segment_index_bytes=server.segment_index_bytes,
+    )
 
 
 def is_tiered(
@@ -26,7 +43,7 @@ def is_tiered(
     facts, name = partition.directory, partition.target.name
     if name is None or partition.target.log_dir is None or not first_base_offset:
         return False
-    if partition.target.remote_log is False:
+    if partition.target.server.remote_log is False:
         return False
     key, offsets = TopicPartition(name.topic, name.partition), facts.log_start_offsets
     is_below = offsets is not None and offsets.get(key, first_base_offset) < first_base_offset
@@ -34,5 +51,5 @@ def is_tiered(
         return False
     known = configured(partition)
     if known is not None or not is_below:
-        return bool(known)
+        return known is not None and known.remote_storage
     return facts.remote_storage or None

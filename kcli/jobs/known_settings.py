@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from kcli.analysis.cluster_image import image_in
+from kcli.analysis.loaded_log import TopicConfig
 from kcli.analysis.metadata_image import Image
 from kcli.analysis.start_settings import BrokerSettings, KnownSettings, broker_settings, topic_configs
-from kcli.jobs.cluster import read_metadata
-from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import directory_facts
-from kcli.logdir.metadata_dirs import metadata_log
 from kcli.logdir.tree import Found
 
 
@@ -17,6 +16,7 @@ class KnownMetadata(NamedTuple):
 
     cluster_id: str | None
     broker_id: int | None
+    log_dir: str
     image: Image
 
 
@@ -27,15 +27,10 @@ def metadata_of(found: Found) -> list[KnownMetadata]:
     """
     known = []
     for log_dir in found.log_dirs:
-        path = metadata_log(log_dir)
-        if path is None:
-            continue
-        try:
-            image = read_metadata(path)
-        except FileError:
-            continue
-        facts = directory_facts(log_dir)
-        known.append(KnownMetadata(facts.cluster_id, facts.broker_id, image))
+        image = image_in(log_dir)
+        if image is not None:
+            facts = directory_facts(log_dir)
+            known.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
     return known
 
 
@@ -45,7 +40,12 @@ def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:
 
 
 def known_settings(known: Iterable[KnownMetadata], properties: Mapping[str, str] | None) -> KnownSettings:
-    """Return what a broker's server.properties says, None without it, and the metadata of each cluster."""
+    """Return what a broker's server.properties says, None without it, and the metadata of each log dir."""
     broker = BrokerSettings() if properties is None else broker_settings(properties)
-    images = newest_images(known)
-    return KnownSettings(broker, {cluster_id: topic_configs(image) for cluster_id, image in images.items()})
+    clusters: dict[str | None, dict[str, TopicConfig]] = {}
+    log_dirs: dict[str, dict[str, TopicConfig]] = {}
+    for one in sorted(known, key=lambda one: -one.image.offset):
+        configs = topic_configs(one.image)
+        newest = clusters.setdefault(one.cluster_id, configs)
+        log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
+    return KnownSettings(broker, clusters, log_dirs)

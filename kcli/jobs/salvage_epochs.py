@@ -8,7 +8,7 @@ from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.analysis import epochs
 from kcli.analysis.checks.batches import held, joined
 from kcli.analysis.checks.epochs import EpochJudge, EpochRun, misfits
-from kcli.analysis.cluster_image import is_tiered_by_configuration
+from kcli.analysis.cluster_image import configuration_of
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
@@ -96,7 +96,7 @@ def _begins_here(partition: Partition, first: int, *, remote_storage: bool | Non
         return True
     if partition.target.log_dir is None and remote_storage is None:
         return False
-    return is_tiered(partition, first, is_tiered_by_configuration, given=remote_storage) is False
+    return is_tiered(partition, first, configuration_of, given=remote_storage) is False
 
 
 def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:

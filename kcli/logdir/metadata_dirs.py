@@ -15,6 +15,15 @@ def metadata_log(log_dir: str) -> str | None:
     return path if os.path.isdir(path) else None
 
 
+def metadata_place(*log_dirs: str | None) -> tuple[str, str] | None:
+    """Return the first log dir that has a metadata log, and the path of that; None where none has one."""
+    for log_dir in log_dirs:
+        path = None if log_dir is None else metadata_log(log_dir)
+        if log_dir is not None and path is not None:
+            return log_dir, path
+    return None
+
+
 def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
     """Return, for log dirs without a metadata log, that other one which has it.
 

@@ -52,6 +52,18 @@ LOG_DIR_FILES = (
 INTERNAL_TOPICS = re.compile(r"__.*")
 
 
+class Server(NamedTuple):
+    """What the server.properties of a broker says: `remote_log` is remote.log.storage.system.enable."""
+
+    metadata_log_dir: str | None = None
+    remote_log: bool | None = None
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+
+
+NO_SERVER = Server()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One thing to read: a partition directory, or a file.
@@ -60,8 +72,7 @@ class Target:
     `partition`, `remote-segments` or the file's kind in `formats.names`. `name` is the partition directory's
     parsed name, None where it has none (a file outside a partition directory, a directory of another name).
     `log_dir` is the log dir around it, None when there is none. `metadata_dir` is another log dir, in which
-    the metadata log of its broker lies; None where none is known, or it lies in `log_dir`. `remote_log` is
-    remote.log.storage.system.enable of the broker, None where its server.properties is not given.
+    the metadata log of its broker lies; None where none is known, or it lies in `log_dir`.
     """
 
     kind: str
@@ -70,17 +81,7 @@ class Target:
     name: PartitionDir | None
     log_dir: str | None
     metadata_dir: str | None = None
-    remote_log: bool | None = None
-
-
-class Server(NamedTuple):
-    """What a server.properties says of the broker whose files the arguments lead to."""
-
-    metadata_log_dir: str | None = None
-    remote_log: bool | None = None
-
-
-NO_SERVER = Server()
+    server: Server = NO_SERVER
 
 
 class Selection(NamedTuple):
@@ -180,9 +181,9 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
     apart = [server.metadata_log_dir] if server.metadata_log_dir else []
     places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
-    if places or server.remote_log is not None:
+    if places or server is not NO_SERVER:
         found.targets = [
-            replace(target, metadata_dir=places.get(target.log_dir or ""), remote_log=server.remote_log)
+            replace(target, metadata_dir=places.get(target.log_dir or ""), server=server)
             for target in found.targets
         ]
     return found
@@ -256,7 +257,7 @@ def entry_of(directory: Target, name: str, kind: str) -> Target:
         name=directory.name,
         log_dir=directory.log_dir,
         metadata_dir=directory.metadata_dir,
-        remote_log=directory.remote_log,
+        server=directory.server,
     )
 
 
@@ -269,7 +270,7 @@ def partition_of(target: Target) -> Target:
         name=target.name,
         log_dir=target.log_dir,
         metadata_dir=target.metadata_dir,
-        remote_log=target.remote_log,
+        server=target.server,
     )
 
 

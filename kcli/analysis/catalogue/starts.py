@@ -176,11 +176,12 @@ STARTS: dict[str, Rule] = {
     ),
     "START-015": Rule(
         "warning",
-        "Offsets of a segment that is recovered do not rise.",
+        "Offsets of a segment that is recovered do not rise, and index.interval.bytes is not known.",
         "Recovery notices that only where it makes an index entry, each index.interval.bytes: it then "
         "empties the segment, and else keeps it.",
-        "Name the topic's setting with --index-interval-bytes of kcli startup; kcli takes 4096. Compare with "
-        "another replica before a start.",
+        "kcli takes 4096, as neither the metadata log nor --server-config says it. Name all log dirs of the "
+        "broker, one of which has __cluster_metadata-0, or its server.properties with --server-config; else "
+        "see --index-interval-bytes of kcli startup. Compare with another replica before a start.",
     ),
     "START-016": Rule(
         "warning",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kcli.analysis.loaded_log import Settings
+from kcli.analysis.loaded_log import Settings, TopicConfig
 from kcli.analysis.metadata_image import BROKER, TOPIC, Image, Topic
-from kcli.analysis.start_settings import KnownSettings, TopicConfig, broker_settings, topic_configs
+from kcli.analysis.start_settings import KnownSettings, broker_settings, topic_configs
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 
@@ -43,7 +43,11 @@ def test_the_topic_wins_over_the_broker_and_an_option_over_both(partition):
     topics = {CLUSTER: topic_configs(image(index_interval_bytes="100", remote_storage_enable="true"))}
     found = KnownSettings(broker, topics).of(partition)
     assert found == Settings(
-        index_interval_bytes=100, max_index_size=65536, producer_expiration_ms=1000, remote_storage=True
+        index_interval_bytes=100,
+        max_index_size=65536,
+        producer_expiration_ms=1000,
+        remote_storage=True,
+        is_completed=True,
     )
     given = KnownSettings(broker, topics).of(
         partition, index_interval_bytes=0, segment_index_bytes=8, remote_storage=False

@@ -1,4 +1,4 @@
-"""Log dirs that do not fit together, and a damaged quorum-state: which commands say so."""
+"""Log dirs that do not fit together, a damaged quorum-state: which commands say so. One log end by all."""
 
 import json
 import shutil
@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.partitions import orders, put_range, segment
+from kcli.analysis import cluster_image
+from tests.partitions import locked, orders, put_range, segment
 
 IDS = ("AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAaA")
 STATE = (
@@ -131,3 +132,139 @@ def test_ids_that_lack_are_said_once(log_dirs):
     done = CliRunner().invoke(app, ["ls", *map(str, log_dirs), "-o", "json"])
     about = [one["code"] for one in json.loads(done.stdout)["findings"] if one["file"] == "meta.properties"]
     assert about == ["DIR-008"]
+
+
+METADATA = "__cluster_metadata-0"
+LAST = "00000000000000000087.log"
+ASKED = {
+    "ls": (("ls", "--recover"), "log_end_offset"),
+    "ls by two processes": (("ls", "--recover", "--jobs", "2"), "log_end_offset"),
+    "startup": (("startup",), "log_end_offset"),
+    "check": (("check",), "log_end_offset"),
+    "truncate": (("truncate", "--dry-run", "--to-offset", "999"), "log_end_offset_before"),
+    "epoch end-offset": (("epoch", "end-offset", "--epoch", "6"), "end_offset"),
+    "epoch show": (("epoch", "show"), "end_offset"),
+    "epoch at": (("epoch", "at", "latest"), "offset"),
+    "lookup offset": (("lookup", "offset", "latest"), "offset"),
+    "replica fingerprint": (("replica", "fingerprint"), "log_end_offset"),
+    "rlmm offsets": (("rlmm", "offsets"), "log_end_offset"),
+}
+"""What says where the log ends: the words, and the key in the last row of the log."""
+
+
+@pytest.fixture
+def falling(demo, tmp_path):
+    """Return a log dir after a crash; a batch comes twice in the last segment of orders-0.
+
+    The topic has index.interval.bytes=256: recovery makes an index entry at that batch.
+    """
+    root = tmp_path / "d0"
+    shutil.copytree(demo, root)
+    (root / ".kafka_cleanshutdown").unlink()
+    log = root / "orders-0" / LAST
+    log.write_bytes(log.read_bytes() + log.read_bytes()[:311])
+    return root
+
+
+def log_ends(*arguments):
+    """Return the log end of orders-0 by each command, and who says that a setting is not known."""
+    ends, unknown = {}, set()
+    selected = ("--topic", "orders", "--partition", "0", "-o", "json")
+    for name, (words, key) in ASKED.items():
+        done = CliRunner().invoke(app, [*words, *map(str, arguments), *selected])
+        document = json.loads(done.stdout)
+        rows = [one for one in document["rows"] if one.get("partition") == 0 and one["topic"] == "orders"]
+        ends[name] = rows[-1][key]
+        if any(one["code"] == "START-015" for one in document["findings"]):
+            unknown.add(name)
+    return ends, unknown
+
+
+def everywhere(end):
+    return dict.fromkeys(ASKED, end)
+
+
+def test_every_command_recovers_with_the_settings_of_the_topic(falling):
+    assert log_ends(falling) == (everywhere(87), set())
+
+
+def test_the_metadata_log_in_another_log_dir_says_the_settings_of_the_topic(falling):
+    other = falling.with_name("d1")
+    other.mkdir()
+    (falling / METADATA).rename(other / METADATA)
+    ids = (falling / "meta.properties").read_text()
+    (other / "meta.properties").write_text(ids.replace("directory.id=v", "directory.id=w"))
+    assert log_ends(falling, other) == (everywhere(87), set())
+
+
+def test_a_log_dir_goes_by_its_own_metadata_log_not_by_one_of_another_broker(falling):
+    """It does not know the topic, and ends before the one of the other broker."""
+    other = falling.with_name("d1")
+    shutil.copytree(falling / METADATA, other / METADATA)
+    (other / "meta.properties").write_text(identity_of_another(falling))
+    log = falling / METADATA / "00000000000000000000.log"
+    log.write_bytes(log.read_bytes()[:500])
+    assert log_ends(falling, other) == (everywhere(92), set(ASKED))
+
+
+def identity_of_another(log_dir):
+    lines = (log_dir / "meta.properties").read_text().replace("node.id=1", "node.id=2").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("directory.id"))
+
+
+def test_a_server_config_says_the_settings_where_the_topic_does_not(falling):
+    shutil.rmtree(falling / METADATA)
+    config = falling.with_name("server.properties")
+    config.write_text(f"log.dirs={falling}\nlog.index.interval.bytes=256\n")
+    assert log_ends("--server-config", config) == (everywhere(87), set())
+
+
+def test_the_topic_wins_over_a_server_config(falling):
+    config = falling.with_name("server.properties")
+    config.write_text(f"log.dirs={falling}\nlog.index.interval.bytes=8192\n")
+    assert log_ends("--server-config", config) == (everywhere(87), set())
+
+
+def test_without_the_settings_every_command_takes_the_default_and_says_so(falling):
+    shutil.rmtree(falling / METADATA)
+    assert log_ends(falling) == (everywhere(92), set(ASKED))
+
+
+@pytest.mark.parametrize(
+    ("words", "recovers"),
+    [
+        (("epoch", "end-offset", "--epoch", "6"), True),
+        (("lookup", "offset", "latest"), True),
+        (("ls", "--recover"), True),
+        (("ls",), False),
+    ],
+)
+def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkeypatch, words, recovers):
+    asked = set()
+    monkeypatch.setattr(cluster_image, "configuration_of", lambda one: asked.add(one.path))
+    for log_dir in (demo, falling):
+        CliRunner().invoke(app, [*words, str(log_dir / "orders-0")])
+    assert asked == ({str(falling / "orders-0")} if recovers else set())
+
+
+def test_the_growing_metadata_log_of_a_running_broker_is_not_read_for_each_log(falling, monkeypatch):
+    read = []
+    metadata_of_log = cluster_image.metadata_of_log
+    log = falling / METADATA / "00000000000000000000.log"
+
+    def counted(*words):
+        read.append(words)
+        return metadata_of_log(*words)
+
+    monkeypatch.setattr(cluster_image, "metadata_of_log", counted)
+    with locked(falling):
+        for _ in range(3):
+            assert findings_of_ls(falling) == {"START-001"}
+            log.write_bytes(log.read_bytes() + bytes(1))
+    assert len(read) == 1
+
+
+def findings_of_ls(log_dir):
+    words = ["ls", "--recover", str(log_dir), "--topic", "orders", "--partition", "0", "-o", "json"]
+    found = json.loads(CliRunner().invoke(app, words).stdout)["findings"]
+    return {one["code"] for one in found} & {"START-001", "START-015"}
