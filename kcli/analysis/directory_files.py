@@ -99,7 +99,7 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
             )
         )
     files = _classified(partition, present, known)
-    findings += _without_log(partition, files)
+    findings += without_log(partition, files.logs, files.indexes)
     return files._replace(deleted=gone, renamed=renamed)
 
 
@@ -115,12 +115,17 @@ def opened_files(partition: Partition) -> dict[str, str]:
     return {name: files.renamed.get(name, name) for name in partition.names if name not in files.deleted}
 
 
-def _without_log(partition: Partition, files: Files) -> Iterator[Finding]:
-    """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file."""
-    of_base = {base: path for (base, _), path in sorted(files.indexes.items(), reverse=True)}
+def without_log(
+    partition: Partition, logs: Collection[int], indexes: Mapping[tuple[int, str], str]
+) -> Iterator[Finding]:
+    """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file.
+
+    `logs` are the base offsets of logs, `indexes` paths as in Files.
+    """
+    of_base = {base: path for (base, _), path in sorted(indexes.items(), reverse=True)}
     for base, path in sorted(of_base.items()):
         log = os.path.join(partition.path, f"{file_prefix(base)}.log")
-        if base in files.logs or not os.path.lexists(path) or os.path.lexists(log + DELETED):
+        if base in logs or not os.path.lexists(path) or os.path.lexists(log + DELETED):
             continue
         words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
         yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))

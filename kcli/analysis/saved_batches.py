@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec, is
 from kcli.analysis.salvage import verified_windows
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
-from kcli.logdir.segment import TORN, ZEROS, DamagedRange
+from kcli.logdir.segment import TORN, ZEROS, DamagedRange, Stop
 
 DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
     "damaged",
@@ -68,13 +68,26 @@ class _Batches(NamedTuple):
     reasons: Reasons
 
 
-def sorted_out(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut]]:
+class Onlooker(Protocol):
+    """Who looks at the logs while they are read, one after the other."""
+
+    def begin(self, base: int) -> None:
+        """A log is opened next."""
+
+    def look(self, window: Window) -> None:
+        """Batches of it, while their bytes are there."""
+
+    def end(self, stop: Stop, size: int) -> None:
+        """All of it was read."""
+
+
+def sorted_out(logs: Mapping[int, str], onlooker: Onlooker) -> Iterator[tuple[int, Kept | LeftOut]]:
     """Yield what goes into a copy and what does not, each with the base offset of its segment, in order.
 
     `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete, or zeros,
     is left out as well: no broker would keep it. FileError.
     """
-    for base, items in groupby(_decided(logs), key=itemgetter(0)):
+    for base, items in groupby(_decided(logs, onlooker), key=itemgetter(0)):
         for one in _left_out_once(item for _, item in items):
             yield base, one
 
@@ -93,7 +106,9 @@ def _left_out_once(items: Iterable[Kept | LeftOut | DamagedRange]) -> Iterator[K
     yield from suspects
 
 
-def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | DamagedRange]]:
+def _decided(
+    logs: Mapping[int, str], onlooker: Onlooker
+) -> Iterator[tuple[int, Kept | LeftOut | DamagedRange]]:
     """Yield batches that are kept or left out, and damaged ranges.
 
     A window is decided when the next one with good batches is known, be it of the next segment: the first
@@ -101,7 +116,7 @@ def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | Da
     """
     after, follows = -1, dict(pairwise(logs))
     held: list[tuple[int, _Batches | LeftOut | DamagedRange]] = []
-    for base, item in chain(_judged(logs), [(-1, None)]):
+    for base, item in chain(_judged(logs, onlooker), [(-1, None)]):
         ahead = item if isinstance(item, _Batches) and (item.reasons == 0).any() else None
         if item is None or ahead is not None or len(held) == MOST_HELD:
             for at, one in held:
@@ -117,17 +132,23 @@ def _decided(logs: Mapping[int, str]) -> Iterator[tuple[int, Kept | LeftOut | Da
             held.append((base, item))
 
 
-def _judged(logs: Mapping[int, str]) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
+def _judged(
+    logs: Mapping[int, str], onlooker: Onlooker
+) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
     """Yield the windows of each log, damaged ranges, and tails that are left out."""
     for base, path in logs.items():
+        onlooker.begin(base)
         with DataFile(path) as file:
             for item in verified_windows(file, 0):
                 if isinstance(item, Window):
+                    onlooker.look(item)
                     yield base, _of_window(item, base)
                 elif isinstance(item, DamagedRange):
                     yield base, item
-                elif item.reason in TORN or item.reason == ZEROS:
-                    yield base, LeftOut(item.position, file.size, None, DAMAGED)
+                else:
+                    onlooker.end(item, file.size)
+                    if item.reason in TORN or item.reason == ZEROS:
+                        yield base, LeftOut(item.position, file.size, None, DAMAGED)
 
 
 def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOut]:

@@ -16,10 +16,9 @@ from pathlib import Path
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, file_prefix, parse_file
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, file_prefix, parse_file
 from formats.properties import read_partition_metadata
 from formats.quorum import read_quorum_state
-from kcli.analysis.directory_files import surviving_files
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
@@ -30,8 +29,8 @@ from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
+from kcli.jobs.salvage_losses import Losses, logs_and_orphans
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
-from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
@@ -51,7 +50,8 @@ MOST_REFUSED = 1000
 class _Copy:
     """What goes into a copy and what is left out; changed in place.
 
-    `epochs_trouble`: why the leader-epoch-checkpoint of the partition says nothing, None where it does.
+    `lacks_records`: some are in no log. `epochs_trouble`: why the leader-epoch-checkpoint of the partition
+    says nothing, None where it does.
     """
 
     batches: int = 0
@@ -59,6 +59,7 @@ class _Copy:
     bytes_lost: int = 0
     lost: list[LostRange] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    lacks_records: bool = False
     epochs_trouble: str | None = None
 
     def report(self, code: str, partition: Partition, name: str, words: str) -> None:
@@ -134,7 +135,7 @@ class Salvage:
                 loaded = _loaded(partition, settings)
                 copy.findings.extend(loaded.findings)
             else:
-                _copy_logs(partition, made, copy)
+                _copy_logs(partition, made, copy, self.known)
                 _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
@@ -175,42 +176,36 @@ def _loaded(partition: Partition, settings: Settings) -> LoadedLog:
         raise FileError(error.path, "load-failed", str(error), error.position) from error
 
 
-def _logs(partition: Partition) -> dict[int, str]:
-    """Return the path of each segment's log: swaps are finished, other files in the way are passed over."""
-    try:
-        return {base: path for base, (path, _) in sorted(surviving_files(partition, []).logs.items())}
-    except (BrokerError, FileError):
-        logs = {
-            one.base_offset: os.path.join(partition.path, f"{one.stem}.log") for one in partition.segments
-        }
-        for name in partition.names:
-            file = parse_file(name)
-            if file.kind == LOG and file.suffix == SWAP and file.base_offset is not None:
-                logs[file.base_offset] = os.path.join(partition.path, name)
-        return dict(sorted(logs.items()))
+def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSettings) -> None:
+    """Write the batches of each log that can be read, and say which records are in none.
 
-
-def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
-    """Write the batches of each log that can be read; a segment without any is left out.
-
-    Not the last one, nor the first: the log begins at its base offset, and cleaning leaves it empty.
+    A segment without any is left out. Not the last one, nor the first: the log begins at its base offset, and
+    cleaning leaves it empty. The last one, too, where its batches contradict its name.
     """
-    logs = _logs(partition)
+    logs, orphans = logs_and_orphans(partition)
     new = {base: os.path.join(made, f"{file_prefix(base)}.log") for base in logs}
     for path in new.values():
         _write(*os.path.split(path), b"")
-    saved = set()
-    for base, pieces in groupby(sorted_out(logs), key=itemgetter(0)):
+    saved, damaged, misplaced = set(), set(), set()
+    losses = Losses(partition, logs, orphans)
+    for base, pieces in groupby(sorted_out(logs, losses), key=itemgetter(0)):
         with DataFile(logs[base]) as log, open(new[base], "wb") as into:
             for _, one in pieces:
                 if isinstance(one, LeftOut):
                     copy.leave_out(partition, os.path.basename(logs[base]), one)
+                    damaged.add(base)
+                    if one.reason == OFFSETS:
+                        misplaced.add(base)
                     continue
                 saved.add(base)
                 copy.batches += one.batches
                 _copy_bytes(log, one, into.write)
-    for base in new.keys() - saved - {min(logs, default=0), max(logs, default=0)}:
+    first, last = min(logs, default=0), max(logs, default=0)
+    for base in new.keys() - saved - {first, *({last} - misplaced)}:
         os.unlink(new[base])
+    found = list(losses.findings(known, damaged))
+    copy.findings.extend(found)
+    copy.lacks_records = any(one.severity == "error" for one in found)
 
 
 def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> None:
@@ -372,7 +367,7 @@ def _write_epochs(
         _write(made, LEADER_EPOCH_CHECKPOINT, b"")
     copy.findings.extend(findings)
     if copy.epochs_trouble is not None:
-        lacks = Lacks(copy.epochs_trouble, copy.batches, is_damaged=bool(copy.lost))
+        lacks = Lacks(copy.epochs_trouble, copy.batches, is_damaged=bool(copy.lost) or copy.lacks_records)
         copy.findings.extend(unsaved_epochs(partition, loaded, cache, lacks, remote_storage=remote_storage))
 
 

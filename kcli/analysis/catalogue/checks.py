@@ -264,4 +264,32 @@ CHECKS: dict[str, Rule] = {
         "It does not know that it voted: it may vote twice in an epoch.",
         "Where another voter was elected since, nothing. Else do not start this one before a leader is.",
     ),
+    "SALV-009": Rule(
+        "error",
+        "The indexes of a segment show records that no log has: its log is gone, or ends before them.",
+        "It deletes the indexes or writes them anew, and goes on without these records.",
+        "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff).",
+    ),
+    "SALV-010": Rule(
+        "error",
+        "Offsets are missing between two segments of a topic that is not compacted by its configuration.",
+        "It does not notice: consumers go on at the next segment.",
+        "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff). Nothing "
+        "is lost if the topic was compacted before.",
+    ),
+    "SALV-011": Rule(
+        "warning",
+        "Records may be lost that no log has: offsets are missing between two segments, or a producer "
+        "snapshot lies above the log end.",
+        "It does not notice, and deletes the snapshot.",
+        "Compare the copy with another replica (kcli replica diff). Nothing is lost where the topic was "
+        "compacted, or the log truncated.",
+    ),
+    "SALV-012": Rule(
+        "info",
+        "An index that was not closed, or is damaged, has entries past the end of its log.",
+        "After a stop that was not clean it writes the index anew.",
+        "A running or killed broker leaves such entries after a truncation. After a loss of power the log "
+        "may have lost its end: compare the copy with another replica (kcli replica diff).",
+    ),
 }

@@ -5,6 +5,7 @@ cleaning leaves entries inside of batches. What counts is what a lookup needs: a
 batch at or before its offset, and nothing before a time entry is later than it.
 """
 
+from collections.abc import Iterator
 from typing import Any
 from zlib import crc32
 
@@ -89,6 +90,11 @@ class _Entries:
             self.falling = self.falling[self.falling < len(np.flatnonzero(kept))]
         self.offsets, self.others, self.slots = self.offsets[kept], self.others[kept], self.slots[kept]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is as a broker leaves an index that it closes: all entries rise, and fill the file."""
+        return not (self.zeros or self.partial or len(self.falling))
+
     def judged(self) -> Prefix:
         """Return what of the index was held against batches."""
         size = (int(self.slots[self.next - 1]) + 1) * self.size if self.next else 0
@@ -167,13 +173,21 @@ class OffsetIndexJudge(_Entries):
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries that lead past the log, and about offsets that end no batch."""
         self.report_shape()
-        for slot, place in zip(
-            self.slots[self.next :].tolist(), self.others[self.next :].tolist(), strict=True
-        ):
-            self.add("IDX-004", slot, f"entry {slot}: the log ends before byte {place}")
+        for slot, words in self.past():
+            self.add("IDX-004", slot, words)
         if not is_compacted:
             for slot, offset in self._loose:
                 self.add("DUMP-004", slot, f"offset {offset}: no batch ends with it")
+
+    def past(self, size: int = 0, end: int = 0) -> Iterator[tuple[int, str]]:
+        """Yield the entries that lead past all batches: slot and words.
+
+        Of these, entries of bytes from `size` on and of offsets from `end` on.
+        """
+        slots, places, offsets = (one[self.next :] for one in (self.slots, self.others, self.offsets))
+        some = (places >= size) & (offsets >= end)
+        for slot, place in zip(slots[some].tolist(), places[some].tolist(), strict=True):
+            yield slot, f"entry {slot}: the log ends before byte {place}"
 
 
 class TimeIndexJudge(_Entries):
@@ -223,13 +237,18 @@ class TimeIndexJudge(_Entries):
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries past the log, and about times that no batch has."""
         self.report_shape()
-        for slot, offset in zip(
-            self.slots[self.next :].tolist(), self.offsets[self.next :].tolist(), strict=True
-        ):
-            self.add("IDX-006", slot, f"entry {slot}: offset {offset} is past the segment")
+        for slot, words in self.past():
+            self.add("IDX-006", slot, words)
         if not is_compacted:
             for slot, words in self._loose:
                 self.add("DUMP-004", slot, words)
+
+    def past(self, after: int | None = None) -> Iterator[tuple[int, str]]:
+        """Yield the entries of offsets past all batches: slot and words; of times later than `after`."""
+        slots, times, offsets = (one[self.next :] for one in (self.slots, self.others, self.offsets))
+        some = times > after if after is not None else np.ones(len(slots), np.bool_)
+        for slot, offset in zip(slots[some].tolist(), offsets[some].tolist(), strict=True):
+            yield slot, f"entry {slot}: offset {offset} is past the segment"
 
     @property
     def largest(self) -> int:

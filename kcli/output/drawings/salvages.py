@@ -1,6 +1,6 @@
 """The view of `salvage`: what was written where, and what could not be saved."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -25,6 +25,8 @@ MOST = 25
 """Ranges that are listed."""
 FILES_LOST = ("SALV-004", "SALV-006", "SALV-007", "SALV-008")
 """Findings about a file that is not in the copy as it should be."""
+RECORDS_LOST, MAY_BE_LOST, PAST_END = ("SALV-009", "SALV-010"), "SALV-011", "SALV-012"
+"""Findings about records that no log has, or may be in none."""
 
 
 def draw_salvages(
@@ -34,6 +36,7 @@ def draw_salvages(
 ) -> Iterator[RenderableType]:
     """Yield what was written of each partition, what not, and a verdict."""
     files = [finding.file or "" for finding in findings if finding.code in FILES_LOST]
+    codes = {finding.code for finding in findings}
     for row in rows:
         yield title([name_of(row.where), *place_parts([row.where])], screen)
         yield ""
@@ -43,7 +46,7 @@ def draw_salvages(
                 yield sentences(screen, f"{len(row.lost) - MOST} more: -o json lists them.", style="dim")
             yield ""
         yield sentences(screen, _written(row))
-        yield sentences(screen, _verdict(row, files), style="bold")
+        yield sentences(screen, _verdict(row, files, codes), style="bold")
 
 
 def _written(row: SalvageRow) -> str:
@@ -56,11 +59,14 @@ def _written(row: SalvageRow) -> str:
     return f"{what}, {held} in {one_line(row.out_dir)}."
 
 
-def _verdict(row: SalvageRow, files: Sequence[str]) -> str:
+def _verdict(row: SalvageRow, files: Sequence[str], codes: Collection[str]) -> str:
     lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
     lost += [size(row.bytes_lost)] if row.bytes_lost else []
+    gone = ["records that no log has"] if any(code in codes for code in RECORDS_LOST) else []
     saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
-    if not lost and not files:
-        return saved
-    not_saved = f"Not saved: {', '.join([*lost, *files])}."
-    return not_saved if lost else f"{not_saved} {saved}"
+    if gone or MAY_BE_LOST in codes or PAST_END in codes:
+        saved = "All batches that the logs have are saved."
+    parts = [f"Not saved: {', '.join([*lost, *files, *gone])}."] if lost or files or gone else []
+    parts += [saved] if not lost else []
+    parts += ["Other records may be lost."] if MAY_BE_LOST in codes and not gone else []
+    return " ".join(parts)

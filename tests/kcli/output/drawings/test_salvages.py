@@ -77,3 +77,20 @@ def test_a_file_that_is_not_saved_is_named():
 
     assert drawn(SAVED, found).rstrip().endswith("Not saved: partition.metadata. All batches are saved.")
     assert drawn(lost, found).rstrip().endswith("Not saved: 1 batch, 1.0 KiB, partition.metadata.")
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("SALV-009", "Not saved: records that no log has. All batches that the logs have are saved."),
+        ("SALV-010", "Not saved: records that no log has. All batches that the logs have are saved."),
+        ("SALV-011", "All batches that the logs have are saved. Other records may be lost."),
+        ("SALV-012", "All batches that the logs have are saved."),
+    ],
+)
+def test_records_that_no_log_has_are_not_passed_over(code, verdict):
+    found = Finding(code, "words", "d/orders-0", f"d/orders-0/{INDEX}")
+    lost = SAVED._replace(lost=(LOST,), batches_lost=1, bytes_lost=1024)
+
+    assert drawn(SAVED, found).splitlines()[-1] == verdict
+    assert "All batches" not in drawn(lost, found)

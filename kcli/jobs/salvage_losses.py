@@ -1,0 +1,133 @@
+"""What a salvaged copy lacks because no log has it: files of the partition show that it was there once.
+
+The rules are those of `check`: indexes without a log, offsets missing between segments, entries of an index
+that lead past the end of its log, producer snapshots above the log end.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from itertools import zip_longest
+from typing import NamedTuple
+
+from formats.names import LOG, NORMAL, parse_file
+from kcli.analysis.checks.partitions import PartitionJudge
+from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
+from kcli.analysis.checks.snapshots import snapshot_gaps
+from kcli.analysis.directory_files import INDEX_KINDS, surviving_files, without_log
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.log_segment import BrokerError
+from kcli.analysis.pieces import Piece
+from kcli.analysis.start_settings import KnownSettings
+from kcli.jobs.check_dirs import producer_snapshots
+from kcli.jobs.checkpoint import is_compacted
+from kcli.logdir.buffers import FileError
+from kcli.logdir.bulk import Window
+from kcli.logdir.leftovers import SWAP
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import Stop
+from kcli.logdir.tree import entry_of
+
+NO_LOG, MISSING_OFFSETS, POSSIBLE, OPEN_INDEX = "SALV-009", "SALV-010", "SALV-011", "SALV-012"
+HOLES = {"LOG-023": MISSING_OFFSETS, "LOG-019": POSSIBLE}
+"""What `check` says of offsets between two segments, and what that means for a copy."""
+
+
+def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding]]:
+    """Return the path of each segment's log, and the indexes that have none.
+
+    Swaps are finished, other files in the way are passed over.
+    """
+    try:
+        files = surviving_files(partition, [])
+        logs, indexes = {base: path for base, (path, _) in sorted(files.logs.items())}, files.indexes
+    except (BrokerError, FileError):
+        logs = {
+            one.base_offset: os.path.join(partition.path, f"{one.stem}.log") for one in partition.segments
+        }
+        indexes = {}
+        for name in partition.names:
+            file, path = parse_file(name), os.path.join(partition.path, name)
+            if file.kind == LOG and file.suffix == SWAP and file.base_offset is not None:
+                logs[file.base_offset] = path
+            elif file.kind in INDEX_KINDS and not file.suffix and file.base_offset is not None:
+                indexes[file.base_offset, file.kind] = path
+        logs = dict(sorted(logs.items()))
+    return logs, list(without_log(partition, logs, indexes))
+
+
+class _Read(NamedTuple):
+    """A segment that was read, and what `SegmentJudge.past_end` says of its indexes."""
+
+    facts: SegmentFacts
+    past_end: tuple[Finding, bool] | None
+
+
+class Losses:
+    """Looks at the logs of a partition while they are read; then says which records are in none of them."""
+
+    def __init__(self, partition: Partition, logs: Mapping[int, str], orphans: Collection[Finding]) -> None:
+        self._partition = partition
+        self._logs = logs
+        self._orphans = orphans
+        """Findings about indexes that have no log."""
+        self._read: list[_Read] = []
+        self._judge: SegmentJudge | None = None
+
+    def begin(self, base: int) -> None:
+        """Read the indexes of a segment: its log, which may grow, is opened after them."""
+        target = entry_of(self._partition.target, os.path.basename(self._logs[base]), LOG)
+        self._judge = SegmentJudge(target, headers_alone=True)
+
+    def look(self, window: Window) -> None:
+        """Look at batches of the segment."""
+        if self._judge is not None:
+            self._judge.observe(window)
+
+    def end(self, stop: Stop, size: int) -> None:
+        """Keep what is known of the segment."""
+        if self._judge is not None:
+            facts = self._judge.end(Piece(0, stop, size=size))
+            past_end = self._judge.past_end(facts)
+            self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), past_end))
+            self._judge = None
+
+    def findings(self, known: KnownSettings, damaged: Collection[int]) -> Iterator[Finding]:
+        """Yield what is lost, or may be; of the segments `damaged` batches are left out, which is said."""
+        for one in self._orphans:
+            yield one._replace(code=NO_LOG)
+        given, target = checkpoints(self._partition), self._partition.target
+        cleaned = yield from is_compacted(self._partition)
+        judge = PartitionJudge(
+            target,
+            given,
+            None,
+            (),
+            is_compacted=cleaned or known.is_compacted(self._partition),
+            has_log_dir=target.log_dir is not None,
+            has_epoch_lines=False,
+        )
+        before, is_whole = None, not self._orphans
+        bases = [read.facts.base for read in self._read]
+        for (facts, past_end), following in zip_longest(self._read, bases[1:]):
+            found = [one for one in judge.add(facts) if one.code in HOLES]
+            if not {before, facts.base} & {*damaged}:
+                yield from (one._replace(code=HOLES[one.code]) for one in found)
+            if past_end is not None and (following is None or facts.end != following):
+                one, is_sure = past_end
+                yield one._replace(code=NO_LOG if is_sure else OPEN_INDEX)
+                is_whole = False
+            before = facts.base
+        if is_whole and before not in damaged:
+            log_end = given.log_start_offset if judge.end is None else judge.end
+            yield from self._snapshots_above(log_end, is_clean=given.clean)
+
+    def _snapshots_above(self, log_end: int, *, is_clean: bool) -> Iterator[Finding]:
+        """Yield that producer snapshots lie above the log end, as a log leaves them that was longer once."""
+        target = self._partition.target
+        if target.log_dir is None or target.name is None or target.name.kind != NORMAL:
+            return
+        snapshots = producer_snapshots(self._partition.names)
+        found = [*snapshot_gaps(snapshots, (), log_end, is_clean=is_clean, has_producers=False)]
+        if found:
+            yield Finding(POSSIBLE, found[-1][1], dir=target.shown, more=len(found) - 1)

@@ -1,0 +1,215 @@
+"""`kcli salvage` says which records no log has, where the files of the partition show that they existed."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from kcli.jobs.salvage import Salvage
+from tests.partitions import (
+    codes,
+    log_dir,
+    offset_entries,
+    orders,
+    put_range,
+    put_topic_id,
+    segment,
+    time_entries,
+    unit,
+)
+from tests.recordings import pack
+
+LOST = {"SALV-009", "SALV-010", "SALV-011", "SALV-012"}
+BASES = (0, 29, 58, 87)
+"""The segments of orders-0 in the demo; its log ends at offset 96."""
+
+
+@pytest.fixture
+def recorded(demo, tmp_path):
+    return shutil.copytree(demo, tmp_path / "data") / "orders-0"
+
+
+def salvage(kcli, path, out):
+    """Return the exit status, the row, and code, file and message of what is lost."""
+    done = kcli("salvage", path, "--out", out, "-o", "json")
+    document = json.loads(done.stdout)
+    assert not document["errors"]
+    found = [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+    return done.exit_code, document["rows"][0], [one for one in found if one[0] in LOST]
+
+
+def without(directory, base, *extensions):
+    for extension in extensions:
+        (directory / f"{base:020}.{extension}").unlink()
+
+
+def test_nothing_is_lost_of_a_whole_log(kcli, demo, tmp_path):
+    for number, path in enumerate(sorted(demo.glob("*-[0-9]"))):
+        status, _, found = salvage(kcli, path, tmp_path / f"out{number}")
+        assert (status, found) == (0, [])
+
+
+def test_a_segment_that_is_missing(kcli, recorded, tmp_path):
+    without(recorded, 29, "log")
+    status, row, found = salvage(kcli, recorded, tmp_path / "1")
+    assert (status, row["batches"]) == (1, 14)
+    gone = "there is no log of this segment: its records are lost, and a start deletes its indexes"
+    hole = "the segment before ends at offset 29: 29 offsets are missing"
+    of_offsets = ("SALV-010", f"{58:020}.log", hole)
+    assert found == [("SALV-009", f"{29:020}.index", gone), of_offsets]
+
+    without(recorded, 29, "index", "timeindex")
+    assert salvage(kcli, recorded, tmp_path / "2")[::2] == (1, [of_offsets])
+    drawn = kcli("salvage", recorded, "--out", tmp_path / "3", "-o", "table").stdout
+    assert "All batches are saved" not in drawn
+
+
+def test_missing_offsets_where_the_policy_is_not_known_are_a_warning(kcli, recorded, tmp_path):
+    """Of a compacted topic nothing is said, nor of a directory alone, which may be compacted."""
+    without(recorded, 29, "log", "index", "timeindex")
+    shutil.rmtree(recorded.parent / "__cluster_metadata-0")
+    status, _, found = salvage(kcli, recorded, tmp_path / "1")
+    assert (status, [code for code, *_ in found]) == (0, ["SALV-011"])
+
+    (recorded.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 58\n")
+    assert salvage(kcli, recorded, tmp_path / "2")[2] == []
+    (recorded.parent / "cleaner-offset-checkpoint").unlink()
+    alone = shutil.copytree(recorded, tmp_path / "alone" / "orders-0")
+    assert salvage(kcli, alone, tmp_path / "3")[2] == []
+
+
+def test_epochs_may_be_lost_with_a_segment(kcli, recorded, tmp_path):
+    (recorded / "leader-epoch-checkpoint").unlink()
+    without(recorded, 29, "log")
+    document = json.loads(kcli("salvage", recorded, "--out", tmp_path / "out", "-o", "json").stdout)
+    assert [one["code"] for one in document["findings"]] == ["SALV-009", "SALV-010", "SALV-004"]
+
+
+@pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
+def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
+    for base in BASES:
+        without(recorded, base, "log")
+    directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
+    status, row, found = salvage(kcli, directory, tmp_path / "out")
+    assert (status, row["batches"]) == (1, 0)
+    assert [(code, file) for code, file, _ in found] == [("SALV-009", f"{base:020}.index") for base in BASES]
+
+
+def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_path):
+    without(recorded, 87, "log", "index", "timeindex")
+    found = ("SALV-011", None, "96.snapshot: the log ends at offset 87")
+    assert salvage(kcli, recorded, tmp_path / "out")[::2] == (0, [found])
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("indexes", [("index",), ("timeindex",), ()], ids="-".join)
+def test_a_log_is_emptied(kcli, recorded, tmp_path, base, indexes):
+    """One index is enough to show it; without any, offsets are missing, or a snapshot is above the end."""
+    os.truncate(recorded / f"{base:020}.log", 0)
+    for extension in {"index", "timeindex"} - {*indexes}:
+        (recorded / f"{base:020}.{extension}").write_bytes(b"")
+    status, _, found = salvage(kcli, recorded, tmp_path / "out")
+    past = [("SALV-009", f"{base:020}.{extension}") for extension in indexes]
+    hole = "SALV-010" if base < 87 else "SALV-011"
+    after = {0: f"{29:020}.log", 29: f"{58:020}.log", 58: f"{87:020}.log", 87: None}[base]
+    missing = [] if base == 87 and indexes else [(hole, after)]
+
+    assert [(code, file) for code, file, _ in found] == [*past, *missing]
+    assert status == (base < 87 or bool(indexes))
+
+
+@pytest.mark.parametrize("size", [612, 700], ids=["at a batch", "inside of one"])
+def test_a_log_that_is_cut_before_its_last_entries(kcli, recorded, tmp_path, size):
+    os.truncate(recorded / f"{29:020}.log", size)
+    status, row, found = salvage(kcli, recorded, tmp_path / "out")
+
+    assert (status, row["bytes_lost"]) == (1, size - 612)
+    which = "2: the log ends before byte 903 (and 1 more)"
+    if size == 612:
+        which = "1: the log ends before byte 612 (and 2 more)"
+    assert found[0] == ("SALV-009", f"{29:020}.index", f"entry {which}")
+
+
+INDEX = offset_entries((4, 0), (9, 200), (14, 400))
+TIMES = time_entries((1004, 4), (2004, 9), (3004, 14))
+
+
+def closed(root, index, times, **more):
+    """Make a partition whose only segment has offsets 0 to 4."""
+    directory = orders(root, **more)
+    segment(directory, 0, put_range(0, 5), index, times)
+    return put_topic_id(directory)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_what_an_index_that_was_closed_shows_is_certain(kcli, tmp_path, clean):
+    directory = closed(tmp_path / "data", INDEX, TIMES, clean=clean)
+    status, _, found = salvage(kcli, directory, tmp_path / "out")
+    said = "entry 1: the log ends before byte 200 (and 1 more)"
+    assert (status, found) == (1, [("SALV-009", f"{0:020}.index", said)])
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize("tail", [bytes(800), INDEX[:8]], ids=["preallocated", "damaged"])
+def test_an_index_that_was_not_closed_or_is_damaged_says_nothing_for_certain(kcli, tmp_path, tail, clean):
+    directory = closed(tmp_path / "data", INDEX + tail, b"", clean=clean)
+    status, _, found = salvage(kcli, directory, tmp_path / "out")
+    assert (status, [code for code, *_ in found]) == (0, ["SALV-012"])
+
+
+@pytest.mark.parametrize(
+    ("index", "times"),
+    [
+        (offset_entries((4, 0)) + bytes(800), time_entries((1004, 4)) + bytes(1200)),
+        (offset_entries((4, 1 << 20)), b""),
+        (b"", time_entries((1004, 1 << 10))),
+    ],
+    ids=["zeros of an open index", "a wrong byte alone", "a wrong offset alone"],
+)
+def test_entries_that_show_no_record(kcli, tmp_path, index, times):
+    directory = closed(tmp_path / "data", index, times, clean=False)
+    assert salvage(kcli, directory, tmp_path / "out")[2] == []
+
+
+def test_a_wrong_entry_of_a_segment_to_which_the_next_one_joins_shows_no_record(kcli, tmp_path):
+    directory = closed(tmp_path / "data", INDEX, TIMES)
+    segment(directory, 5, put_range(5, 5))
+    assert salvage(kcli, directory, tmp_path / "out")[2] == []
+
+
+def test_an_index_is_found_where_the_names_of_other_files_are_no_offsets(kcli, recorded, tmp_path):
+    without(recorded, 29, "log")
+    (recorded / "backup.log").write_bytes(b"")
+    assert salvage(kcli, recorded, tmp_path / "out")[2][0][:2] == ("SALV-009", f"{29:020}.index")
+
+
+def test_a_log_that_is_being_deleted_is_not_lost(kcli, recorded, tmp_path):
+    (recorded / f"{0:020}.log").rename(recorded / f"{0:020}.log.deleted")
+    assert salvage(kcli, recorded, tmp_path / "out")[::2] == (0, [])
+
+
+def test_what_is_said_of_damage_is_not_said_again_as_missing_offsets(kcli, tmp_path):
+    directory = log_dir(tmp_path / "data") / "orders-0"
+    wrong = bytearray(put_range(5, 5))
+    wrong[-1] ^= 1
+    segment(directory, 0, put_range(0, 5) + bytes(wrong))
+    segment(directory, 20, put_range(20, 5))
+    assert salvage(kcli, put_topic_id(directory), tmp_path / "out")[2] == []
+
+
+def test_the_copy_ends_where_what_is_saved_ends(kcli, recorded, tmp_path):
+    """A segment of another name holds nothing that can be saved: the log is not as long as the name says."""
+    shutil.copy(recorded / f"{29:020}.log", recorded / f"{200:020}.log")
+    status, row, found = salvage(kcli, recorded, tmp_path / "out")
+    assert (status, row["batches"], row["segments"], row["log_end_offset"]) == (1, 20, 4, 96)
+    assert found == []
+
+
+@pytest.mark.parametrize("recording", ["single", "truncation", "tiered"])
+def test_logs_as_brokers_left_them_have_lost_nothing(tmp_path, recording):
+    directories = sorted({path.parent for path in pack.unpack(recording, tmp_path).rglob("*-[0-9]/*.log")})
+    assert directories
+    for number, path in enumerate(directories):
+        outcome = Salvage(out=str(tmp_path / f"out{number}"), now_ms=0)(unit(path))
+        assert not LOST & {*codes(outcome)}
