@@ -371,7 +371,7 @@ class SegmentJudge:
         for extension, code, index, entries in found:
             if entries:
                 slot, words = entries[0]
-                place = FindingCollector(self._beside(extension))
+                place = FindingCollector(beside(self.target, extension))
                 one = place.finding(code, slot * index.size, words)
                 return one._replace(more=len(entries) - 1), index.is_whole
         return None
