@@ -1,7 +1,7 @@
 """What a salvaged copy lacks because no log has it: files of the partition show that it was there once.
 
-The rules are those of `check`: indexes without a log, offsets missing between segments, entries of an index
-that lead past the end of its log, producer snapshots above the log end.
+The rules are those of `check`: indexes without a log, offsets missing between segments or batches, entries of
+an index that lead past the end of its log, producer snapshots above the log end.
 """
 
 import os
@@ -29,8 +29,8 @@ from kcli.logdir.segment import Stop
 from kcli.logdir.tree import entry_of
 
 NO_LOG, MISSING_OFFSETS, POSSIBLE, OPEN_INDEX = "SALV-009", "SALV-010", "SALV-011", "SALV-012"
-HOLES = {"LOG-023": MISSING_OFFSETS, "LOG-019": POSSIBLE}
-"""What `check` says of offsets between two segments, and what that means for a copy."""
+HOLES = {"LOG-023": MISSING_OFFSETS, "LOG-022": POSSIBLE, "LOG-019": POSSIBLE}
+"""What `check` says of offsets between two segments or batches, and what that means for a copy."""
 
 
 def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding]]:

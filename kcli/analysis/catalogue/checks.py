@@ -279,8 +279,8 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-011": Rule(
         "warning",
-        "Records may be lost that no log has: offsets are missing between two segments, or a producer "
-        "snapshot lies above the log end.",
+        "Records may be lost that no log has: offsets are missing between two segments or batches, or a "
+        "producer snapshot lies above the log end.",
         "It does not notice, and deletes the snapshot.",
         "Compare the copy with another replica (kcli replica diff). Nothing is lost where the topic was "
         "compacted, or the log truncated.",

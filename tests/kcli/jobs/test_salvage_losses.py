@@ -65,6 +65,19 @@ def test_a_segment_that_is_missing(kcli, recorded, tmp_path):
     assert "All batches are saved" not in drawn
 
 
+def test_a_batch_that_is_missing_in_a_segment(kcli, recorded, tmp_path):
+    log = recorded / f"{29:020}.log"
+    data = log.read_bytes()
+    log.write_bytes(data[:321] + data[612:])
+    assert salvage(kcli, recorded, tmp_path / "1")[2][0] == (
+        "SALV-011",
+        log.name,
+        "the batch before ends with offset 33: 5 offsets are missing",
+    )
+    drawn = kcli("salvage", recorded, "--out", tmp_path / "2", "-o", "table").stdout
+    assert "All batches are saved." not in drawn
+
+
 def test_missing_offsets_where_the_policy_is_not_known_are_a_warning(kcli, recorded, tmp_path):
     """Of a compacted topic nothing is said, nor of a directory alone, which may be compacted."""
     without(recorded, 29, "log", "index", "timeindex")
