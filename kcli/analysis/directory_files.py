@@ -103,16 +103,19 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     return files._replace(deleted=gone, renamed=renamed)
 
 
-def opened_files(partition: Partition) -> dict[str, str]:
+def opened_files(partition: Partition, files: Collection[str]) -> dict[str, str]:
     """Return the names of the files that a start keeps, and those that it gives them, as of `opened_names`.
 
-    What a swap replaces is left out, too; where the start fails before it is known, it is not.
+    What a swap replaces is left out, too; where the start fails before it is known, it is not. Without a swap
+    the names are those of all `files` in the directory.
     """
+    if not any(name.endswith(SWAP) for name in files):
+        return {name: name for name in files}
     try:
-        files = surviving_files(partition, [])
+        found = surviving_files(partition, [])
     except (BrokerError, FileError):
         return opened_names(partition.names)
-    return {name: files.renamed.get(name, name) for name in partition.names if name not in files.deleted}
+    return {name: found.renamed.get(name, name) for name in partition.names if name not in found.deleted}
 
 
 def without_log(

@@ -16,6 +16,7 @@ from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.directory_files import opened_files
 from kcli.analysis.log_findings import report_damage
 from kcli.dump.block import Block, contents_at, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
@@ -29,6 +30,7 @@ from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.listing import listed as entries
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target, entry_of
 from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat
@@ -95,10 +97,11 @@ def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
     )
     try:
         files, _ = entries(target.path)
+        opened = opened_files(Partition(target), files)
     except FileError as error:
         yield failed(Unit(number=0, targets=(target,)), error)
         return
-    logs = [entry_of(target, name, LOG) for name in sorted(files) if _is_log(name)]
+    logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     units = [Unit(number=number, targets=(log,)) for number, log in enumerate(in_range(logs, options.filter))]
     yield from mapped(partial(scanned, options=options, read=_read), units)
 

@@ -9,7 +9,6 @@ from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.directory_files import opened_files
 from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import FileError
-from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed, listed_log, unexpected_names
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -59,9 +58,8 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
         files, others = listed(target.path)
     else:
         files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
-    opened = {name: name for name in files}
-    if target.kind == PARTITION and any(name.endswith(SWAP) for name in files):
-        opened = opened_files(Partition(target))
+    is_partition = target.kind == PARTITION
+    opened = opened_files(Partition(target), files) if is_partition else {name: name for name in files}
     logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     # names of remote segments are none of a log
     names = [] if target.kind == REMOTE_SEGMENTS else files

@@ -127,7 +127,7 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         lost = without_remote(lost, meeting, loaded)
     warnings = (
         *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
-        *warnings_of(loaded, prediction, partition.path, None if request.is_saved else lost),
+        *warnings_of(loaded, prediction, partition, None if request.is_saved else lost),
     )
     row = _row(where(partition), loaded, prediction, warnings)
     row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 
 from formats.names import CLUSTER_METADATA
+from kcli.analysis.directory_files import opened_files
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.truncation import FULL, NONE, Prediction
 from kcli.logdir.partition import PARTITION_METADATA, Partition
@@ -30,7 +31,9 @@ def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator
         )
 
 
-def warnings_of(loaded: LoadedLog, prediction: Prediction, directory: str, lost: str | None) -> Iterator[str]:
+def warnings_of(
+    loaded: LoadedLog, prediction: Prediction, partition: Partition, lost: str | None
+) -> Iterator[str]:
     """Yield what the start, the cut and a restart do that an operator may not expect.
 
     `lost`: as of `rescue_command`; None where it is saved.
@@ -42,8 +45,7 @@ def warnings_of(loaded: LoadedLog, prediction: Prediction, directory: str, lost:
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
     if lost is not None:
         yield (
-            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson "
-            f"{_quoted(directory)}/{LOGS}"
+            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_logs(partition)}"
         )
 
 
@@ -103,7 +105,16 @@ def rescue_command(partition: Partition, lost: str | None) -> str | None:
         return None
     name = os.path.basename(os.path.abspath(partition.path))
     out = _quoted(f"{name}-{lost.rstrip('.').replace('..', '-')}.ndjson")
-    return f"kcli dump --records --offsets {lost} --out {out} {_quoted(partition.path)}/{LOGS}"
+    return f"kcli dump --records --offsets {lost} --out {out} {_logs(partition)}"
+
+
+def _logs(partition: Partition) -> str:
+    """Return the logs of a directory as words of a shell: each by its name where a swap was interrupted."""
+    opened = opened_files(partition, partition.names)
+    if all(name == new for name, new in opened.items()):
+        return f"{_quoted(partition.path)}/{LOGS}"
+    names = [name for name, new in opened.items() if new.endswith(".log")]
+    return " ".join(_quoted(os.path.join(partition.path, name)) for name in names)
 
 
 def _quoted(path: str) -> str:

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
+from kcli.analysis.directory_files import opened_files
 from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
@@ -27,7 +28,8 @@ from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
-from kcli.logdir.tree import PARTITION, Found, Note, Selection, Target, find
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Note, Selection, Target, find, partition_of
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces
@@ -207,11 +209,7 @@ def _logs(options: DumpOptions, query: Query, found: Found, pushed: Pushed) -> W
     expanded = Dump(
         replace(options, filter=RecordFilter(offsets=requested.offsets)), only_partitions=True
     ).expand(found)
-    logs = [
-        target
-        for target in expanded.targets
-        if target.path in named or _is_log(target, leftovers=query.leftovers)
-    ]
+    logs = list(_of_starts(expanded.targets, named, leftovers=query.leftovers))
     options = replace(options, filter=requested)
     job: Callable[[DumpOptions], Map] = Ranged if requested.offsets or requested.times else Dump
     works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
@@ -223,8 +221,15 @@ def _logs(options: DumpOptions, query: Query, found: Found, pushed: Pushed) -> W
     return Works(works, failures, notes)
 
 
-def _is_log(target: Target, *, leftovers: bool) -> bool:
-    return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_inactive)
+def _of_starts(targets: Sequence[Target], named: Collection[str], *, leftovers: bool) -> Iterator[Target]:
+    """Yield the logs that a start opens, those that are `named`, and with `leftovers` the others, too."""
+    for _, group in groupby(targets, key=directory_of):
+        files = [(os.path.basename(target.path), target) for target in group]
+        opened = opened_files(Partition(partition_of(files[0][1])), [name for name, _ in files])
+        for name, target in files:
+            is_log = target.kind == LOG and name in opened and not parse_file(opened[name]).is_inactive
+            if is_log or target.path in named or (leftovers and target.kind == LOG):
+                yield target
 
 
 def _record_filter(pushed: Pushed, *, records: bool) -> RecordFilter:
