@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
 from kcli.analysis.start import LOAD_FAILED, load
 from kcli.engine.contract import Unit
 from kcli.jobs.truncate import WOULD_FAIL, Request, dry_run
@@ -324,6 +325,10 @@ def test_truncation_of_recorded_directories(
         bases = [int(path.stem) for path in names(directory, ".log")]
         clean, target = choose.random() < 0.5, choose.choice([*bases, choose.randrange(max(bases) + 50)])
         recovery_point, log_start = choose.choice([0, *bases]), choose.choice([0, 0, *bases])
+        sizes = {  # given to both: kcli asks the metadata log beside it otherwise
+            "index_interval_bytes": DEFAULT_INDEX_INTERVAL_BYTES,
+            "segment_index_bytes": DEFAULT_MAX_INDEX_SIZE,
+        }
         request = Request(
             now_ms=NOW,
             to_offset=target,
@@ -331,6 +336,7 @@ def test_truncation_of_recorded_directories(
             log_start_offset=log_start,
             recovery_point=recovery_point,
             shutdown="clean" if clean else "unclean",
+            **sizes,
         )
         row, refused = predicted(directory, request)
         judged = oracle.ask(
@@ -343,6 +349,7 @@ def test_truncation_of_recorded_directories(
             target=target,
             now_ms=NOW,
             remote_enabled=is_tiered(directory),
+            **sizes,
         )
         thrown = next(
             (judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})),
