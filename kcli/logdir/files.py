@@ -40,10 +40,10 @@ def is_swap(target: Target) -> bool:
     return target.path.endswith(SWAP)
 
 
-def beside(log: Target, extension: str) -> Target:
+def index_file(log: Target, extension: str) -> Target:
     """Return the file of a segment that a start takes for its index, whether it is there or not.
 
-    A .swap takes the name of another; beside a .log.swap only such files stay.
+    A .swap takes the name of another; of a .log.swap only such indexes stay.
     """
     path, shown = (word.removesuffix(SWAP).removesuffix("log") + extension for word in (log.path, log.shown))
     suffix = SWAP if is_swap(log) or _is_replaced(path) else ""
@@ -51,7 +51,7 @@ def beside(log: Target, extension: str) -> Target:
 
 
 def _is_replaced(path: str) -> bool:
-    """Whether a start gives the name of a file to the .swap beside it."""
+    """Whether a start gives the name of a file to its .swap."""
     if not os.path.lexists(path + SWAP):
         return False
     directory, name = os.path.split(path + SWAP)

@@ -18,7 +18,7 @@ from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Checkpoints
 from kcli.logdir.buffers import FileError, read_optional
-from kcli.logdir.files import beside
+from kcli.logdir.files import index_file
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.logdir.tree import Target, entry_of
 
@@ -186,7 +186,7 @@ class PartitionJudge:
             return
         if not (expected or facts.aborted):
             return
-        index = beside(facts.target, "txnindex")
+        index = index_file(facts.target, "txnindex")
         findings = FindingCollector(index)
         entries = facts.aborted
         if not expected <= set(map(of_entry, entries)):

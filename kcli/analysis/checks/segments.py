@@ -23,7 +23,7 @@ from kcli.analysis.log_findings import contradicts_itself
 from kcli.analysis.pieces import BATCHES_A_BLOCK, Piece
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
-from kcli.logdir.files import beside, is_swap
+from kcli.logdir.files import index_file, is_swap
 from kcli.logdir.tree import Target
 
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
@@ -169,7 +169,7 @@ class SegmentJudge:
 
     def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
         """Return the judge of an index; None where it cannot be read."""
-        target = beside(self.target, extension)
+        target = index_file(self.target, extension)
         findings = self._collector(target)
         try:
             return judge(target.path, self.base, findings)
@@ -178,7 +178,7 @@ class SegmentJudge:
             return None
 
     def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
-        target = beside(self.target, "txnindex")
+        target = index_file(self.target, "txnindex")
         if not os.path.lexists(target.path):  # most segments have none
             return ()
         findings = self._collector(target)
@@ -352,7 +352,9 @@ class SegmentJudge:
             yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
 
     def _closed(self, extension: str, code: str, words: str) -> Finding:
-        return FindingCollector(beside(self.target, extension)).finding(code, None, words)._replace(more=0)
+        return (
+            FindingCollector(index_file(self.target, extension)).finding(code, None, words)._replace(more=0)
+        )
 
     def past_end(self, facts: SegmentFacts) -> tuple[Finding, bool] | None:
         """Return that an index shows records past the end of the log, once this was read; None: none does.
@@ -371,7 +373,7 @@ class SegmentJudge:
         for extension, code, index, entries in found:
             if entries:
                 slot, words = entries[0]
-                place = FindingCollector(beside(self.target, extension))
+                place = FindingCollector(index_file(self.target, extension))
                 one = place.finding(code, slot * index.size, words)
                 return one._replace(more=len(entries) - 1), index.is_whole
         return None

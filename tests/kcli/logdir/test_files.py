@@ -1,6 +1,6 @@
 """A file's siblings of the same segment."""
 
-from kcli.logdir.files import beside, file_name, sibling
+from kcli.logdir.files import file_name, index_file, sibling
 from kcli.logdir.tree import file_target
 
 
@@ -24,7 +24,7 @@ def test_the_index_of_a_segment_is_the_one_that_a_start_takes(tmp_path):
     log = file_target(str(tmp_path / "7.log"))
 
     def index(target=log):
-        found = beside(target, "index")
+        found = index_file(target, "index")
         assert (found.kind, found.shown) == ("index", found.path)
         return found.path.removeprefix(f"{tmp_path}/")
 
