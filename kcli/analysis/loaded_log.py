@@ -78,6 +78,14 @@ class Settings(NamedTuple):
         """The size in bytes to which the broker sets a new index."""
         return DEFAULT_MAX_INDEX_SIZE if self.max_index_size is None else self.max_index_size
 
+    def may_fill_index(self, log_bytes: int) -> bool:
+        """Whether recovery of so many bytes of a log may write more entries than a new index has room for.
+
+        A time index has the fewest, and its last slot is kept for when it is closed.
+        """
+        most_entries = log_bytes // (self.index_interval + 1)
+        return most_entries >= self.index_size // TIME_INDEX_ENTRY.size - 1
+
 
 UNKNOWN_SETTINGS = Settings()
 METADATA_SETTINGS = Settings(

@@ -275,7 +275,11 @@ def _at_the_end(
     given = state.inspected.given
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
     lacks_index = given.clean and state.inspected.log_end is None and bool(known.segments)
-    if state.has_swaps or lacks_index or needs_start(known.segments, given, is_damaged=is_damaged):
+    if (
+        state.has_swaps
+        or lacks_index
+        or needs_start(known.segments, given, state.settings, is_damaged=is_damaged)
+    ):
         found, log_end = what_a_start_does(target, settings, stops)
         return [*of_last, *(one for one in found if one not in known.findings)], log_end
     log_end = state.inspected.log_end

@@ -6,6 +6,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.invariants import Offsets
+from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Settings
 from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import newest_snapshot, producer_snapshots
@@ -33,6 +34,7 @@ class DirectoryState(NamedTuple):
     has_swaps: bool = False
     """A start takes segments from .swap files, so that it alone says what the log is."""
     is_compacted: bool | None = None
+    settings: Settings = UNKNOWN_SETTINGS
 
     def judge(self, target: Target) -> PartitionJudge:
         """Return the judge of the partition's segments."""
@@ -55,7 +57,8 @@ def directory_state(
     partition: Partition, known: KnownSettings, states: list[DirectoryState], stops: list[StartFailure]
 ) -> Yield:
     """Yield what a start finds; keep what the files of the directory say, or why it does not load."""
-    found = yield from attempted(partition, inspect(partition, start_settings(partition, known)), stops)
+    settings = start_settings(partition, known)
+    found = yield from attempted(partition, inspect(partition, settings), stops)
     if found is None:
         return
     yield from contradicting_lines(partition, found.epoch_lines or ())
@@ -65,5 +68,6 @@ def directory_state(
     has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
     is_compacted = known.is_compacted(partition)
     snapshots = producer_snapshots(partition.names)
-    state = DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted)
-    states.append(state)
+    states.append(
+        DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted, settings)
+    )

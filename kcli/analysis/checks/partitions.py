@@ -16,7 +16,7 @@ from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import Checkpoints
+from kcli.analysis.loaded_log import Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
 from kcli.logdir.files import index_file
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
@@ -254,11 +254,14 @@ def slim(facts: SegmentFacts) -> SegmentFacts:
     )
 
 
-def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_damaged: bool) -> bool:
+def needs_start(
+    segments: Sequence[SegmentFacts], given: Checkpoints, settings: Settings, *, is_damaged: bool
+) -> bool:
     """Whether only a start of a log says what becomes of it.
 
     A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
-    What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range.
+    What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range;
+    and whether the indexes that it writes have room.
     """
     if is_damaged:
         return True
@@ -267,7 +270,7 @@ def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_dama
     log_end = log_end_of(segments, given)
     following = (*(one.base for one in segments[1:]), None)
     return any(
-        (one.is_cut or one.has_messages) and given.recovers(after)
+        (one.is_cut or one.has_messages or settings.may_fill_index(one.size)) and given.recovers(after)
         for one, after in zip(segments, following, strict=True)
     ) or (log_end is None or log_end < given.log_start_offset)
 

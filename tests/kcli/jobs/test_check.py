@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import put_record, put_records
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
@@ -234,6 +235,21 @@ def test_zeros_behind_a_segment_without_its_index_stop_the_start(check, kcli, tm
     (directory / f"{0:020d}.index").unlink()
     assert results(check(directory)) == {"orders-0": "will-not-load"}
     assert does_not_start(kcli, directory) == {str(directory)}
+
+
+@pytest.mark.parametrize(("size", "fails"), [(16, True), (36, False), (65536, False)])
+def test_a_recovery_whose_index_has_no_room_stops_the_start(kcli, tmp_path, size, fails):
+    """Three batches of more than 4096 bytes each: two entries of offsets, one of times and a free slot."""
+    root = tmp_path / "data"
+    large = put_records([put_record(value=bytes(5000))])
+    directory = orders(root, clean=False)
+    log = b"".join(number.to_bytes(8, "big") + large[8:] for number in range(3))
+    (directory / f"{0:020d}.log").write_bytes(log)
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=7\nlog.dirs={root}\nlog.index.size.max.bytes={size}\n")
+    words = ("--server-config", config)
+    assert will_not_load(kcli, *words) == does_not_start(kcli, *words)
+    assert will_not_load(kcli, *words) == ({str(directory)} if fails else set())
 
 
 def test_a_folder_of_copied_partitions_is_no_log_dir(check, tmp_path):
