@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: demo test oracle spark check quick lint bench dist golden clean
+# where no byte code may be written, each process of a test run compiles every test anew
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test plain oracle spark check quick collect lint bench dist golden clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -33,12 +36,18 @@ check: $(READY)
 quick: $(READY)
 	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
 
-test: lint
+test: $(READY)
+	$(MAKE) --no-print-directory -j 2 lint collect
 	$(BIN)/python -m tests.tools
-	@# three workers on two cores: a test in twenty waits for a process, a terminal or a clock
-	$(PYTEST) -n 3 --dist loadgroup -m 'not oracle and not spark'
-	@# Spark and the running broker mostly wait: these two go side by side
-	$(MAKE) --no-print-directory -j 2 oracle spark
+	@# all at once on two cores: Spark and the running brokers mostly wait
+	$(MAKE) --no-print-directory -j 3 plain oracle spark
+
+collect: $(READY)
+	@# compiles every test once, for all that run afterwards, which show what is wrong with one
+	@$(PYTEST) --collect-only > /dev/null || true
+
+plain: $(READY)
+	$(PYTEST) -n 3 -m 'not oracle and not spark' --durations=15
 
 oracle: $(READY)
 	$(PYTEST) -m 'oracle and not spark' --durations=5
