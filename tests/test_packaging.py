@@ -1,5 +1,6 @@
 """What `make dist` makes, where there is nothing but Python: no packages, no home, no environment."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -10,15 +11,20 @@ import pytest
 
 from kcli import __version__
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("one process builds the distributions once")]
+pytestmark = pytest.mark.slow
 PYTHON = os.path.realpath(sys.executable)
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The directory of the distributions."""
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([sys.executable, "-m", "tests.packaging", folder], check=True, capture_output=True)
+def built(tmp_path_factory, testrun_uid):
+    """The directory of the distributions, which one of the processes of a test run builds."""
+    folder = tmp_path_factory.getbasetemp().parent / f"dist-{testrun_uid}"
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            making = tmp_path_factory.mktemp("dist")
+            subprocess.run([sys.executable, "-m", "tests.packaging", making], check=True, capture_output=True)
+            making.rename(folder)
     return folder
 
 
