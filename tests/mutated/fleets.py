@@ -24,8 +24,8 @@ CAPTURES = {
     "failover": ("node1",),
     "tiered": ("node1",),
 }
-MOST_BYTES = 60_000
-"""Of a file of a partition that is mutated: larger ones (preallocated indexes) are cut to this."""
+MOST_BYTES = 2_400
+"""Of a file beside a log: preallocated indexes are cut to this, most of which are zeros."""
 OFFSETS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
 OWN_FILES = ("meta.properties", *OFFSETS)
 
@@ -88,7 +88,8 @@ def make(folder: Path, found: list[Source], seed: int, number: int) -> list[str]
         directory = folder / f"{source.topic}-{partition}"
         directory.mkdir()
         for path in source.path.iterdir():
-            (directory / path.name).write_bytes(path.read_bytes()[:MOST_BYTES])
+            most = None if path.suffix == ".log" else MOST_BYTES
+            (directory / path.name).write_bytes(path.read_bytes()[:most])
         for kept, offset in zip(lines, source.lines, strict=True):
             if offset is not None:
                 kept.append(f"{source.topic} {partition} {offset}")

@@ -20,7 +20,7 @@ from tests.partitions import log_dir, offset_entries, put_range, segment, time_e
 
 pytestmark = pytest.mark.slow
 
-SEEDS = range(4)
+SEEDS = range(2)
 SEGMENTS, BATCHES = 3, 12
 
 

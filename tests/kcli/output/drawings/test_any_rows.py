@@ -80,7 +80,7 @@ def test_every_type_is_tried():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWINGS)
-@examples(12)
+@examples(6)
 @given(data=st.data(), width=st.sampled_from([40, 80, 200]), is_utf8=st.booleans())
 def test_a_view_draws_any_rows(name, data, width, is_utf8):
     rows = data.draw(st.lists(values(ROWS[name]).filter(possible), min_size=1, max_size=6))
