@@ -96,6 +96,8 @@ def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
             os.killpg(process.pid, signal.SIGINT)
         out, error = ended(process)
 
+        if process.returncode == 1 and "kcli" not in error:  # Python itself was still starting, and says so
+            continue
         assert process.returncode in {0, 130, -signal.SIGINT}, error
         assert not re.search("Traceback|leaked|Exception", error), error
         if process.returncode == -signal.SIGINT:  # Python itself was still starting
