@@ -19,7 +19,6 @@ ELSEWHERE = {
     "commands/_print.py": "tests/commands/test_rlmm.py",
     "commands/_reading_options.py": "tests/commands/test_scan.py",
     "commands/_run_record.py": "tests/commands/test_run_directory.py",
-    "commands/_sql_shell.py": "tests/commands/test_sql.py",
     "commands/_start_options.py": "tests/commands/test_startup.py",
     "commands/_status.py": "tests/commands/test_exit_status.py",
     "commands/_summary.py": "tests/commands/test_scan.py",

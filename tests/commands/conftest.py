@@ -5,6 +5,7 @@ import tempfile
 import pytest
 
 from tests.builders import put_record, put_records
+from tests.kcli.views.fleet import fleet
 
 LOG = "00000000000000000000.log"
 
@@ -31,3 +32,9 @@ def short_directory():
     """A directory whose name leaves room for that of a socket."""
     with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         yield directory
+
+
+@pytest.fixture(scope="module")
+def dirs(tmp_path_factory):
+    """Five log dirs, of which the last has a flipped byte."""
+    return fleet(tmp_path_factory.mktemp("fleet"), 5)

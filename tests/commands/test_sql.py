@@ -1,31 +1,17 @@
-"""`kcli sql`: formats, exit statuses, findings, signals, and the shell."""
+"""`kcli sql`: formats, exit statuses, findings."""
 
 import json
-import os
-import pty
-import signal
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
 
 TIERED = Path(__file__).parents[1] / "data" / "rlmm" / "cluster.tar.gz"
-KCLI = [sys.executable, "-m", "kcli"]
-LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
-ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
-
-
-@pytest.fixture(scope="module")
-def dirs(tmp_path_factory):
-    """Log dirs of which the fifth has a flipped byte."""
-    return fleet(tmp_path_factory.mktemp("fleet"), 5)
 
 
 @pytest.mark.parametrize(
@@ -122,107 +108,6 @@ def test_an_empty_answer_has_its_header(kcli, dirs, output):
         0,
         "topic\tsize\n".replace("\t", "," if output == "csv" else "\t"),
     )
-
-
-def test_parquet_keeps_types(kcli, dirs, tmp_path):
-    from pyarrow import parquet
-
-    query = "SELECT key, headers, crc FROM records JOIN batches USING (dir, position) LIMIT 9"
-    done = kcli("sql", query, dirs[0],
-                "--out", tmp_path / "o.parquet")  # fmt: skip
-    schema = parquet.read_table(tmp_path / "o.parquet").schema
-
-    assert done.exit_code == 0
-    assert [str(kind) for kind in schema.types][::2] == ["binary", "int64"]
-
-
-LARGE = {
-    "18446744073709551615::UBIGINT": ("uint64", 2**64 - 1),
-    "9223372036854775808::HUGEINT": ("decimal128(38, 0)", 2**63),
-    "-99999999999999999999999999999999999999::HUGEINT": ("decimal128(38, 0)", 1 - 10**38),
-    "7::DECIMAL(18, 0)": ("int64", 7),
-    "1.50::DECIMAL(10, 2)": ("decimal128(10, 2)", 1.5),
-    "12345678901234567890.123::DECIMAL(38, 10)": ("decimal128(38, 10)", "12345678901234567890.1230000000"),
-    "-0.1234567890123456789::DECIMAL(38, 19)": ("decimal128(38, 19)", "-0.1234567890123456789"),
-}
-"""Numbers of SQL: their type in Parquet, and their value in JSON."""
-
-
-@pytest.mark.parametrize("target", ["o.parquet", "run/"])
-def test_parquet_has_large_numbers(kcli, dirs, tmp_path, target):
-    from pyarrow import parquet
-
-    columns = ", ".join(
-        f"{one} AS c{place}, {{'a': [{one}, NULL]}} AS s{place}" for place, one in enumerate(LARGE)
-    )
-    query = f"SELECT {columns} UNION ALL SELECT {', '.join(['NULL'] * 2 * len(LARGE))}"
-    done = kcli("sql", query, dirs[0], "--out", f"{tmp_path}/{target}", "-o", "parquet")
-    assert done.exit_code == 0
-    file = next((tmp_path / "run" / "rows").glob("*.parquet"), tmp_path / "o.parquet")
-    table = parquet.ParquetFile(file).read()
-    for place, (kind, value) in enumerate(LARGE.values()):
-        assert str(table.schema.field(f"c{place}").type) == kind
-        plain, nested = (table.column(f"{word}{place}").to_pylist() for word in "cs")
-        assert str(plain[0]) == {1.5: "1.50"}.get(value, str(value))
-        assert (plain[1], nested) == (None, [{"a": [plain[0], None]}, None])
-
-
-def test_parquet_has_no_number_of_39_digits(kcli, dirs, tmp_path):
-    query = "SELECT 100000000000000000000000000000000000000::HUGEINT AS x"
-    out = tmp_path / "o.parquet"
-    done = kcli("sql", query, dirs[0], "--out", out)
-
-    assert (done.exit_code, done.stdout, out.exists()) == (4, "", False)
-    assert done.stderr == f"kcli: --out {out}: cannot write: a number has more than 38 digits\n"
-    assert kcli("sql", query, dirs[0], "-o", "tsv", "--no-headers").stdout == f"{10**38}\n"
-
-
-def test_large_numbers_have_all_their_digits(kcli, dirs):
-    query = f"SELECT {', '.join(f'{one} AS c{place}' for place, one in enumerate(LARGE))}"
-    row = json.loads(kcli("sql", query, dirs[0], "-o", "ndjson").stdout)
-    cells = kcli("sql", query, dirs[0], "-o", "tsv", "--no-headers").stdout
-
-    assert [*row.values()][1:] == [value for _, value in LARGE.values()]
-    assert cells.rstrip().split("\t") == [str(value) for _, value in LARGE.values()]
-
-
-def test_decimals_are_compared_and_sorted_as_numbers(kcli, dirs):
-    numbers = ["0.5", "12345678901234567890.25", "3.0", "-99999999999999999999.75"]
-    query = f"SELECT unnest([{', '.join(numbers)}]::DECIMAL(38, 2)[]) AS x"
-    words = ("-o", "tsv", "--no-headers", "--sort", "x", "--where", "x > 0.5 or x < 0")
-    done = kcli("sql", query, dirs[0], *words)
-
-    assert (done.exit_code, done.stdout) == (0, f"{numbers[3]}\n3.0\n{numbers[1]}\n")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (f"{2**128 - 1}::UHUGEINT", str(2**128 - 1)),
-        (f"{10**49 + 1}::BIGNUM", str(10**49 + 1)),
-        ("'101010'::BIT", "101010"),
-        ("'10:00:00+05:30'::TIMETZ", "10:00:00+05:30"),
-        ("union_value(n := 1)", "1"),
-        ("1::VARIANT", "1"),
-    ],
-)
-def test_a_value_that_arrow_has_no_type_for_is_the_text_of_duckdb(kcli, dirs, tmp_path, value, text):
-    from pyarrow import parquet
-
-    nested = f"{{'a b': [{value}], 'm': MAP {{'k': {value}}}, 'f': [{value}, NULL]}}"
-    query = f"SELECT {value} AS x, 1 AS x, {nested} AS z, row({value}, 1) AS t"
-    row = json.loads(kcli("sql", query, dirs[0], "-o", "ndjson").stdout)
-    del row["type"]
-
-    assert row == {
-        "x": text,
-        "x_1": 1,
-        "z": {"a b": [text], "m": [["k", text]], "f": [text, None]},
-        "t": f"('{text}', 1)" if ":" in text else f"({text}, 1)",
-    }
-    assert kcli("sql", query, dirs[0], "--out", tmp_path / "o.parquet").exit_code == 0
-    table = parquet.read_table(tmp_path / "o.parquet")
-    assert table.column("x").to_pylist() == [text]
 
 
 def test_an_answer_with_text_keeps_its_order(kcli, dirs):
@@ -362,59 +247,6 @@ def test_the_schema_of_a_document_holds(kcli, dirs):
         jsonschema.validate(error, ERROR)
 
 
-def interrupted(words, number, seconds=3):
-    process = subprocess.Popen(
-        [*KCLI, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    time.sleep(seconds)
-    process.send_signal(number)
-    return process
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
-    process = interrupted(["sql", LONG, dirs[0]], number)
-
-    assert process.communicate(timeout=30) == ("", "kcli: interrupted\n")
-    assert process.returncode == status
-
-
-@pytest.mark.slow
-def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
-    out = tmp_path / "out"
-    with out.open("w") as file:
-        process = subprocess.Popen([*KCLI, "sql", ENDLESS, str(dirs[0]), "-o", "json"], stdout=file)
-        deadline = time.monotonic() + 60
-        while not out.stat().st_size and time.monotonic() < deadline:
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-
-        assert process.wait(timeout=30) == 130
-    assert json.loads(out.read_text())["errors"][0]["error"] == "interrupted"
-
-
-@pytest.mark.slow
-def test_a_closed_pipe_ends_quietly(dirs):
-    done = subprocess.run(
-        [
-            "bash",
-            "-c",
-            f'{sys.executable} -m kcli sql "{ENDLESS}" {dirs[0]} | head -2; echo "${{PIPESTATUS[0]}}"',
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert (done.stdout, done.stderr) == ("range\n0\n0\n", "")
-
-
 def test_without_duckdb_the_extra_is_named(kcli, dirs, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     monkeypatch.delitem(sys.modules, "kcli.views.duckdb", raising=False)
@@ -427,88 +259,6 @@ def test_spark_submit_does_not_take_it(kcli, dirs):
     done = kcli("spark", "submit-command", "--dry-run", "--", "sql", "SELECT 1", dirs[0])
 
     assert done.exit_code == 2 and "sql runs on DuckDB" in done.stderr
-
-
-# The shell
-
-
-def test_the_shell_reads_queries_from_stdin(kcli, dirs):
-    view = "CREATE VIEW v AS FROM epochs(topic := 'clicks');"
-    lines = f"SELECT 1 AS a,\n  2 AS b;\n.views\n\n{view}\nSELECT DISTINCT topic FROM v"
-    done = kcli("sql", "--shell", dirs[0], input=lines)
-
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
-        *("a\tb", "1\t2"),
-        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"),
-        *("topic", "clicks"),
-    ]
-
-
-def test_the_shell_goes_on_after_an_error_and_says_so_at_its_end(kcli, dirs):
-    done = kcli("sql", "--shell", dirs[0], input="SELECT x;\n.colums\nSELECT 1 AS a;\n.quit\nSELECT 2;\n")
-
-    assert (done.exit_code, done.stdout) == (2, "a\n1\n")
-    assert "Binder Error" in done.stderr and ".colums: expected .views" in done.stderr
-
-
-def test_the_shell_answers_each_query_of_a_line(kcli, dirs):
-    done = kcli("sql", "--shell", dirs[0], "-o", "csv", input="SELECT 1 a; SELECT x; SELECT 2 b;\nSELEC 3;")
-
-    assert (done.exit_code, done.stdout) == (2, "a\n1\nb\n2\n")
-    assert [line.split(":")[1] for line in done.stderr.splitlines()] == [" Binder Error", " Parser Error"]
-
-
-def test_columns_of_a_view(kcli, dirs):
-    done = kcli("sql", "--shell", dirs[0], input=".columns epochs\n.columns epoch\n")
-
-    assert [line.split()[0] for line in done.stdout.splitlines()][-3:] == [
-        "start_offset",
-        "end_offset",
-        "source",
-    ]
-    assert done.exit_code == 2 and "one of batches, records" in done.stderr
-
-
-@pytest.mark.slow
-def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [*KCLI, "sql", "--shell", str(dirs[0]), "--history", str(tmp_path / "history"), "-o", "tsv"],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={**os.environ, "TERM": "dumb"},
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(slave)
-    shown = b""
-
-    def until(text):
-        nonlocal shown
-        while text not in shown:
-            shown += os.read(master, 65536)
-        found, shown = shown.partition(text)[0], shown.partition(text)[2]
-        return found
-
-    until(b"kcli> ")
-    os.write(master, f"{LONG};\n".encode())
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    assert b"interrupted" in until(b"kcli> ")
-    os.write(master, b"SELECT wrong\n")
-    until(b"  ... ")
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    until(b"kcli> ")
-    os.write(master, b"SELECT 40 + 2 AS answer;\n")
-    assert b"answer\r\n42" in until(b"kcli> ")
-    os.write(master, b".quit\n")
-
-    assert process.wait(timeout=30) == 0
-    os.close(master)
-    assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()
 
 
 ALONE = """
@@ -528,13 +278,3 @@ def test_a_query_does_not_import_pandas(dirs):
     subprocess.run(
         [sys.executable, "-c", ALONE, "sql", query, str(dirs[0])], check=True, stdout=subprocess.DEVNULL
     )
-
-
-@pytest.mark.parametrize(
-    ("key", "order"), [("x", "-Infinity 0.5 1.5 Infinity NaN"), ("-x", "NaN Infinity 1.5 0.5 -Infinity")]
-)
-def test_floats_that_are_no_numbers_are_sorted_as_duckdb_does(kcli, dirs, key, order):
-    query = "SELECT x::DOUBLE AS x FROM (VALUES ('1.5'), ('nan'), ('0.5'), ('inf'), ('-inf'), (NULL)) t(x)"
-    done = kcli("sql", query, dirs[0], f"--sort={key}", "--no-headers")
-
-    assert (done.exit_code, done.stdout.split()) == (0, [*order.split(), "\\N"])

@@ -1,0 +1,147 @@
+"""`kcli sql`: the shell, and queries that a signal or a closed pipe ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+KCLI = [sys.executable, "-m", "kcli"]
+LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
+ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
+
+
+def interrupted(words, number, seconds=3):
+    process = subprocess.Popen(
+        [*KCLI, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    time.sleep(seconds)
+    process.send_signal(number)
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
+    process = interrupted(["sql", LONG, dirs[0]], number)
+
+    assert process.communicate(timeout=30) == ("", "kcli: interrupted\n")
+    assert process.returncode == status
+
+
+@pytest.mark.slow
+def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
+    out = tmp_path / "out"
+    with out.open("w") as file:
+        process = subprocess.Popen([*KCLI, "sql", ENDLESS, str(dirs[0]), "-o", "json"], stdout=file)
+        deadline = time.monotonic() + 60
+        while not out.stat().st_size and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(timeout=30) == 130
+    assert json.loads(out.read_text())["errors"][0]["error"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_ends_quietly(dirs):
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f'{sys.executable} -m kcli sql "{ENDLESS}" {dirs[0]} | head -2; echo "${{PIPESTATUS[0]}}"',
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.stdout, done.stderr) == ("range\n0\n0\n", "")
+
+
+def test_the_shell_reads_queries_from_stdin(kcli, dirs):
+    view = "CREATE VIEW v AS FROM epochs(topic := 'clicks');"
+    lines = f"SELECT 1 AS a,\n  2 AS b;\n.views\n\n{view}\nSELECT DISTINCT topic FROM v"
+    done = kcli("sql", "--shell", dirs[0], input=lines)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        *("a\tb", "1\t2"),
+        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"),
+        *("topic", "clicks"),
+    ]
+
+
+def test_the_shell_goes_on_after_an_error_and_says_so_at_its_end(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], input="SELECT x;\n.colums\nSELECT 1 AS a;\n.quit\nSELECT 2;\n")
+
+    assert (done.exit_code, done.stdout) == (2, "a\n1\n")
+    assert "Binder Error" in done.stderr and ".colums: expected .views" in done.stderr
+
+
+def test_the_shell_answers_each_query_of_a_line(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], "-o", "csv", input="SELECT 1 a; SELECT x; SELECT 2 b;\nSELEC 3;")
+
+    assert (done.exit_code, done.stdout) == (2, "a\n1\nb\n2\n")
+    assert [line.split(":")[1] for line in done.stderr.splitlines()] == [" Binder Error", " Parser Error"]
+
+
+def test_columns_of_a_view(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], input=".columns epochs\n.columns epoch\n")
+
+    assert [line.split()[0] for line in done.stdout.splitlines()][-3:] == [
+        "start_offset",
+        "end_offset",
+        "source",
+    ]
+    assert done.exit_code == 2 and "one of batches, records" in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*KCLI, "sql", "--shell", str(dirs[0]), "--history", str(tmp_path / "history"), "-o", "tsv"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "TERM": "dumb"},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    os.close(slave)
+    shown = b""
+
+    def until(text):
+        nonlocal shown
+        while text not in shown:
+            shown += os.read(master, 65536)
+        found, shown = shown.partition(text)[0], shown.partition(text)[2]
+        return found
+
+    until(b"kcli> ")
+    os.write(master, f"{LONG};\n".encode())
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    assert b"interrupted" in until(b"kcli> ")
+    os.write(master, b"SELECT wrong\n")
+    until(b"  ... ")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    until(b"kcli> ")
+    os.write(master, b"SELECT 40 + 2 AS answer;\n")
+    assert b"answer\r\n42" in until(b"kcli> ")
+    os.write(master, b".quit\n")
+
+    assert process.wait(timeout=30) == 0
+    os.close(master)
+    assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()
