@@ -170,11 +170,10 @@ def test_a_directory_that_cannot_be_written_is_a_usage_error(kcli, tmp_path):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("damage", [False, True])
-def test_the_line_runs_as_printed(kcli, demo, tmp_path, damage):
+def test_the_line_runs_as_printed(kcli, demo, tmp_path):
+    """Rows, what is damaged, and the exit status are those of a run without Spark."""
     demo = shutil.copytree(demo, tmp_path / "kcli-demo")
-    if damage:
-        (demo / "payments-0" / "leader-epoch-checkpoint").write_text("x")
+    (demo / "payments-0" / "leader-epoch-checkpoint").write_text("x")
     ask = ("epoch", "end-offset", "--epoch", "all", "-o", "csv", demo)
     line = submit(kcli, tmp_path, "--master", "local[2]", "--", *ask).stdout
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -186,5 +185,5 @@ def test_the_line_runs_as_printed(kcli, demo, tmp_path, damage):
 
     local = kcli(*ask)
     assert (done.stdout, done.returncode) == (local.stdout, local.exit_code)
-    assert local.stderr in done.stderr and bool(local.stderr) is damage
+    assert local.stderr and local.stderr in done.stderr
     assert len(done.stdout.splitlines()) > 20
