@@ -37,7 +37,7 @@ MOST_SECONDS = 60
 def logs(tmp_path_factory):
     """One log that is read in ranges, and some small ones."""
     home = log_dir(tmp_path_factory.mktemp("killed") / "data")
-    put_log(home / "orders-0", 2000)
+    put_log(home / "orders-0", 1000)
     for number in range(1, 20):
         put_log(home / f"orders-{number}", 20)
     return home
