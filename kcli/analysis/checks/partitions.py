@@ -1,5 +1,6 @@
 """What `check` concludes from the segments of a partition, one after the other."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -261,18 +262,31 @@ def needs_start(
 
     A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
     What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range;
-    and whether the indexes that it writes have room.
+    and whether indexes fit that are there, or that it writes (also of a segment that lacks one).
     """
-    if is_damaged:
+    if is_damaged or any(settings.may_fill_index(one.size) for one in segments):
+        return True
+    if segments and _has_long_index(segments[-1].target, settings):
         return True
     if given.clean or not segments:
         return False
     log_end = log_end_of(segments, given)
     following = (*(one.base for one in segments[1:]), None)
     return any(
-        (one.is_cut or one.has_messages or settings.may_fill_index(one.size)) and given.recovers(after)
+        (one.is_cut or one.has_messages) and given.recovers(after)
         for one, after in zip(segments, following, strict=True)
     ) or (log_end is None or log_end < given.log_start_offset)
+
+
+def _has_long_index(active: Target, settings: Settings) -> bool:
+    """Whether a file of an index of the active segment is longer than segment.index.bytes."""
+    if settings.max_index_size is None:
+        return False
+    for extension in ("index", "timeindex"):
+        with suppress(OSError):  # a running broker may have removed it
+            if os.stat(index_file(active, extension).path).st_size > settings.max_index_size:
+                return True
+    return False
 
 
 def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | None:

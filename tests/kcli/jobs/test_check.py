@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import put_record, put_records
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
+from tests.partitions import epoch_lines, log_dir, offset_entries, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
 
 
@@ -237,14 +237,21 @@ def test_zeros_behind_a_segment_without_its_index_stop_the_start(check, kcli, tm
     assert does_not_start(kcli, directory) == {str(directory)}
 
 
+@pytest.mark.parametrize("state", ["clean", "unclean", "without-index"])
 @pytest.mark.parametrize(("size", "fails"), [(16, True), (36, False), (65536, False)])
-def test_a_recovery_whose_index_has_no_room_stops_the_start(kcli, tmp_path, size, fails):
+def test_indexes_that_do_not_fit_stop_the_start(kcli, tmp_path, size, fails, state):
     """Three batches of more than 4096 bytes each: two entries of offsets, one of times and a free slot."""
     root = tmp_path / "data"
     large = put_records([put_record(value=bytes(5000))])
-    directory = orders(root, clean=False)
+    directory = orders(root, clean=state == "clean", recovery=3)
     log = b"".join(number.to_bytes(8, "big") + large[8:] for number in range(3))
     (directory / f"{0:020d}.log").write_bytes(log)
+    index = directory / f"{0:020d}.index"
+    index.write_bytes(offset_entries((1, len(large)), (2, 2 * len(large))))
+    (directory / f"{0:020d}.timeindex").write_bytes(time_entries((0, 0), (1, 1)))
+    if state == "without-index":
+        segment(directory, 3, put_range(3, 5))
+        index.unlink()
     config = tmp_path / "server.properties"
     config.write_text(f"node.id=7\nlog.dirs={root}\nlog.index.size.max.bytes={size}\n")
     words = ("--server-config", config)
