@@ -86,7 +86,7 @@ def errors_of(out, output):
 
 
 def is_of_python(error):
-    """Whether Python was interrupted before kcli began, by what it prints: in its start, or in first imports."""
+    """Whether Python was interrupted before kcli began, in its start or the first imports: it prints so."""
     frames = error.replace("/kcli/__main__.py", "")
     return error.endswith("KeyboardInterrupt\n") and not re.search("/kcli/|/commands/|, in main", frames)
 
@@ -95,7 +95,9 @@ def is_of_python(error):
 def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     interrupted = 0
-    for earliest, latest in ((0.05, 0.3), (0.15, 0.9), (0.15, 0.9)):
+    for earliest, latest in ((0.05, 0.3), (0.15, 0.9), (0.15, 0.9), (0.5, 2), (1, 3), (1, 3)):
+        if interrupted and latest > 1:  # these are for a busy machine
+            break
         process = start("epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "-o", output)
         time.sleep(moments.uniform(earliest, latest))
         with suppress(ProcessLookupError):
