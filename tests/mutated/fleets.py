@@ -25,7 +25,7 @@ CAPTURES = {
     "tiered": ("node1",),
 }
 MOST_BYTES = 2_400
-"""Of a file beside a log: preallocated indexes are cut to this, most of which are zeros."""
+"""Of an index: preallocated ones, most of which are zeros, are cut to this."""
 OFFSETS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
 OWN_FILES = ("meta.properties", *OFFSETS)
 
@@ -88,7 +88,7 @@ def make(folder: Path, found: list[Source], seed: int, number: int) -> list[str]
         directory = folder / f"{source.topic}-{partition}"
         directory.mkdir()
         for path in source.path.iterdir():
-            most = None if path.suffix == ".log" else MOST_BYTES
+            most = MOST_BYTES if path.suffix in {".index", ".timeindex"} else None
             (directory / path.name).write_bytes(path.read_bytes()[:most])
         for kept, offset in zip(lines, source.lines, strict=True):
             if offset is not None:

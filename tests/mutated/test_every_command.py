@@ -76,7 +76,7 @@ COMMANDS = (
     ("startup",),
     ("failover --broker 1 --all",),
 )
-"""What is asked of each log dir; of several forms of a command one after the other, each of another one."""
+"""A log dir is asked one form of each command; the next one of the same part is asked the next form."""
 TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ", "rlmm check --leader")
 """Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
