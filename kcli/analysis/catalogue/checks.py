@@ -279,9 +279,9 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-011": Rule(
         "warning",
-        "Records may be lost that no log has: offsets are missing between two segments or batches, or a "
-        "producer snapshot lies above the log end.",
-        "It does not notice, and deletes the snapshot.",
+        "Records may be lost that no log has: offsets are missing between two segments or batches, or the "
+        "high watermark, the recovery point or a producer snapshot lies above the log end.",
+        "It does not notice, lowers the high watermark to the log end and deletes the snapshot.",
         "Compare the copy with another replica (kcli replica diff). Nothing is lost where the topic was "
         "compacted, or the log truncated.",
     ),

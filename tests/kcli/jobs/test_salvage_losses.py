@@ -24,6 +24,13 @@ LOST = {"SALV-009", "SALV-010", "SALV-011", "SALV-012"}
 BASES = (0, 29, 58, 87)
 """The segments of orders-0 in the demo; its log ends at offset 96."""
 
+ABOVE = {
+    "replication-offset-checkpoint": "high-watermark-above-log-end: 96, 87 at most; a start lowers the high "
+    "watermark to the log end: committed records are missing here",
+    "recovery-point-offset-checkpoint": "recovery-point-above-log-end: 96, 87 at most; records that were "
+    "flushed are missing here",
+}
+
 
 @pytest.fixture
 def recorded(demo, tmp_path):
@@ -99,6 +106,20 @@ def test_epochs_may_be_lost_with_a_segment(kcli, recorded, tmp_path):
     assert [one["code"] for one in document["findings"]] == ["SALV-009", "SALV-010", "SALV-004"]
 
 
+@pytest.mark.parametrize("file", ABOVE)
+def test_more_was_committed_or_flushed_than_the_logs_have(kcli, recorded, tmp_path, file):
+    """The tail of a log that a check of the file system took away."""
+    without(recorded, 87, "log", "index", "timeindex")
+    without(recorded, 96, "snapshot")
+    for name in ABOVE:
+        offset = 96 if name == file else 87
+        (recorded.parent / name).write_text(f"0\n1\norders 0 {offset}\n")
+    status, row, found = salvage(kcli, recorded, tmp_path / "out")
+    assert (status, row["log_end_offset"], found) == (0, 87, [("SALV-011", None, ABOVE[file])])
+    drawn = kcli("salvage", recorded, "--out", tmp_path / "2", "-o", "table").stdout
+    assert "All batches are saved." not in drawn
+
+
 @pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
 def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
     for base in BASES:
@@ -106,13 +127,16 @@ def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
     directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
     status, row, found = salvage(kcli, directory, tmp_path / "out")
     assert (status, row["batches"]) == (1, 0)
-    assert [(code, file) for code, file, _ in found] == [("SALV-009", f"{base:020}.index") for base in BASES]
+    past = [("SALV-009", f"{base:020}.index") for base in BASES]
+    above = [] if lone else 2 * [("SALV-011", None)]
+    assert [(code, file) for code, file, _ in found] == [*past, *above]
 
 
 def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_path):
     without(recorded, 87, "log", "index", "timeindex")
-    found = ("SALV-011", None, "96.snapshot: the log ends at offset 87")
-    assert salvage(kcli, recorded, tmp_path / "out")[::2] == (0, [found])
+    status, _, found = salvage(kcli, recorded, tmp_path / "out")
+    words = [ABOVE[name] for name in ABOVE] + ["96.snapshot: the log ends at offset 87"]
+    assert (status, found) == (0, [("SALV-011", None, one) for one in words])
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -127,8 +151,9 @@ def test_a_log_is_emptied(kcli, recorded, tmp_path, base, indexes):
     hole = "SALV-010" if base < 87 else "SALV-011"
     after = {0: f"{29:020}.log", 29: f"{58:020}.log", 58: f"{87:020}.log", 87: None}[base]
     missing = [] if base == 87 and indexes else [(hole, after)]
+    above = 2 * [("SALV-011", None)] if base == 87 else []
 
-    assert [(code, file) for code, file, _ in found] == [*past, *missing]
+    assert [(code, file) for code, file, _ in found] == [*past, *above, *missing]
     assert status == (base < 87 or bool(indexes))
 
 
