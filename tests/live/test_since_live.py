@@ -31,8 +31,9 @@ def answer(document):
     return rows, above, document["errors"]
 
 
-def log_bytes(document):
-    return sum(row["log_bytes"] or 0 for row in document["rows"])
+def log_bytes(document, unsettled):
+    """Return the bytes of logs that `check` read, without those of some directories."""
+    return sum(row["log_bytes"] or 0 for row in document["rows"] if row["dir"] not in unsettled)
 
 
 def test_it_says_what_a_check_of_everything_says(tmp_path):
@@ -53,7 +54,10 @@ def test_it_says_what_a_check_of_everything_says(tmp_path):
         since, again = (check("--since", tmp_path / "state", *workload.log_dirs) for _ in range(2))
         assert answer(since) == answer(again) == answer(whole), what
         assert what != "stopped" or answer(whole)[1:] == ([], [])
-        read.append((log_bytes(whole), log_bytes(since), log_bytes(again), appended()))
+        # paused in a write or between two renames: such a directory is read each time
+        swaps = {str(path.parent) for one in workload.log_dirs for path in one.glob("*/*.swap")}
+        unsettled = swaps | {one["dir"] for one in answer(whole)[1]}
+        read.append((*(log_bytes(one, unsettled) for one in (whole, since, again)), appended()))
 
     with busy_broker(tmp_path / "node", free_base_port()) as workload:
         node = workload.cluster.nodes[1]
