@@ -123,6 +123,7 @@ def test_the_one_file_unpacks_where_it_may(built, demo, tmp_path):
         1,
         ["kcli: no directory to unpack to: set SHIV_ROOT to one that you may write to"],
     )
+    (home / ".cache" / "kcli").rename(tmp_path / "root")
     assert run(HOME="", TMPDIR=str(temporary), SHIV_ROOT=str(tmp_path / "root")) == version
 
 

@@ -16,7 +16,7 @@ from formats.names import parse_partition_dir
 from tests.mutated.mutations import MUTATIONS, mutate
 from tests.recordings import pack
 
-PARTITIONS = 20
+PARTITIONS = 40
 """Of each log dir."""
 CAPTURES = {
     "single": ("running", "stopped"),

@@ -1,7 +1,7 @@
 """Mutated partitions through every command.
 
 No internal error, no hang, a valid document, one log end, no change. `KCLI_SEED` changes the mutations,
-`KCLI_CASES` how many log dirs of 20 partitions there are. A failure names seed and number: `python -m
+`KCLI_CASES` how many log dirs of 40 partitions there are. A failure names seed and number: `python -m
 tests.mutated SEED NUMBER FOLDER` makes the log dir again.
 """
 
@@ -27,7 +27,7 @@ from tests.recordings.watch import tree, watching
 pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("KCLI_SEED", "20260"))
-LOG_DIRS = int(os.environ.get("KCLI_CASES", "100"))
+LOG_DIRS = int(os.environ.get("KCLI_CASES", "50"))
 PARTS = 10
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 60

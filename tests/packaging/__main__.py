@@ -86,7 +86,7 @@ def one_file(wheel, folder, target):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     plain = folder / "plain.pyz"
     python(
-        "-m", "shiv.cli", "--site-packages", site, "--compressed", "--compile-pyc", "--extend-pythonpath",
+        "-m", "shiv.cli", "--site-packages", site, "--compile-pyc", "--extend-pythonpath",
         "--entry-point", "kcli.__main__:main", "--output-file", plain,
     )  # fmt: skip
     main_of_ours = (

@@ -81,8 +81,6 @@ def answers(port):
     "words",
     [
         ("ls", "-o", "json"),
-        ("epoch", "end-offset", "--epoch", "all", "-o", "ndjson"),
-        ("scan", "-o", "ndjson"),
         ("check", "-o", "ndjson"),
         ("dump", "--records", "-o", "ndjson", "--key", "key-731"),
     ],
