@@ -49,6 +49,11 @@ class Commands(GroupOfCommands):
     named_below: Sequence[str] = ()
     """The word of the command line after the name of a group, where there is one."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.made: dict[tuple[str, tuple[str | None, ...]], Any] = {}
+        """Commands by name and what is named below them: each takes a while to make."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         """Return the names in the order of the help."""
         return list(COMMANDS)
@@ -81,21 +86,30 @@ class Commands(GroupOfCommands):
         """Return the command of this name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        name = cmd_name.replace("-", "_")
-        module = import_module(f"commands.{name}")
-        group = getattr(module, "app", None)
-        if group is None:
-            group = Group()
-            group.command(cmd_name)(getattr(module, name))
-        command = _made(group, self.named_below)
-        command.name = cmd_name
-        version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
-        version.expose_value = False
-        _finish(command, (cmd_name,), version)
-        return command
+        group = _group(cmd_name)
+        named = tuple(one.name for one in group.registered_commands if one.name in self.named_below)
+        if (cmd_name, named) not in self.made:
+            command = _made(group, named)
+            command.name = cmd_name
+            version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
+            version.expose_value = False
+            _finish(command, (cmd_name,), version)
+            self.made[cmd_name, named] = command
+        return self.made[cmd_name, named]
 
 
-def _made(group: Group, named: Sequence[str]) -> Any:
+def _group(cmd_name: str) -> Group:
+    """Return the group of a command; one that is a function has a group of its own."""
+    name = cmd_name.replace("-", "_")
+    module = import_module(f"commands.{name}")
+    found: Group | None = getattr(module, "app", None)
+    if found is None:
+        found = Group()
+        found.command(cmd_name)(getattr(module, name))
+    return found
+
+
+def _made(group: Group, named: Sequence[str | None]) -> Any:
     """Return the command of a group, with the named one below it alone: each takes a while."""
     below = [one for one in group.registered_commands if one.name in named]
     if below in ([], group.registered_commands):

@@ -1,5 +1,6 @@
 """What all tests share: tiny log dirs, and kcli run in this process."""
 
+import functools
 import gc
 import os
 import signal
@@ -7,6 +8,7 @@ import tarfile
 from importlib import resources
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 from typer.testing import CliRunner
 
@@ -33,6 +35,9 @@ for variable in [
 
 # a JVM that lives for a minute gains nothing by compiling twice
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# a test runs commands by the thousand: they are made once
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 
