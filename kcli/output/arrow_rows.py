@@ -113,7 +113,10 @@ def _values(column: Any) -> list[Value]:
 
 
 def _has_nanoseconds(kind: DataType) -> bool:
-    return bool((types.is_timestamp(kind) or types.is_time64(kind)) and kind.unit == "ns")
+    """Whether there are times in nanoseconds at any depth: Arrow cuts them to microseconds for Python."""
+    if types.is_timestamp(kind) or types.is_time64(kind):
+        return bool(kind.unit == "ns")
+    return any(_has_nanoseconds(kind.field(number).type) for number in range(kind.num_fields))
 
 
 def _of_scalar(scalar: Any) -> Value:
