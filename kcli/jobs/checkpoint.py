@@ -30,7 +30,7 @@ def show(unit: Unit) -> Outcome:
 
 
 def _show(partition: Partition) -> Yield:
-    loaded = yield from start(partition, exact=False)
+    loaded = yield from start(partition)
     lines = loaded.epoch_lines
     latest = lines[-1] if lines else None
     offsets = (yield from stored_offsets(partition, lines))._replace(log_end=loaded.log_end_offset)

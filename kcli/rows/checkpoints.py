@@ -18,7 +18,7 @@ class CheckpointRow(NamedTuple):
     latest_epoch_start_offset: Annotated[int | None, "of the same line"]
     first_segment_offset: Annotated[int, "base offset of the first segment after a start"]
     log_end_offset: Annotated[int, "after a start"]
-    log_end_offset_source: Annotated[str, "index (last index entry and the tail), recovered or headers"]
+    log_end_offset_source: Annotated[str, "index (last index entry and the tail) or recovered"]
     violations: Annotated[
         tuple[str, ...],
         "which invariants do not hold: log-start-above-log-end, log-start-above-high-watermark, "
