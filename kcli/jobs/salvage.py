@@ -27,9 +27,9 @@ from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, where
+from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
-from kcli.jobs.salvage_losses import Losses, logs_and_orphans
+from kcli.jobs.salvage_losses import Losses, checkpoints_above, logs_and_orphans
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -130,6 +130,7 @@ class Salvage:
     def _written(self, partition: Partition, copy: _Copy) -> SalvageRow:
         known = self.known.of(partition, now_ms=self.now_ms, index_interval_bytes=self.index_interval_bytes)
         settings = known._replace(remote_storage=None)  # the copy lies in no log dir
+        copy.findings.extend(log_dir_findings(partition.target, partition.directory))
         with new_directory(self.out) as made:
             if self.what == INDEXES:
                 loaded = _loaded(partition, settings)
@@ -139,6 +140,7 @@ class Salvage:
                 _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
+                copy.findings.extend(checkpoints_above(partition, loaded.log_end_offset))
                 _write_rest(loaded, made)
                 _write_epochs(partition, loaded, made, copy, remote_storage=known.remote_storage)
             _write_indexes(loaded, made)

@@ -1,7 +1,7 @@
 """What a salvaged copy lacks because no log has it: files of the partition show that it was there once.
 
 The rules are those of `check`: indexes without a log, offsets missing between segments or batches, entries of
-an index that lead past the end of its log, a high watermark, recovery point or producer snapshots above the
+an index that lead past the end of its log, a high watermark, recovery point or producer snapshot above the
 log end.
 """
 
@@ -17,7 +17,7 @@ from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.directory_files import INDEX_KINDS, surviving_files, without_log
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import Offsets
-from kcli.analysis.loaded_log import Checkpoints, checkpoints
+from kcli.analysis.loaded_log import checkpoints
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.pieces import Piece
 from kcli.analysis.start_settings import KnownSettings
@@ -120,18 +120,9 @@ class Losses:
                 yield one._replace(code=NO_LOG if is_sure else OPEN_INDEX)
                 is_whole = False
             before = facts.base
-        if before in damaged:
-            return
-        log_end = given.log_start_offset if judge.end is None else judge.end
-        yield from self._checkpoints_above(log_end, given)
-        if is_whole:
+        if is_whole and before not in damaged:
+            log_end = given.log_start_offset if judge.end is None else judge.end
             yield from self._snapshots_above(log_end, is_clean=given.clean)
-
-    def _checkpoints_above(self, log_end: int, given: Checkpoints) -> Iterator[Finding]:
-        """Yield that more was flushed or committed than the logs have."""
-        offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
-        for one in contradictions(self._partition.target, offsets):
-            yield one._replace(code=POSSIBLE)
 
     def _snapshots_above(self, log_end: int, *, is_clean: bool) -> Iterator[Finding]:
         """Yield that producer snapshots lie above the log end, as a log leaves them that was longer once."""
@@ -142,3 +133,11 @@ class Losses:
         found = [*snapshot_gaps(snapshots, (), log_end, is_clean=is_clean, has_producers=False)]
         if found:
             yield Finding(POSSIBLE, found[-1][1], dir=target.shown, more=len(found) - 1)
+
+
+def checkpoints_above(partition: Partition, log_end: int) -> Iterator[Finding]:
+    """Yield that more was flushed or committed than a copy with this log end has."""
+    given = checkpoints(partition)
+    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
+    for one in contradictions(partition.target, offsets):
+        yield one._replace(code=POSSIBLE)

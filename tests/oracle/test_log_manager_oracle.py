@@ -149,7 +149,7 @@ def test_a_log_dir_becomes_what_is_predicted(
             ends[assert_agrees(root, document, said)] += 1
         except AssertionError as error:
             raise AssertionError(f"seed {seed}\n{error}") from error
-        shutil.rmtree(root, ignore_errors=True)  # the background may write an EPOCHS file meanwhile
+        shutil.rmtree(root, ignore_errors=True)  # an EPOCHS file may be written in the background
     print(ends)
     assert ends[UNSUPPORTED] <= 2
     assert ends["starts"] > cases(LOG_DIRS) // 4

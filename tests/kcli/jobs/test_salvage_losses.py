@@ -120,6 +120,22 @@ def test_more_was_committed_or_flushed_than_the_logs_have(kcli, recorded, tmp_pa
     assert "All batches are saved." not in drawn
 
 
+def test_more_was_committed_than_is_left_of_a_torn_tail(kcli, recorded, tmp_path):
+    os.truncate(recorded / f"{87:020}.log", 330)
+    status, row, found = salvage(kcli, recorded, tmp_path / "out")
+    assert (status, row["log_end_offset"]) == (1, 92)
+    codes = [(code, words.partition(":")[0]) for code, _, words in found]
+    assert codes[-2:] == [("SALV-011", words.partition(":")[0]) for words in ABOVE.values()]
+
+
+@pytest.mark.parametrize(("file", "code"), [*zip(ABOVE, ("DIR-005", "DIR-003"), strict=True)])
+def test_a_file_that_does_not_say_what_was_committed_or_flushed(kcli, recorded, tmp_path, file, code):
+    (recorded.parent / file).write_text("junk")
+    done = kcli("salvage", recorded, "--out", tmp_path / "out", "-o", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["code"], finding["file"]) == (code, file)
+
+
 @pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
 def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
     for base in BASES:
@@ -135,7 +151,7 @@ def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
 def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_path):
     without(recorded, 87, "log", "index", "timeindex")
     status, _, found = salvage(kcli, recorded, tmp_path / "out")
-    words = [ABOVE[name] for name in ABOVE] + ["96.snapshot: the log ends at offset 87"]
+    words = ["96.snapshot: the log ends at offset 87", *ABOVE.values()]
     assert (status, found) == (0, [("SALV-011", None, one) for one in words])
 
 
