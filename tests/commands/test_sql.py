@@ -71,6 +71,15 @@ def test_a_time_that_python_has_no_word_for(kcli, dirs, time, shown):
     assert (row["x"], row["xs"], row["z"], row["m"]) == (shown, [shown, None], {"y": shown}, [["k", shown]])
 
 
+def test_nested_nanoseconds_are_whole_where_pandas_is_imported(kcli, dirs):
+    """Arrow gives its times then, or cuts them to microseconds; a plugin may import it."""
+    import pandas  # noqa: F401
+
+    query = "SELECT [TIME_NS '01:02:03.123456789'] AS x, [make_timestamp_ns(1795265476539000001)] AS y"
+    row = json.loads(kcli("sql", query, dirs[0], "-o", "ndjson").stdout)
+    assert (row["x"], row["y"]) == (["01:02:03.123456789"], ["2026-11-21T12:51:16.539000001"])
+
+
 @pytest.mark.parametrize(
     ("interval", "text"),
     [
