@@ -37,10 +37,10 @@ quick: $(READY)
 	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
 
 test: $(READY)
-	$(MAKE) --no-print-directory -j 2 lint collect
+	$(MAKE) --no-print-directory collect
 	$(BIN)/python -m tests.tools
 	@# all at once on two cores: Spark and the running brokers mostly wait
-	$(MAKE) --no-print-directory -j 3 plain oracle spark
+	$(MAKE) --no-print-directory -j 4 lint plain oracle spark
 
 collect: $(READY)
 	@# compiles every test once, for all that run afterwards, which show what is wrong with one
