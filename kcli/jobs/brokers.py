@@ -6,6 +6,7 @@ findings.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from formats.names import NORMAL
 from kcli.analysis.broker_start import (
@@ -20,10 +21,21 @@ from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.tree import LOG_DIR_FILES
+from kcli.logdir.tree import LOG_DIR_FILES, Found, Target
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
+
+
+def each_once(found: Found) -> Found:
+    """Return the same with each directory and file once, however its path is spelt."""
+    targets: dict[str, Target] = {}
+    for target in found.targets:
+        targets.setdefault(os.path.realpath(target.path), target)
+    named: dict[str, str] = {}
+    for path in found.named_log_dirs:
+        named.setdefault(os.path.realpath(path), path)
+    return replace(found, targets=[*targets.values()], named_log_dirs=[*named.values()])
 
 
 def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
@@ -95,7 +107,7 @@ def start_at_rest(
 
     A running broker moves partitions from one to the other while they are read.
     """
-    dirs = tuple(dirs)
+    dirs, config = tuple(dirs), _as_named(config, dirs)
     start = broker_start(dirs, config)
     for _ in range(ATTEMPTS):
         again = tuple(log_dir_state(one.path) for one in dirs) if start.stops else dirs
@@ -103,6 +115,15 @@ def start_at_rest(
             break
         dirs, start = again, broker_start(again, config)
     return dirs, start._replace(stops=stops_at_rest(dirs, start))
+
+
+def _as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:
+    """Return the same with the path by which the metadata log dir was named, where it was."""
+    if config.metadata_log_dir is None:
+        return config
+    real = os.path.realpath(config.metadata_log_dir)
+    named = next((one.path for one in dirs if os.path.realpath(one.path) == real), config.metadata_log_dir)
+    return config._replace(metadata_log_dir=named)
 
 
 def stops_at_rest(dirs: Sequence[LogDirState], start: BrokerStart) -> tuple[StartFailure, ...]:
@@ -125,7 +146,7 @@ def start_findings(
         yield _finding("START-009", f"{stop.exception}: {stop.message}", log_dir_of(stop.path, dirs), stop)
     for path, reason in start.offline.items():
         yield _finding("START-010", reason.message, path, reason)
-    if lacks_metadata_log(dirs, config):
+    if lacks_metadata_log(dirs, _as_named(config, dirs)):
         message = (
             "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
             "quorum begins with none, and renames every log to -stray"

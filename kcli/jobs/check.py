@@ -20,6 +20,7 @@ from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
+from kcli.jobs.brokers import each_once
 from kcli.jobs.check_dirs import Fleet, without_directory
 from kcli.jobs.check_partition import DirectoryState, directory_state
 from kcli.jobs.check_remote import is_remote_metadata, remote_findings
@@ -314,6 +315,7 @@ def _place(target: Target) -> Where:
 
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
+    found = each_once(found)
     result = scan_logs.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}

@@ -22,7 +22,7 @@ from kcli.analysis.broker_start import (
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.brokers import offline_by_log, start_at_rest, start_findings
+from kcli.jobs.brokers import each_once, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.startup_future import Replicas, StartedPartition, promoted
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
@@ -48,6 +48,7 @@ def expand(found: Found) -> Found:
 
     Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too.
     """
+    found = each_once(found)
     named = [*found.named_log_dirs]
     if named:
         named += [failure.path for failure in found.failures]

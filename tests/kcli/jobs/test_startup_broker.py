@@ -418,3 +418,22 @@ def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
     falls = [(one.file, one.position) for one in findings if one.code == "START-015"]
     assert [row["outcome"] for row in rows] == ["loads"]
     assert len(falls) == (list(batches) != sorted(set(batches)))
+
+
+@pytest.mark.parametrize("words", [("D", "LINK"), ("D", "D"), ("D", "D/."), ("D", "--server-config", "FILE")])
+@pytest.mark.parametrize("command", ["startup", "check"])
+def test_a_log_dir_that_is_named_twice_is_one(kcli, demo, tmp_path, command, words):
+    (tmp_path / "link").symlink_to(demo)
+    (tmp_path / "server.properties").write_text(f"log.dirs={tmp_path / 'link'}\n")
+    places = {
+        "D": demo,
+        "D/.": f"{demo}/.",
+        "LINK": tmp_path / "link",
+        "FILE": tmp_path / "server.properties",
+    }
+
+    def answer(*given):
+        document = json.loads(kcli(command, *given, "-o", "json").stdout)
+        return len(document["rows"]), [one["code"] for one in document["findings"]], document["errors"]
+
+    assert answer(*(places.get(word, word) for word in words)) == answer(demo)
