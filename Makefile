@@ -65,4 +65,4 @@ golden: $(READY)
 	$(BIN)/python -m tests.recordings.golden
 
 clean:
-	rm -rf $(VENV) tests/oracle/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) tests/oracle/target tests/recordings/target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,7 +17,7 @@ from tests.builders import put_record, put_records
 
 # how long an example takes depends on what else the machine does: no reason to fail
 UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("thorough", **UNTIMED)
+settings.register_profile("thorough", max_examples=60, **UNTIMED)
 settings.register_profile("quick", max_examples=20, **UNTIMED)
 settings.load_profile("thorough")
 

@@ -80,6 +80,8 @@ COMMANDS = (
 TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ", "rlmm check --leader")
 """Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
+ASKED_ONE_IN = 2
+"""Log dirs for each whose log ends are compared; `python -m tests.mutated.log_ends` compares any number."""
 SPREAD_ONE_IN = 25
 """Log dirs for each that is read by worker processes, too: they take long to start."""
 
@@ -180,7 +182,7 @@ def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path)
                 if wrong is not None:
                     problems.append(f"seed {SEED} number {number}: {wrong}\n  " + "\n  ".join(done))
         assert (changes, tree(log_dir)) == ([], before), (SEED, number)
-        for name, ends in answers(log_dir, "--recover").items():
+        for name, ends in (answers(log_dir, "--recover") if number % ASKED_ONE_IN == 0 else {}).items():
             if len(set(ends.values())) > 1:
                 problems.append(f"seed {SEED} number {number}: {name}: two log ends {ends}")
         mutated += PARTITIONS
