@@ -144,6 +144,7 @@ def test_an_entry_is_needed(pattern):
     assert pattern in {entry_of(module) for module in WITHOUT}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ELSEWHERE)
 def test_the_test_of_an_entry_judges_its_modules(pattern):
     test = ELSEWHERE[pattern]

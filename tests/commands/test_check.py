@@ -18,6 +18,8 @@ from kcli.jobs.check_state import State
 from kcli.logdir.buffers import DataFile
 from tests.partitions import epoch_lines, locked, log_dir, orders, put_range, segment, time_entries
 
+pytestmark = pytest.mark.slow
+
 
 def some_batches(base, count=5):
     return b"".join(put_range(base + 2 * n, 2, timestamp=1000 + base + 2 * n) for n in range(count))

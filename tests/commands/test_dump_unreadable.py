@@ -8,6 +8,8 @@ from formats.batch import CONTROL_MASK
 from formats.compression import LZ4, ZSTD
 from tests.builders import compress, put_batch, put_record, put_records
 
+pytestmark = pytest.mark.slow
+
 COMMIT = b"\0\0\0\1"
 MARKER = b"\0\0\0\0\0\7"
 VOTERS = b"\0\0\0\6"

@@ -13,6 +13,8 @@ from formats.batch import BATCH
 from tests.builders import put_batch, put_record
 from tests.formats.test_control import VALUES
 
+pytestmark = pytest.mark.slow
+
 RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
 LOG = "00000000000000000000.log"
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"

@@ -8,6 +8,8 @@ from tests.builders import put_batch, put_record
 from tests.partitions import put_range
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 HERE, THERE = "before-leader", "before-follower"
 LOG = "00000000000000000000.log"
 

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from commands.app import app
 from tests.partitions import log_dir, orders, put_range
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = ("ls", "scan", "dump", "epoch show", "lookup offset 1", "truncate --dry-run --to-offset 1")
 NAMES = ("meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint", ".lock")
 LOG = f"{3:020d}.log"

@@ -9,6 +9,8 @@ import pytest
 from tests.shell import Shell
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def many(log_dir):

@@ -15,6 +15,8 @@ from tests.stories import Story, first_segments
 from tests.tiered import cluster
 from tests.unprivileged import as_unprivileged
 
+pytestmark = pytest.mark.slow
+
 TOPICS = ("t-txn", "t-retention")
 PLACE = ("type", "dir", "file", "path")
 

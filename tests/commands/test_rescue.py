@@ -13,6 +13,8 @@ from formats.compression import ZSTD
 from tests.builders import put_record, put_records
 from tests.partitions import orders, records_of, segment, snapshot
 
+pytestmark = pytest.mark.slow
+
 app = typer.Typer()
 app.command("truncate")(truncate)
 

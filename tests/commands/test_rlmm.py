@@ -14,6 +14,8 @@ from commands.rlmm import app
 from kcli.rows import row_schema
 from kcli.rows.remote_metadata import RLMM_EVENT, RLMM_PARTITION
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 EVENTS = json.loads(gzip.decompress((DATA / "tiered" / "events.json.gz").read_bytes()))
 LOG = "00000000000000000000.log"

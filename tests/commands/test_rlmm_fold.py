@@ -8,6 +8,8 @@ import pytest
 from tests.kcli.jobs.rlmm.dumps import VALUES, batch
 from tests.unprivileged import as_unprivileged
 
+pytestmark = pytest.mark.slow
+
 LOG = "{:020}.log"
 PARTITIONS = 12
 

@@ -21,6 +21,8 @@ from tests.stories import (
     uuid,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def story(tmp_path):

@@ -5,6 +5,8 @@ import json
 import jsonschema
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FIRST = "SMhZR4WsR5Km8AhfV5FZ5g"
 """The first segment that the demo's broker copied."""
 

@@ -11,6 +11,8 @@ from tests.partitions import time_entries
 from tests.stories import Story, event
 from tests.tiered import cluster
 
+pytestmark = pytest.mark.slow
+
 SPECS = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload")
 
 

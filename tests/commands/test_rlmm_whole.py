@@ -9,6 +9,8 @@ from tests.commands.test_rlmm_tier import SPECS, ask
 from tests.stories import TOPIC_ID, Story, event, uuid
 from tests.tiered import cluster
 
+pytestmark = pytest.mark.slow
+
 ABSENT = {"t-plain-0", "t-delete-records-0"}
 """Their events are in __remote_log_metadata-0."""
 METADATA = "__remote_log_metadata-0"

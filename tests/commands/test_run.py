@@ -17,6 +17,8 @@ from kcli.rows.epochs import END_OFFSET
 from tests.conftest import CLUSTER_ID
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.slow
+
 KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "2")
 FENCE = ("current_leader_epoch", "partition_leader_epoch", "partition_leader_epoch_source", "error")

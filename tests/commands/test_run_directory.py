@@ -14,6 +14,8 @@ import pytest
 
 from tests.commands.test_out import EXPECTED
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -23,6 +23,8 @@ from tests.partitions import (
 from tests.recordings.watch import tree
 from tests.unprivileged import as_unprivileged
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def damaged(tmp_path):

@@ -11,6 +11,8 @@ from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 from tests.messages import put_set
 from tests.partitions import put_range
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data(log_dir):

@@ -7,6 +7,8 @@ import pytest
 
 from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
+pytestmark = pytest.mark.slow
+
 RUNS = {
     "epoch show": ("epoch", "show"),
     "epoch end-offset": ("epoch", "end-offset", "--epoch", "all"),

@@ -7,6 +7,8 @@ import pytest
 from commands._settings import long_name
 from commands.app import every_command
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def config(tmp_path, monkeypatch):

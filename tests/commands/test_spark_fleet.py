@@ -19,6 +19,8 @@ from commands import _inputs
 from kcli.jobs import cuts
 from tests.partitions import log_dir, put_log
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

@@ -12,6 +12,8 @@ import pytest
 
 from tests.partitions import log_dir, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 TIERED = Path(__file__).parents[1] / "data" / "rlmm" / "cluster.tar.gz"
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.partitions import log_dir, put_range, segment
 from tests.unprivileged import as_unprivileged
 
+pytestmark = pytest.mark.slow
+
 
 def _lost(partition):
     (partition / f"{10:020}.log").unlink()

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def test_parquet_keeps_types(kcli, dirs, tmp_path):
     from pyarrow import parquet

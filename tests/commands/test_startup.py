@@ -7,6 +7,8 @@ import pytest
 
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 STARTUP = ("startup", "-o", "json")
 
 

@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 WHOLE = ("log", "index", "timeindex")
 LAYOUTS = {
     "renamed": ({29: (29,)}, ()),

@@ -9,6 +9,8 @@ import pytest
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 
+pytestmark = pytest.mark.slow
+
 CONDITION = "count > 1 and base_offset % 3 = 0 or is_transactional"
 
 

@@ -20,6 +20,8 @@ from tests.builders import attempt, chunks, compress, put_lz4, put_xerial
 from tests.examples import examples
 from tests.formats.recorded import CODECS, batches
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 1 << 20
 TEXT = b"".join(b"line %d\n" % (n % 7) for n in range(200))
 NOISE = random.Random(7).randbytes(1000)

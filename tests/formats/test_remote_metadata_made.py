@@ -2,12 +2,15 @@
 
 import base64
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.messages.collector import UnknownTag
 from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch, decode
 from tests.examples import examples
+
+pytestmark = pytest.mark.slow
 
 
 def uvarint(number):

@@ -30,6 +30,8 @@ from formats.segment_manifest import (
 from tests.formats.files import survives
 from tests.plugin import NO_KEY, encoded_sizes, packed
 
+pytestmark = pytest.mark.slow
+
 MAX_INT = 0x7FFFFFFF
 ENCODED_10_20_30 = "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe"
 """What the plugin's tests expect of its serializer."""

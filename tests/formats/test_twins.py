@@ -34,6 +34,8 @@ from tests.formats.test_remote_metadata import UPDATE
 from tests.formats.test_remote_metadata import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 1 << 20
 DAMAGED_COPIES = 6
 LONG_NAMES = (126, 127, 249)

@@ -12,6 +12,8 @@ from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
 from tests.partitions import orders, put_range
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {
     "numpy",
     "crc32c",

@@ -9,6 +9,8 @@ import pytest
 from tests.golden import parse
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 ROW_TYPES = {
     ".log": "dump_batch",

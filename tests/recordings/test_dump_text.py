@@ -14,6 +14,8 @@ from tests.formats import recorded
 from tests.recordings import pack
 from tests.recordings.golden import dumped
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 REFUSED = "v1-lz4-other-checksum"
 PRINT = ("--print-data-log", "--deep-iteration")

@@ -26,6 +26,8 @@ from tests.golden import Dumped, Fact, parse
 from tests.recordings import pack
 from tests.recordings.golden import dumped
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 LIMIT = 1 << 20
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

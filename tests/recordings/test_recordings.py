@@ -12,6 +12,8 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
 
 

@@ -14,6 +14,8 @@ from kcli.rows import COMMANDS, row_types
 from tests.screens import CASES, HERE, SETTINGS, Setting, drawn, recorded, screens, unpack
 from tests.terminal import terminal
 
+pytestmark = pytest.mark.slow
+
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 NARROW = Setting("40 columns", 40, {})
 
@@ -23,7 +25,6 @@ def folder(tmp_path_factory):
     return unpack(tmp_path_factory.mktemp("screens"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_screen_is_as_recorded(name, folder):
     with chdir(folder):
@@ -37,8 +38,7 @@ def test_no_recorded_line_is_wider_than_its_terminal(name):
         assert "LC_ALL" not in setting.environment or "".join(lines).isascii()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sorted(CASES)[::3])
 def test_colours_change_nothing_but_colours(name, folder):
     with chdir(folder):
         colored = drawn(CASES[name], SETTINGS[1], FORCE_COLOR="1").splitlines()
@@ -63,7 +63,6 @@ def test_what_identifies_a_row_is_whole_on_a_narrow_screen(name, folder, kcli):
             assert (row.get(column) or "") in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("columns", [50, 60])
 def test_scan_says_its_results_on_a_narrow_screen(columns, folder):
     with chdir(folder):
@@ -73,7 +72,6 @@ def test_scan_says_its_results_on_a_narrow_screen(columns, folder):
     assert sum(line.endswith("  clean") for line in lines) >= 8
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100, 120, 200])
 @pytest.mark.parametrize("name", ["ls-long-names", "epoch-show-replicas", "truncate", "rlmm-dump"])
 def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import declared
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("value", "text"),

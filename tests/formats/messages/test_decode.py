@@ -26,6 +26,8 @@ from tests.examples import examples
 
 from .kafka import Made, made, made_of_each_version, small
 
+pytestmark = pytest.mark.slow
+
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
 OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
 

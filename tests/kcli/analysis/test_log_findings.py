@@ -9,6 +9,8 @@ import pytest
 from tests.messages import put_message, put_set
 from tests.partitions import log_dir, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 BASE = 5
 FIRST, LAST = 0, -1
 FLIPPED = {"sign": 7 * 8 + 7, "high byte": 5 * 8 + 1, "bit 31": 31, "bit 32": 32}

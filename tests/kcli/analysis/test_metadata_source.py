@@ -7,6 +7,8 @@ from kcli.analysis.metadata_source import CUT, Metadata
 from kcli.logdir.buffers import DataFile, FileError
 from tests.builders import put_record, put_records
 
+pytestmark = pytest.mark.slow
+
 NO_OP = b"\x01\x14\x00\x00"
 OTHERS = 3000
 """Batches without effect between two of effect: more than one window of a walk holds."""

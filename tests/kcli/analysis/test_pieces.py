@@ -25,6 +25,8 @@ from tests.kcli.analysis.plain_summary import (
 )
 from tests.partitions import put_range
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("tail", [bytes(50), b"\xff" * 50, put_range(9, 1)[:-1], b"\1" * 17])
 def test_damage_and_tails(tmp_path, tail):

@@ -27,6 +27,8 @@ from tests.kcli.analysis.plain_summary import (
 )
 from tests.partitions import put_range
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", [*LOGS, *LEGACY])
 def test_recorded(tmp_path, name):

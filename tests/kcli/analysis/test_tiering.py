@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 from commands.app import app
 from tests.tiered import cluster
 
+pytestmark = pytest.mark.slow
+
 CHECKPOINT = "log-start-offset-checkpoint"
 
 

@@ -12,6 +12,8 @@ from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import epoch_lines, log_dir, offset_entries, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def check(kcli):

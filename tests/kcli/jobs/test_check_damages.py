@@ -33,6 +33,8 @@ from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
 
+pytestmark = pytest.mark.slow
+
 KEPT = (PARTITION, "plain-0")
 OTHER_ID = "version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA"
 

@@ -17,6 +17,8 @@ from tests.kcli.jobs.growing import Log
 from tests.partitions import offset_entries, orders, put_range, segment
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 SEEDS, NIGHTS = 40, 6
 EVERYTHING = ("append",) * 6 + ("roll", "roll", "retain", "truncate", "elect", "restart")
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.kcli.jobs.growing import Log
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 12
 WHOLE = ("log", "index", "timeindex", "txnindex")
 INDEXES, ONE = WHOLE[1:], WHOLE[2:3]

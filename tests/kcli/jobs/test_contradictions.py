@@ -10,6 +10,8 @@ from commands.app import app
 from kcli.analysis import cluster_image
 from tests.partitions import locked, orders, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 IDS = ("AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAaA")
 STATE = (
     '{"leaderId":1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'

@@ -13,6 +13,8 @@ from kcli.jobs.replica import diff
 from tests.builders import put_record, put_records
 from tests.partitions import codes, epoch_lines, log_dir, orders, put_range, rows, segment, snapshot, unit
 
+pytestmark = pytest.mark.slow
+
 BATCHES = (put_range(0, 10), put_range(10, 10, epoch=2), put_range(20, 5, epoch=4))
 GZIP, ZSTD = 1, 4
 

@@ -9,6 +9,8 @@ from kcli.jobs import epoch as epoch_jobs
 from kcli.jobs.salvage import Salvage
 from tests.partitions import codes, epoch_lines, orders, put_range, put_topic_id, rows, unit
 
+pytestmark = pytest.mark.slow
+
 
 def partition(root, lines, *epochs, **more):
     """Make a partition whose batches of ten records have these leader epochs."""

@@ -20,6 +20,8 @@ from tests.partitions import (
 )
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 LOST = {"SALV-009", "SALV-010", "SALV-011", "SALV-012"}
 BASES = (0, 29, 58, 87)
 """The segments of orders-0 in the demo; its log ends at offset 96."""

@@ -24,6 +24,8 @@ from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
 from tests.messages import put_set
 from tests.partitions import offset_entries, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 PARTS = 5
 
 

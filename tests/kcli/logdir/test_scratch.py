@@ -10,6 +10,8 @@ import pytest
 
 from kcli.logdir.scratch import scratch_directory
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 COMMANDS = [
     ("ls", "--jobs", "2"),

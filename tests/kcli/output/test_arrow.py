@@ -13,6 +13,8 @@ from kcli.rows import row_schema
 from kcli.rows.declare import Column, RowType, record
 from tests.rows import ROW_TYPES
 
+pytestmark = pytest.mark.slow
+
 INTEGER = {"type": "integer"}
 
 

@@ -14,6 +14,8 @@ from kcli.rows.arrow_arrays import booleans, column, integers, repeated, words
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = [0, 1, -1, (1 << 63) - 1, -(1 << 63), *range(60)]
 
 

@@ -22,6 +22,8 @@ from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, segment
 
+pytestmark = pytest.mark.slow
+
 QUERIES = (
     "SELECT topic, count(*), sum(size), avg(size) FROM batches GROUP BY topic ORDER BY topic",
     "SELECT dir, count(DISTINCT epoch), max(end_offset) FROM epochs GROUP BY dir ORDER BY dir",

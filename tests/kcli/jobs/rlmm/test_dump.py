@@ -25,6 +25,8 @@ from tests.kcli.jobs.rlmm.dumps import (
     snapshot_file,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def log_dir(tmp_path):

@@ -17,6 +17,8 @@ from tests.messages import put_message
 
 from .dumps import DATA, DELETE, LOG, VALUES, Result, batch
 
+pytestmark = pytest.mark.slow
+
 WRITTEN = [base64.b64decode(value["value"]) for values in VALUES.values() for value in values]
 
 
