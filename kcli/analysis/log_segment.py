@@ -100,9 +100,7 @@ def first_offset(log: DataFile, batch: FileBatch) -> int:
     A wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be. Of one too large to be
     opened it is the offset in its header, the last: searches end at the same batch.
     """
-    if not is_wrapper(batch):
-        return batch.base_offset
-    if batch.size > LARGEST_WRAPPER:
+    if not is_wrapper(batch) or batch.size > LARGEST_WRAPPER:
         return batch.base_offset
     from formats.message_set import base_offset  # noqa: PLC0415 - wrappers are rare
 
@@ -111,25 +109,29 @@ def first_offset(log: DataFile, batch: FileBatch) -> int:
     except LimitError:
         return batch.base_offset
     except FormatError as error:
-        raise BrokerError(
-            _refusal(error), log.path, batch.position, f"a wrapper that cannot be opened: {error}"
-        ) from error
+        words, exception = f"a wrapper that cannot be opened: {error}", _refusal(error, _codec(batch))
+        raise BrokerError(exception, log.path, batch.position, words) from error
 
 
 def is_wrapper(batch: FileBatch) -> bool:
     """Whether a batch is a compressed message of magic 0 or 1, with its last offset in its header."""
-    if not is_legacy(batch.magic):
-        return False
-    return bool(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
+    return is_legacy(batch.magic) and bool(_codec(batch))
 
 
-def _refusal(error: FormatError) -> str:
-    """Return the exception that Kafka throws where a wrapper cannot be opened."""
+def _codec(batch: FileBatch) -> int:
+    """Return the codec of a message of magic 0 or 1."""
+    return int(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
+
+
+def _refusal(error: FormatError, codec: int) -> str:
+    """Return the exception that Kafka throws where a wrapper cannot be opened; its codec counts first."""
     from formats.compression import ZSTD  # noqa: PLC0415 - wrappers are rare
 
     field = error.field.partition(" at ")[0]
+    if codec > ZSTD or (field == "codec" and error.found not in range(ZSTD + 1)):
+        return ILLEGAL_ARGUMENT
     if field == "codec":
-        return INVALID_RECORD if error.found in range(ZSTD + 1) else ILLEGAL_ARGUMENT
+        return INVALID_RECORD
     if field == "value length" and isinstance(error, CorruptError):
         return ILLEGAL_ARGUMENT
     return _REFUSALS.get(field, KAFKA_EXCEPTION)

@@ -79,6 +79,11 @@ def test_a_wrapper_too_large_to_be_opened_has_the_offset_in_its_header(start, mo
         assert [first_offset(log, place) for place in file_batches(log, 0, found.log_size)] == firsts
 
 
+def with_magic(magic, message):
+    """Return a message with another magic: of a flipped bit in it, which no checksum covers."""
+    return message[:16] + bytes([magic & 0xFF]) + message[17:]
+
+
 @pytest.mark.parametrize(
     ("broken", "exception"),
     [
@@ -92,6 +97,8 @@ def test_a_wrapper_too_large_to_be_opened_has_the_offset_in_its_header(start, mo
         (put_message(9, attributes=1, value=b"x"), "KafkaException"),
         (put_message(9, attributes=4, value=b"x"), "InvalidRecordException"),
         (put_message(9, attributes=5, value=b"x"), "IllegalArgumentException"),
+        (with_magic(-126, put_message(9, attributes=5, value=b"x")), "IllegalArgumentException"),
+        (with_magic(-126, put_message(9, attributes=2, value=b"x")), "InvalidRecordException"),
     ],
 )
 def test_a_clean_start_fails_on_a_wrapper_that_it_must_open(start, broken, exception):
