@@ -3,13 +3,14 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import BinaryIO
 
 from commands._options import Common
 from commands._status import RefusedError, UsageError
 from kcli.engine.contract import Unit
+from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import version_of
 from kcli.logdir.tree import PARTITION, Found, Selection, Server, find
 
@@ -40,6 +41,29 @@ def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
             empty.append(f"--files-from {name}: {'stdin' if name == '-' else 'the file'} names no PATH")
         words = "expected at least one PATH, or --files-from, or --server-config"
         raise UsageError("; ".join(empty) or words)
+
+
+def comparing(
+    grouped: Callable[[Sequence[Unit]], list[Unit]], opened: Callable[[Found], Found] = lambda found: found
+) -> tuple[Callable[[Found], Found], Callable[[list[Unit], bool], list[Unit]]]:
+    """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
+
+    One replica alone is a UsageError, unless a path cannot be read: that is an error of its own.
+    """
+    unreadable: list[FileError] = []
+
+    def expand(found: Found) -> Found:
+        result = opened(found)
+        unreadable.extend(result.failures)
+        return result
+
+    def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        found = grouped(units)
+        if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
+            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
+        return found
+
+    return expand, split
 
 
 def _listed(paths: list[str], common: Common) -> Iterator[str]:

@@ -220,18 +220,14 @@ def diff(paths: Paths = None, *, common: Common) -> None:
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
     """
+    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch_diff as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
 
-    def paired(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        found = pairs(units)
-        if found and all(len(unit.targets) == 1 for unit in found):
-            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
-        return found
-
-    run(Command(name="epoch diff", job=jobs.diff, split=paired, differs=jobs.has_parted), paths, common)
+    expand, split = comparing(pairs)
+    command = Command(name="epoch diff", job=jobs.diff, expand=expand, split=split, differs=jobs.has_parted)
+    run(command, paths, common)
 
 
 @app.command("check")

@@ -1,7 +1,7 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,10 +9,6 @@ from commands._brokers import broker_ids
 from commands._metadata import metadata_path
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
 from commands._typer import Group
-
-if TYPE_CHECKING:
-    from kcli.logdir.buffers import FileError
-    from kcli.logdir.tree import Found
 
 DEFAULT_RANGE = 10_000
 
@@ -38,25 +34,13 @@ def diff(
 
     Example: kcli replica diff broker1/data broker2/data
     """
+    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import fingerprint  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import replica as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
 
-    unreadable: list[FileError] = []
-
-    def expand(found: "Found") -> "Found":
-        opened = fingerprint.expand(found, common.selection())
-        unreadable.extend(opened.failures)
-        return opened
-
-    def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        found = pairs(units)
-        if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
-            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
-        return found
-
+    expand, split = comparing(pairs, lambda found: fingerprint.expand(found, common.selection()))
     command = Command(
         name="replica diff",
         job=partial(jobs.diff, ignore_compression=ignore_compression),
@@ -126,24 +110,24 @@ def elect(
     """
     if isr is not None and metadata is not None:
         raise UsageError("use --isr or --metadata, not both")
+    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import elect as jobs  # noqa: PLC0415 - kept out of --help
 
-    def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        found = jobs.groups(units)
-        if found and all(len(unit.targets) == 1 for unit in found):
-            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
-        return found
-
+    expand, split = comparing(jobs.groups)
     electorate = jobs.Electorate(
         isr=None if isr is None else broker_ids(isr, "--isr"),
         metadata=metadata_path(metadata),
         defaults=Defaults(may_be_unclean=unclean_leader_election),
     )
     run(
-        Command(name="replica elect", job=partial(jobs.show, electorate=electorate), split=grouped),
+        Command(
+            name="replica elect",
+            job=partial(jobs.show, electorate=electorate),
+            expand=expand,
+            split=split,
+        ),
         paths,
         common,
     )

@@ -174,3 +174,11 @@ def test_a_leader_that_begins_later_says_nothing_of_what_a_follower_had(kcli, tm
 
     assert (row["follower"], row["truncate_to"], row["records_lost"]) == (str(follower), 100, 10)
     assert row["committed_records_lost"] == lost
+
+
+@pytest.mark.parametrize("command", ["epoch diff", "replica elect", "replica diff"])
+def test_a_path_that_cannot_be_read_is_named_where_one_replica_is_left(kcli, demo, command):
+    done = kcli(*command.split(), demo / "orders-0", "nope")
+
+    assert done.exit_code == 4
+    assert "error nope: no such file or directory" in done.stderr
