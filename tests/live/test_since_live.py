@@ -17,7 +17,7 @@ from tests.live.workload import busy_broker
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
-ROUNDS = 12
+ROUNDS = 8
 
 
 def check(*words):

@@ -19,6 +19,12 @@ from tests.recordings.java_tools import command, run
 QUIET = {"log_level": 0, "socket.timeout.ms": 5000, "allow.auto.create.topics": False}
 """For every client: a broker that is down on purpose is no news."""
 
+LONGEST = 180
+"""Seconds that a start, a stop or a change may take on a busy machine.
+
+A broker with a remote tier that stops waits up to 30 seconds for each of its clients.
+"""
+
 SETTINGS = {
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "controller.listener.names": "CONTROLLER",
@@ -158,7 +164,7 @@ class Node:
         """Shut down cleanly."""
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(60)
+            self.process.wait(LONGEST)
 
     def kill(self) -> None:
         """Kill -9: no clean shutdown file, indexes not trimmed."""
@@ -241,7 +247,7 @@ class Cluster:
         wait(lambda: all(holds(partition) for _, partition in self.partitions()), what)
 
 
-def wait(holds: Callable[[], bool], what: str, seconds: float = 180) -> None:
+def wait(holds: Callable[[], bool], what: str, seconds: float = LONGEST) -> None:
     """Ask until it holds; a broker that does not answer is asked again. On a busy machine it is slow."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -250,5 +256,5 @@ def wait(holds: Callable[[], bool], what: str, seconds: float = 180) -> None:
                 return
         except KafkaException:
             pass
-        time.sleep(0.2)
+        time.sleep(0.4)
     raise TimeoutError(f"waited {seconds} s for {what}")
