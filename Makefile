@@ -1,4 +1,4 @@
-# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; oracle and spark are parts of test, lint and quick of check;
+# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, spark) are parts of test, lint and quick of check;
 # golden makes the recorded outputs anew.
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -q
 # where no byte code may be written, each process of a test run compiles every test anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test plain oracle spark check quick collect lint bench dist golden clean
+.PHONY: demo test run plain oracle spark check quick collect lint bench dist golden clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -37,10 +37,13 @@ quick: $(READY)
 	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
 
 test: $(READY)
+	$(MAKE) --no-print-directory -j 2 lint run
+
+run: $(READY)
 	$(MAKE) --no-print-directory collect
 	$(BIN)/python -m tests.tools
 	@# all at once on two cores: Spark and the running brokers mostly wait
-	$(MAKE) --no-print-directory -j 4 lint plain oracle spark
+	$(MAKE) --no-print-directory -j 3 plain oracle spark
 
 collect: $(READY)
 	@# compiles every test once, for all that run afterwards, which show what is wrong with one

@@ -79,9 +79,10 @@ class LogDir:
 
 
 def pytest_collection_finish():
-    """Keep the million objects of collected tests out of every garbage collection."""
+    """Keep the million objects of collected tests out of every garbage collection, and collect less often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 LONGEST = ("tests/mutated/", "tests/test_packaging")
@@ -121,6 +122,15 @@ def demo(tmp_path_factory):
     ):
         archive.extractall(folder, filter="data")
     return folder / "kcli-demo"
+
+
+@pytest.fixture(scope="session")
+def session():
+    """A Spark session of two tasks at once, which commands with --spark use, too."""
+    from kcli.engine.spark_session import opened
+
+    with opened("local[2]", None, {}) as session:
+        yield session
 
 
 @pytest.fixture

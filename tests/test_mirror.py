@@ -71,11 +71,13 @@ def imports(path):
     return found - {None, path}
 
 
+@cache
 def file_of(dotted):
     path = dotted.replace(".", "/")
     return next((one for one in (f"{path}.py", f"{path}/__init__.py") if (ROOT / one).exists()), None)
 
 
+@cache
 def sibling(path, word):
     """Return the file of `module.name` in the same folder, as tables of what is imported late have it."""
     name = word.partition(".")[0]

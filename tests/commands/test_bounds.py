@@ -88,7 +88,7 @@ def test_the_largest_batch_that_is_read_costs_a_bounded_memory(codec, shown, usu
 def many_headers():
     """A batch of records of many headers."""
     headers = [(b"k", b"")] * 20_000
-    return put_records([put_record(number, headers=headers) for number in range(60)], ZSTD)
+    return put_records([put_record(number, headers=headers) for number in range(40)], ZSTD)
 
 
 @pytest.mark.parametrize("words", [["-o", "ndjson", "--bytes", "text"], ["-o", "csv"]])
@@ -100,7 +100,7 @@ def test_records_of_many_headers_cost_a_bounded_memory(words, many_headers, usua
     assert peak - usual["ndjson"] <= MOST
 
 
-MANY = 12
+MANY = 8
 VARIANTS = {
     **SHOWN,
     "text, headers": ["-o", "text"],

@@ -27,7 +27,7 @@ COMMANDS = {
 }
 MESSAGES = (b"the process that read it died", b"--jobs cannot work here, use --jobs 1")
 """Of a unit whose worker died twice; of a worker that died before it began."""
-RUNS = 10
+RUNS = 5
 """Of each command."""
 MOST_SECONDS = 60
 """A run takes one or two; on a busy machine more."""

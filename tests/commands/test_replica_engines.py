@@ -28,14 +28,6 @@ def folder(tmp_path_factory):
     return pack.unpack("truncation", tmp_path_factory.mktemp("engines"))
 
 
-@pytest.fixture(scope="module")
-def session():
-    from kcli.engine.spark_session import opened
-
-    with opened("local[2]", None, {}) as session:
-        yield session
-
-
 def answer(kcli, folder, command, *engine):
     before = os.getcwd()
     os.chdir(folder)

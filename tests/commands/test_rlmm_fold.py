@@ -29,14 +29,6 @@ def cluster(tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def session():
-    from kcli.engine.spark_session import opened
-
-    with opened("local[2]", None, {}) as session:
-        yield session
-
-
 WORDS = [("state",), ("state", "--deleted", "--topic", "telemetry.eu"), ("check", "--at", "2026-11-22")]
 """The ages that `check` gives are counted to one moment: they go on between two runs that are compared."""
 

@@ -26,6 +26,8 @@ CAPTURES = {
 }
 MOST_BYTES = 2_400
 """Of an index: preallocated ones, most of which are zeros, are cut to this."""
+MOST_LOG_BYTES = 10_000
+"""Of a partition's segments: what a larger one costs is reading more of the same."""
 OFFSETS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
 OWN_FILES = ("meta.properties", *OFFSETS)
 
@@ -69,7 +71,11 @@ def _of_log_dir(root: Path) -> list[Source]:
         if name is not None:
             place = (name.topic, name.partition)
             found.append(Source(directory, name.topic, tuple(lines.get(place) for lines in offsets)))
-    return found
+    return [source for source in found if _log_bytes(source.path) <= MOST_LOG_BYTES]
+
+
+def _log_bytes(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.glob("*.log"))
 
 
 def _offsets(path: Path) -> dict[tuple[str, int], int]:

@@ -80,9 +80,10 @@ COMMANDS = (
 TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ", "rlmm check --leader")
 """Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
-ASKED_ONE_IN = 2
-"""Log dirs for each whose log ends are compared; `python -m tests.mutated.log_ends` compares any number."""
-SPREAD_ONE_IN = 25
+ASKED_ONE_IN = 5
+"""Log dirs of a part for each whose log ends are compared; `python -m tests.mutated.log_ends` compares any
+number."""
+SPREAD_ONE_IN = 50
 """Log dirs for each that is read by worker processes, too: they take long to start."""
 
 
@@ -111,6 +112,12 @@ class Schemas:
 def asked_of(number: int) -> list[str]:
     """Return the form of each command that a log dir is read with."""
     return [forms[number // PARTS % len(forms)] for forms in COMMANDS]
+
+
+def is_asked(number: int) -> bool:
+    """Whether the log ends of a log dir are compared: of another one in each part."""
+    turn, part = divmod(number, PARTS)
+    return turn % ASKED_ONE_IN == part % ASKED_ONE_IN
 
 
 @contextmanager
@@ -182,7 +189,7 @@ def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path)
                 if wrong is not None:
                     problems.append(f"seed {SEED} number {number}: {wrong}\n  " + "\n  ".join(done))
         assert (changes, tree(log_dir)) == ([], before), (SEED, number)
-        for name, ends in (answers(log_dir, "--recover") if number % ASKED_ONE_IN == 0 else {}).items():
+        for name, ends in (answers(log_dir, "--recover") if is_asked(number) else {}).items():
             if len(set(ends.values())) > 1:
                 problems.append(f"seed {SEED} number {number}: {name}: two log ends {ends}")
         mutated += PARTITIONS

@@ -21,7 +21,7 @@ from tests.builders import put_batch, put_record, put_records
 from tests.formats.recorded import stored
 from tests.partitions import put_range, recover_in_windows
 
-LOGS = 600
+LOGS = 300
 BASE = 100
 WINDOWS = (64, 300, 1 << 20)
 TRANSACTIONAL, CONTROL = 0x10, 0x20

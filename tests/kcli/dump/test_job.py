@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 
 LOG = "00000000000000000000.log"
 OFFSET_SIZE = 8
+MASKS = (0xFF, 0x01, 0x80)
 OPTIONS = {
     "batches": DumpOptions(),
     "records": DumpOptions(records=True),
@@ -47,8 +48,10 @@ def scanned(path, options):
     return rows, [finding.code for outcome in outcomes for finding in outcome.findings], errors
 
 
-def flipped(data, mask):
+def flipped(data):
+    """Yield each place and the data with its byte flipped: all bits, the first or the last."""
     for place in range(len(data)):
+        mask = MASKS[place % len(MASKS)]
         yield place, data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :]
 
 
@@ -57,11 +60,10 @@ def test_every_flipped_byte_of_a_log(tmp_path, name):
     data = small_log()
     whole, clean, _ = scanned_bytes(tmp_path, data, OPTIONS[name])
     silent = set()
-    for mask in (0xFF, 0x01, 0x80):
-        for place, damaged in flipped(data, mask):
-            rows, codes, errors = scanned_bytes(tmp_path, damaged, OPTIONS[name])
-            if not errors and codes == clean and len(rows) == len(whole):
-                silent.add(place)
+    for place, damaged in flipped(data):
+        rows, codes, errors = scanned_bytes(tmp_path, damaged, OPTIONS[name])
+        if not errors and codes == clean and len(rows) == len(whole):
+            silent.add(place)
     assert clean == []
     assert silent <= uncovered(data)
 
@@ -72,13 +74,12 @@ def test_a_flipped_byte_of_a_message_inside_a_wrapper_is_a_finding(tmp_path, mag
     inner = [put_message(at, magic, key=b"k", value=b"v") for at in range(3)]
     data, size = b"".join(inner), len(inner[0])
     checked = [place for place in range(len(data)) if place % size >= OFFSET_SIZE]
-    for mask in (0xFF, 0x01, 0x80):
-        for place in checked:
-            damaged = data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :]
+    for place, damaged in flipped(data):
+        if place in checked:
             wrapper = put_wrapper(2, damaged, magic=magic)
             _, codes, errors = scanned_bytes(tmp_path, wrapper, OPTIONS[name])
 
-            assert codes, (mask, place)
+            assert codes, place
             assert errors == []
 
 
@@ -135,7 +136,7 @@ def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
     (tmp_path / LOG).write_bytes(small_log())
     for damaged in [
         *(data[:length] for length in range(len(data))),
-        *(bad for _, bad in flipped(data, 0xFF)),
+        *(bad for _, bad in flipped(data)),
     ]:
         (tmp_path / name).write_bytes(damaged)
         for options in (

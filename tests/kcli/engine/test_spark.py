@@ -25,17 +25,6 @@ from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, unit
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
 
-@pytest.fixture(scope="module")
-def session():
-    from pyspark.sql import SparkSession
-
-    from kcli.engine.spark_session import opened
-
-    with opened("local[2]", None, {}) as session:
-        assert SparkSession.getActiveSession() is session
-        yield session
-
-
 class TestSpark(SpreadSuite):
     @pytest.fixture
     def engine(self, session):
@@ -281,8 +270,9 @@ def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported,
     )
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("to_all", [False, True], ids=["one", "group"])
+@pytest.mark.parametrize(
+    ("number", "status", "to_all"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, False)]
+)
 def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_all):
     log_dir.partition("orders-0")
     words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", "local[1]"]
@@ -300,10 +290,11 @@ def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_a
 
 
 ARGUMENTS = """
-from kcli.engine.spark_session import opened
-with opened("local[1]", None, {}) as session:
-    management = session.sparkContext._jvm.java.lang.management.ManagementFactory
-    print(*management.getRuntimeMXBean().getInputArguments(), sep="\\n")
+from pyspark import SparkContext
+from kcli.engine.spark_session import _launch
+_launch({})
+management = SparkContext._jvm.java.lang.management.ManagementFactory
+print(*management.getRuntimeMXBean().getInputArguments(), sep="\\n")
 """
 
 

@@ -22,7 +22,7 @@ spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 register(spark)
 for view in ("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"):
     found = spark.read.format("kcli").option("view", view).load(sys.argv[2])
-    print(view, found.count(), found.filter("topic = 'orders'").count())
+    print(view, found.count(), found.filter("topic = 'orders'").count() if view == "batches" else "")
 spark.stop()
 """
 
@@ -80,8 +80,7 @@ def answers(port):
 @pytest.mark.parametrize(
     "words",
     [
-        ("ls", "-o", "json"),
-        ("check", "-o", "ndjson"),
+        ("check", "-o", "json"),
         ("dump", "--records", "-o", "ndjson", "--key", "key-731"),
     ],
 )
@@ -113,19 +112,10 @@ def test_every_view_over_a_server(server, environment, demo):
             ask, env=environment, capture_output=True, text=True, check=True
         ).stdout.splitlines()
         assert counts[view][0] == len(reported) > 0
-    assert all(
-        total > of_topic > 0
-        for total, of_topic in (counts[view] for view in ("batches", "records", "epochs"))
-    )
-    assert counts["rlmm"][0] > 0 and set(counts) == {
-        "batches",
-        "records",
-        "segments",
-        "epochs",
-        "rlmm",
-        "offsets",
-        "findings",
-    }
+    total, of_topic = counts["batches"]
+    assert total > of_topic > 0
+    assert min(counts[view][0] for view in ("records", "epochs", "rlmm")) > 0
+    assert set(counts) == {"batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"}
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -31,14 +31,6 @@ OPEN = {"rounds", "decoded_key", "decoded_value"}
 WAIT_SECONDS = 60
 
 
-@pytest.fixture(scope="module")
-def session():
-    from kcli.engine.spark_session import opened
-
-    with opened("local[2]", None, {}) as session:
-        yield session
-
-
 def rows_in(directory, outcomes):
     """Return (unit, row) of the parts that outcomes name, in their order."""
     parts = [part for outcome in outcomes for receipt in outcome.parts for part in receipt]

@@ -1,8 +1,6 @@
 """The format in a Spark session: it starts a JVM, so it is marked. Twenty log dirs, asked in SQL."""
 
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,12 +22,9 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 @pytest.fixture(scope="module")
-def spark():
-    from kcli.engine.spark_session import opened
-
-    with opened("local[2]", None, {}) as session:
-        register(session)
-        yield session
+def spark(session):
+    register(session)
+    return session
 
 
 @pytest.fixture(scope="module")
@@ -251,23 +246,3 @@ def test_an_old_spark_is_named(monkeypatch):
 
     with pytest.raises(EngineMissingError, match=r"needs pyspark 4.0 or newer, with pyarrow: this is "):
         register(None)
-
-
-def test_a_session_finds_the_format_by_itself(dirs, tmp_path):
-    code = (
-        "from kcli.engine.spark_session import opened\n"
-        "with opened('local[1]', None, {}) as spark:\n"
-        f"    print(spark.read.format('kcli').option('view', 'offsets').load({str(dirs[0])!r}).count())\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
-
-    assert (done.stdout, done.returncode) == ("4\n", 0), done.stderr
