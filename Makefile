@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e '.[connect,dev]'
+	$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e '.[connect,dev]'
 	@# an installed kcli has pyspark_kcli, which Spark looks for, beside its other packages; an editable one needs a link
 	ln -sfn $(CURDIR)/kcli/views/pyspark_kcli $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/
 	$(BIN)/python -m compileall -q formats kcli commands
@@ -50,7 +50,7 @@ collect: $(READY)
 	@$(PYTEST) --collect-only > /dev/null || true
 
 plain: $(READY)
-	$(PYTEST) -n 3 -m 'not oracle and not spark' --durations=15
+	$(PYTEST) -n 2 -m 'not oracle and not spark' --durations=15
 
 oracle: $(READY)
 	$(PYTEST) -m 'oracle and not spark' --durations=5

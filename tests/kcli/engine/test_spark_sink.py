@@ -19,6 +19,7 @@ from kcli.output.formats import CSV
 from kcli.output.parts import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
+from tests.commands.test_spark_fleet import is_gone, of_session
 from tests.engine_suite import EPOCH, scan, units
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -286,11 +287,14 @@ def test_an_interrupt_leaves_nothing(log_dir, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     while not list((tmp_path / "here").glob(".kcli-*/*")) and process.poll() is None:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    assert len(of_session(process.pid)) > 2
+    os.killpg(process.pid, signal.SIGINT)
     out, error = process.communicate(timeout=WAIT_SECONDS)
 
     assert (process.returncode, out, error) == (130, "", "error interrupted: the rows are not complete\n")
     assert os.listdir(tmp_path / "here") == []
+    assert is_gone(process.pid)
