@@ -258,14 +258,17 @@ def common_options(
 ) -> Callable[..., None]:
     """Return the command as typer shall see it: its tuples of options, such as `common`, unfolded.
 
-    Options of the panels that are `left_out` keep their defaults.
+    Options of the panels that are `left_out` keep their defaults, and those that the command declares itself.
     """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
         p.name: p.annotation for p in parameters if hasattr(p.annotation, "_field_defaults")
     }
-    options = {name: _unfolded(group, left_out) for name, group in groups.items()}
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
+    names = {p.name for p in own}
+    options = {
+        name: [p for p in _unfolded(group, left_out) if p.name not in names] for name, group in groups.items()
+    }
 
     def wrapper(**given: Any) -> None:
         with boundary(verbose=given["verbose"]):

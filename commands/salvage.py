@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import Common, Paths, RefusedError, UsageError, common_options
+from commands._options import Common, RefusedError, UsageError, common_options
 from commands._start_options import IndexIntervalBytes
 from commands._targets import refuse_log_dirs
 
@@ -19,8 +19,17 @@ WHAT = ("all", "indexes")
 
 @common_options
 def salvage(
-    paths: Paths = None,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="The partition directory; - reads its path from stdin.", show_default=False
+        ),
+    ] = None,
     *,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="The new directory for the copy."),
+    ] = None,
     what: Annotated[
         str,
         typer.Option("--what", metavar="all|indexes", help="The whole partition, or indexes alone."),
@@ -40,15 +49,15 @@ def salvage(
     from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
 
-    if common.out is None:
+    if out is None:
         raise UsageError("expected --out DIR, where the copy is written")
     if what not in WHAT:
         raise UsageError(f"--what {what}: expected one of {', '.join(WHAT)}")
     if common.spark or common.spark_master or common.spark_remote or common.spark_conf:
         raise UsageError("--spark: the copy is written by this process, on this host")
-    _refuse(common.out)
+    _refuse(out)
     now_ms = time.time_ns() // 1_000_000
-    job = Salvage(out=common.out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
+    job = Salvage(out=out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
     command = Command(
         name="salvage",
         job=job,
@@ -57,7 +66,7 @@ def salvage(
             job, known=known_settings(metadata_of(found), server_properties(common))
         ),
     )
-    run(command, paths, common._replace(out=None, jobs=1))
+    run(command, paths, common._replace(jobs=1))
 
 
 def _refuse(out: str) -> None:

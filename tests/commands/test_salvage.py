@@ -428,3 +428,10 @@ def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):
         f"SALV-004 {EPOCHS} cannot be read (permission denied)",
     ]
     assert snapshot(directory) == before
+
+
+def test_help_has_its_own_out_and_one_partition(kcli):
+    shown = kcli("salvage", "--help").stdout
+
+    assert "--out DIR" in shown and "--out FILE" not in shown
+    assert "[PATH]" in shown and "Log dirs" not in shown

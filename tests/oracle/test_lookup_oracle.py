@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import random
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import epoch, lookup, ls
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.tree import Selection, Server, find
 from tests.rows import named
 
 from .logs import NOW, RandomLog, random_log
@@ -29,8 +28,10 @@ UNSUPPORTED, AT_MOST_UNSUPPORTED = "unsupported", 50
 """A flipped offset makes the broker split a segment, which kcli refuses to foresee: one log in so many."""
 
 
-def unit_of(directory: Path) -> Unit:
-    found = find([str(directory.parent)], Selection())
+def unit_of(log: RandomLog) -> Unit:
+    """Return the unit of a log; kcli knows of its topic what the broker does."""
+    sizes = {name: log.settings[name] for name in ("index_interval_bytes", "segment_index_bytes")}
+    found = find([str(log.directory.parent)], Selection(), Server(**sizes))
     assert not found.failures
     return Unit(number=0, targets=(found.targets[0],))
 
@@ -105,7 +106,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
         log, choose = random_log(oracle, seed), random.Random(seed)
         output = f"ORACLE_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
         said, offsets, timestamps = ask(oracle, log, choose)
-        unit = unit_of(log.directory)
+        unit = unit_of(log)
         if "error" in said:
             outcome = ls.ls(unit, recover=True)
             assert outcome.error is not None and said["error"] in outcome.error.message, output
@@ -148,7 +149,7 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
         said = oracle.ask("truncate", directory=copy, restart="none", **log.opening)
         shutil.rmtree(copy.parent)
         if "epochs" in said.get("loaded", {}):
-            outcome = epoch.show(unit_of(log.directory))
+            outcome = epoch.show(unit_of(log))
             mine = [[shown["epoch"], shown["start_offset"]] for shown in map(named, outcome.rows)]
             assert mine == said["loaded"]["epochs"], (
                 f"ORACLE_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
