@@ -49,7 +49,7 @@ def salvage(
     from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
 
-    if out is None:
+    if not out:
         raise UsageError("expected --out DIR, where the copy is written")
     if what not in WHAT:
         raise UsageError(f"--what {what}: expected one of {', '.join(WHAT)}")

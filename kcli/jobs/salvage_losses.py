@@ -16,7 +16,7 @@ from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.directory_files import INDEX_KINDS, surviving_files, without_log
 from kcli.analysis.findings import Finding
-from kcli.analysis.invariants import Offsets
+from kcli.analysis.invariants import START_ABOVE_END, Offsets
 from kcli.analysis.loaded_log import checkpoints
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.pieces import Piece
@@ -136,8 +136,11 @@ class Losses:
 
 
 def checkpoints_above(partition: Partition, log_end: int) -> Iterator[Finding]:
-    """Yield that more was flushed or committed than a copy with this log end has."""
+    """Yield that more was flushed or committed than a copy with this log end has, or a log start above it."""
     given = checkpoints(partition)
+    if given.log_start_offset > log_end:
+        words = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
+        yield Finding(POSSIBLE, words, dir=partition.shown, expected=log_end, found=given.log_start_offset)
     offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
     for one in contradictions(partition.target, offsets):
         yield one._replace(code=POSSIBLE)

@@ -435,3 +435,9 @@ def test_help_has_its_own_out_and_one_partition(kcli):
 
     assert "--out DIR" in shown and "--out FILE" not in shown
     assert "[PATH]" in shown and "Log dirs" not in shown
+
+
+def test_a_copy_needs_a_place(kcli, log_dir):
+    for words in ((), ("--out", "")):
+        done = kcli("salvage", log_dir.path, *words)
+        assert (done.exit_code, done.stderr) == (2, "kcli: expected --out DIR, where the copy is written\n")

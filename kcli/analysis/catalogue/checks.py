@@ -40,7 +40,8 @@ CHECKS: dict[str, Rule] = {
     ),
     "LOG-022": Rule(
         "warning",
-        "Offsets are missing between two batches of a log, and nothing else shows that it was cleaned.",
+        "Offsets are missing between two batches of a log or before the first batch of a segment, and "
+        "nothing else shows that it was cleaned.",
         "It does not notice: consumers and followers go on at the next batch.",
         "Fetch the batches from another replica (kcli replica diff), if one has them. Nothing is lost where "
         "this broker fetched the log from a leader that had compacted it.",

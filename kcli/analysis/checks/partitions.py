@@ -78,7 +78,9 @@ class PartitionJudge:
         of_log = FindingCollector(facts.target)
         if facts.hole is not None and self.has_log_dir and not self.is_compacted:
             first, end, position = facts.hole
-            words = f"the batch before ends with offset {first - 1}: {end - first} offsets are missing"
+            before = f"the batch before ends with offset {first - 1}"
+            where = before if position else f"the segment of offset {first} begins with {end}"
+            words = f"{where}: {end - first} offsets are missing"
             of_log.add("LOG-022", position, words)
         compacted = self.is_compacted or facts.is_compacted
         for one in facts.producers.breaks:

@@ -249,7 +249,7 @@ class SegmentJudge:
         if sparse.any():
             self._implausible(batches, sparse)
             self._is_compacted = self._is_sparse = True
-        before = base[0] if self._end is None else self._end
+        before = self.base if self._end is None else self._end  # a roll names a segment by the next offset
         if base[0] > before or (base[1:] > last[:-1] + 1).any():
             follows = np.append(before, last[:-1] + 1)
             after_holes = np.flatnonzero(~is_old & (base > follows))

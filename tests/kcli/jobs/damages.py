@@ -233,6 +233,7 @@ DAMAGES = (
     Damage("log: batches change places", "LOG-011", batches(FIRST, 0, 2, 1, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a batch twice", "LOG-011", batches(FIRST, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a batch is missing", "LOG-022", batches(FIRST, 0, 1, 2, 3, 5, 6, 7, 8, 9)),
+    Damage("log: the first batch is missing", "LOG-022", batches(MIDDLE, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a segment is missing", "LOG-019", without_segment(MIDDLE)),
     Damage("log: the wrong name", "LOG-018", renamed(MIDDLE, 30)),
     Damage("log: the name is no offset", "LOG-010", named("x.log")),

@@ -87,6 +87,23 @@ def test_a_batch_that_is_missing_in_a_segment(kcli, recorded, tmp_path):
     assert "All batches are saved." not in drawn
 
 
+def test_the_first_batch_of_a_segment_that_is_missing(kcli, recorded, tmp_path):
+    log = recorded / f"{29:020}.log"
+    log.write_bytes(log.read_bytes()[321:])
+    assert salvage(kcli, recorded, tmp_path / "out")[2][0] == (
+        "SALV-011",
+        log.name,
+        "the segment of offset 29 begins with 34: 5 offsets are missing",
+    )
+
+
+def test_a_log_start_above_the_end(kcli, recorded, tmp_path):
+    (recorded.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 200\n")
+    assert salvage(kcli, recorded, tmp_path / "out")[2] == [
+        ("SALV-011", None, "log-start-above-log-end: 200, 96 at most")
+    ]
+
+
 def test_missing_offsets_where_the_policy_is_not_known_are_a_warning(kcli, recorded, tmp_path):
     """Of a compacted topic nothing is said, nor of a directory alone, which may be compacted."""
     without(recorded, 29, "log", "index", "timeindex")
