@@ -3,9 +3,9 @@
 Both logs are read once, in order, aligned by offset. As long as the bytes are equal they are compared as they
 come, in chunks that hold many batches; else batch by batch. What brokers do to one replica alone is no
 difference: where segments roll, the leader epoch in a batch's header (its CRC leaves it out), and what
-compaction removes. Batches that one log lacks are `compacted` where something shows compaction; a hole from
-the end of one segment to the base offset of another is also what a lost segment leaves. Records are decoded
-only where two batches of the same offsets have other bytes.
+compaction removes. Batches that one log lacks are `compacted` where something shows compaction: one hole
+alone does not, a lost segment or damage leaves it as well. Records are decoded only where two batches of the
+same offsets have other bytes.
 
 Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the base and the last offset of a
 batch that it compacts, and may set a delete horizon.
@@ -13,7 +13,7 @@ batch that it compacts, and may set a delete horizon.
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, BatchHeader
 from formats.bounds import LARGEST_BATCH
@@ -31,12 +31,15 @@ BOUNDARIES, HEADER, RECORDS, COMPRESSION = "boundaries", "header", "records", "c
 UNREADABLE = "unreadable"
 MISSING = "missing"
 """Why batches are in one log alone that lie between the log start and the log end of the other."""
+HOLE = "hole"
+"""The same, where the other log lacks them within a segment; `neighbours_joined` decides what it is."""
 CHUNK = 1 << 20
 MOST_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
 MOST_PATIENCE = 256
 EPOCH_BYTES = slice(12, 16)
 """Of a batch of magic 2: its leader epoch, which each leader writes anew and the checksum leaves out."""
+_LACKING = (MISSING, HOLE)
 _RANK = (EQUAL, ONLY_HERE, ONLY_THERE, COMPACTED, DIFFERS)
 
 
@@ -169,14 +172,17 @@ def compared(
 def neighbours_joined(found: Iterable[ReplicaRange], *, is_compacted: bool) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one.
 
-    What is `missing` is `compacted` if a cleaner knows the partition, or another range shows compaction.
+    What is `missing` is `compacted` if a cleaner knows the partition, or another range shows compaction: a
+    batch with fewer records, or a hole within a segment that is not the only one.
     """
     ranges = _joined_in_order(found)
-    if not (is_compacted or any(one.verdict == COMPACTED for one in ranges)):
+    reasons = [one.reason for one in ranges if one.reason in _LACKING]
+    if not reasons:
         return ranges
-    return _joined_in_order(
-        one._replace(verdict=COMPACTED, reason=None) if one.reason == MISSING else one for one in ranges
-    )
+    is_compacted = is_compacted or any(one.verdict == COMPACTED for one in ranges)
+    is_compacted = is_compacted or (HOLE in reasons and len(reasons) > 1)
+    changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
+    return _joined_in_order(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
 
 
 def _joined_in_order(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
@@ -273,7 +279,7 @@ def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str) -> 
     sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
     reason = None
     if other.start <= header.base_offset and header.last_offset < other.end:
-        verdict, reason = (verdict, MISSING) if other.is_after_whole_segments() else (COMPACTED, None)
+        reason = MISSING if other.is_after_whole_segments() else HOLE
     return ReplicaRange(header.base_offset, header.last_offset, verdict, reason, *sides)
 
 

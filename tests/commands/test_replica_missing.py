@@ -9,6 +9,7 @@ from tests.partitions import epoch_lines, put_range, segment
 
 def replica(root, *bases, cleaned=None):
     directory = root / "orders-0"
+    directory.mkdir(parents=True)
     for base in bases:
         segment(directory, base, put_range(base, 10))
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0)))
@@ -54,12 +55,27 @@ def test_where_a_cleaner_knows_the_partition_it_is_compacted(kcli, tmp_path):
 
 
 def test_where_another_hole_shows_compaction_it_is_compacted(kcli, tmp_path):
-    """The segment of base offset 20 begins with offset 25: only the cleaner leaves that."""
     whole, other = replica(tmp_path / "a", *WHOLE[:2]), replica(tmp_path / "b", 0)
-    segment(whole / "orders-0", 20, put_range(20, 5) + put_range(25, 5))
-    segment(other / "orders-0", 20, put_range(25, 5))
-    rows = [(0, "equal", None), (10, "compacted", None), (25, "equal", None)]
+    segment(whole / "orders-0", 20, put_range(20, 5) + put_range(25, 5) + put_range(30, 5))
+    segment(other / "orders-0", 20, put_range(20, 5) + put_range(30, 5))
+    rows = [(0, "equal", None), (10, "compacted", None), (30, "equal", None)]
     assert compared(kcli, whole, other) == (0, rows, {})
+
+
+@pytest.mark.parametrize(
+    ("lost", "rows"),
+    [
+        ({20}, [(0, "equal", None), (20, "only-here", "missing"), (25, "equal", None)]),
+        ({5, 20}, [(0, "equal", None), (5, "compacted", None), (25, "equal", None)]),
+    ],
+    ids=["one-hole", "two-holes"],
+)
+def test_one_hole_within_a_segment_is_missing_and_two_are_compaction(kcli, tmp_path, lost, rows):
+    whole, other = replica(tmp_path / "a"), replica(tmp_path / "b")
+    for root, gone in ((whole, set()), (other, lost)):
+        segment(root / "orders-0", 0, b"".join(put_range(i, 5) for i in range(0, 35, 5) if i not in gone))
+    status, found, _ = compared(kcli, whole, other)
+    assert (status, found) == (int(len(lost) == 1), rows)
 
 
 def test_fingerprints_show_a_lost_segment(kcli, tmp_path):
