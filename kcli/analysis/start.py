@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
+from formats.names import CLUSTER_METADATA
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import (
@@ -27,6 +28,7 @@ from kcli.analysis.loaded_log import (
 from kcli.analysis.log_loader import LogLoader
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.directory import NO_DIRECTORY
 from kcli.logdir.metadata_dirs import metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
@@ -68,9 +70,15 @@ def start(
 
 
 def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
-    """Yield that a directory without a log dir around it is taken as stopped cleanly."""
-    if partition.target.log_dir is None and given.clean:
+    """Yield how the log was stopped by assumption, where no file of a log dir says it.
+
+    A log dir that was named is one without its files, too: so it has no clean shutdown marker.
+    """
+    if given.clean and partition.target.log_dir is None:
         message = "no log dir around this directory: taken as stopped cleanly"
+        yield Finding("START-006", message, dir=partition.shown)
+    elif not given.clean and partition.topic != CLUSTER_METADATA and partition.directory == NO_DIRECTORY:
+        message = "no file of a log dir beside this directory: taken as not stopped cleanly"
         yield Finding("START-006", message, dir=partition.shown)
 
 

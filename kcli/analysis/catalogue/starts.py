@@ -108,10 +108,11 @@ STARTS: dict[str, Rule] = {
     ),
     "START-006": Rule(
         "info",
-        "There is no log dir around the partition directory.",
+        "There is no log dir around the partition directory, or no file of one: how the broker stopped is "
+        "assumed.",
         "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
         "checks no checksum.",
-        "Nothing for a copy of a stopped broker; kcli startup --shutdown unclean shows the other case.",
+        "Copy the files of the log dir, too; kcli startup --shutdown clean or unclean shows either case.",
     ),
     "START-007": Rule(
         "warning",

@@ -134,6 +134,15 @@ def test_a_lone_partition_directory_counts_as_stopped_cleanly(tmp_path):
     assert codes(outcome) == ["START-006"]
 
 
+def test_without_a_file_of_a_log_dir_partitions_count_as_not_stopped_cleanly(tmp_path):
+    segment(tmp_path / "d" / "orders-0", 0, LOG[0])
+    row, outcome = started(tmp_path / "d")
+    assert (row["clean"], row["log_end_offset"]) == (False, 10)
+    assert "START-006" in codes(outcome)
+    (tmp_path / "d" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    assert "START-006" not in codes(started(tmp_path / "d")[1])
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("damaged")
