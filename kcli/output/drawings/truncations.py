@@ -288,11 +288,11 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     losers = [row for row in rows if _is_lossy(row)]
     if not losers:
         return f"Plan: {doing}. Nothing is lost."
-    records = sum(row.records_lost or 0 for row in losers)
-    least = "at least " if any(row.records_lost is None for row in losers) else ""
+    known = [row.records_lost for row in losers if row.records_lost is not None]
+    least = "at least " if len(known) < len(losers) else ""
+    records = f"{least}{counted(sum(known), 'record')}" if known else "an unknown number of records"
     lose = f"{counted(len(losers), 'partition')} lose{'s' * (len(losers) == 1)}"
-    lost = f"{least}{counted(records, 'record')}, {size(sum(row.bytes_removed for row in losers))}"
-    return f"Plan: {doing}. {lose} {lost}."
+    return f"Plan: {doing}. {lose} {records}, {size(sum(row.bytes_removed for row in losers))}."
 
 
 def _count(action: str, row: TruncationRow) -> int:
