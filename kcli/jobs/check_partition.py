@@ -11,7 +11,7 @@ from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import newest_snapshot, producer_snapshots
 from kcli.jobs.check_start import attempted, start_settings
-from kcli.jobs.checkpoint import COMPACTED_TOPICS, stored_offsets
+from kcli.jobs.checkpoint import COMPACTED_TOPICS, beginning_findings, stored_offsets
 from kcli.jobs.common import Yield
 from kcli.jobs.epoch import contradicting_lines
 from kcli.logdir.leftovers import SWAP
@@ -61,7 +61,9 @@ def directory_state(
     found = yield from attempted(partition, inspect(partition, settings), stops)
     if found is None:
         return
-    yield from contradicting_lines(partition, found.epoch_lines or ())
+    lines = found.epoch_lines or ()
+    yield from contradicting_lines(partition, lines)
+    yield from beginning_findings(partition, lines)
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None

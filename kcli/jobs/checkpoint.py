@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
+from formats.names import CLUSTER_METADATA, LOG, NORMAL, parse_file
 from formats.types import TopicPartition
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
@@ -15,7 +16,7 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
 from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.tree import Target
 from kcli.rows.checkpoints import CheckpointRow
 
@@ -86,6 +87,28 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
             expected=one.limit,
             found=one.found,
         )
+
+
+def beginning_findings(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
+    """Yield that the first segments are gone from a log that was stopped cleanly; `lines` are its epochs.
+
+    A broker that deletes segments cuts the leader epochs at the new log start
+    (`LeaderEpochFileCache.truncateFromStartAsyncFlush`). A log start below the first segment is checkpointed
+    of tiered logs alone (`LogManager.checkpointLogStartOffsets`): nothing is said of one.
+    """
+    name, facts = partition.target.name, partition.directory
+    if name is None or name.kind != NORMAL or name.topic == CLUSTER_METADATA:
+        return
+    if not lines or not facts.clean_shutdown or facts.log_start_offsets is None:
+        return
+    files = map(parse_file, partition.names)
+    bases = [one.base_offset for one in files if one.kind == LOG and one.base_offset is not None]
+    begin, first = lines[0].start_offset, min(bases, default=0)
+    log_start = checkpointed(facts.log_start_offsets, name.topic, name.partition)
+    if begin < first and (log_start is None or log_start >= first):
+        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+        words = f"leader epoch {lines[0].epoch} begins at offset {begin}, the first segment at {first}"
+        yield Finding("LOG-024", words, dir=partition.shown, path=path, expected=first, found=begin)
 
 
 def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:

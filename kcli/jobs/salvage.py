@@ -29,7 +29,7 @@ from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
-from kcli.jobs.salvage_losses import Losses, checkpoints_above, logs_and_orphans
+from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -140,7 +140,7 @@ class Salvage:
                 _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
-                copy.findings.extend(checkpoints_above(partition, loaded.log_end_offset))
+                copy.findings.extend(checkpoint_losses(partition, loaded))
                 _write_rest(loaded, made)
                 _write_epochs(partition, loaded, made, copy, remote_storage=known.remote_storage)
             _write_indexes(loaded, made)

@@ -17,12 +17,12 @@ from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.directory_files import INDEX_KINDS, surviving_files, without_log
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets
-from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.pieces import Piece
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import producer_snapshots
-from kcli.jobs.checkpoint import contradictions, is_compacted
+from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.leftovers import SWAP
@@ -136,12 +136,16 @@ class Losses:
             yield Finding(POSSIBLE, found[-1][1], dir=target.shown, more=len(found) - 1)
 
 
-def checkpoints_above(partition: Partition, log_end: int) -> Iterator[Finding]:
-    """Yield that more was flushed or committed than a copy with this log end has, or a log start above it."""
+def checkpoint_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:
+    """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log."""
+    log_end = loaded.log_end_offset
     given = checkpoints(partition)
     if given.log_start_offset > log_end and not is_running(partition.target):
         words = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
         yield Finding(POSSIBLE, words, dir=partition.shown, expected=log_end, found=given.log_start_offset)
     offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
-    for one in contradictions(partition.target, offsets):
+    for one in (
+        *contradictions(partition.target, offsets),
+        *beginning_findings(partition, loaded.epoch_lines or ()),
+    ):
         yield one._replace(code=POSSIBLE)

@@ -53,6 +53,7 @@ OF_A_START = frozenset(
         "LOG-007",
         "LOG-009",
         "LOG-014",
+        "LOG-024",
         "START-003",
         "START-004",
         "START-008",

@@ -53,6 +53,13 @@ CHECKS: dict[str, Rule] = {
         "A segment is lost: copy it from another replica (kcli replica diff), or let this one fetch anew. "
         "Nothing is lost if the topic was compacted before.",
     ),
+    "LOG-024": Rule(
+        "warning",
+        "The leader epochs of a cleanly stopped log begin below its first segment, and it is not tiered.",
+        "It does not notice: the log begins at its first segment.",
+        "The first segments were lost, or removed by hand: copy them from another replica (kcli replica "
+        "diff).",
+    ),
     "IDX-004": Rule(
         "error",
         "An entry of an offset index leads to a byte at which no good batch begins.",

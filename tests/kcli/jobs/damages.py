@@ -235,6 +235,7 @@ DAMAGES = (
     Damage("log: a batch is missing", "LOG-022", batches(FIRST, 0, 1, 2, 3, 5, 6, 7, 8, 9)),
     Damage("log: the first batch is missing", "LOG-022", batches(MIDDLE, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a segment is missing", "LOG-019", without_segment(MIDDLE)),
+    Damage("log: the first segment is missing", "LOG-024", without_segment(FIRST)),
     Damage("log: the wrong name", "LOG-018", renamed(MIDDLE, 30)),
     Damage("log: the name is no offset", "LOG-010", named("x.log")),
     Damage("log: the name is not canonical", "LOG-013", named("7.log")),

@@ -257,6 +257,16 @@ def test_an_index_is_found_where_the_names_of_other_files_are_no_offsets(kcli, r
     assert salvage(kcli, recorded, tmp_path / "out")[2][0][:2] == ("SALV-009", f"{29:020}.index")
 
 
+def test_first_segments_that_are_missing(kcli, recorded, tmp_path):
+    for base in (0, 29):
+        without(recorded, base, "log", "index", "timeindex")
+    words = "leader epoch 0 begins at offset 0, the first segment at 58"
+    found = (0, [("SALV-011", "leader-epoch-checkpoint", words)])
+    assert salvage(kcli, recorded, tmp_path / "1")[::2] == found
+    (recorded.parent / ".kafka_cleanshutdown").unlink()
+    assert salvage(kcli, recorded, tmp_path / "2")[::2] == (0, [])
+
+
 def test_a_log_that_is_being_deleted_is_not_lost(kcli, recorded, tmp_path):
     (recorded / f"{0:020}.log").rename(recorded / f"{0:020}.log.deleted")
     assert salvage(kcli, recorded, tmp_path / "out")[::2] == (0, [])
