@@ -11,7 +11,7 @@ Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the
 batch that it compacts, and may set a delete horizon.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ UNREADABLE = "unreadable"
 MISSING = "missing"
 """Why batches are in one log alone that lie between the log start and the log end of the other."""
 HOLE = "hole"
-"""The same, where the other log lacks them within a segment; `neighbours_joined` decides what it is."""
+"""The same, where the other log lacks them within a segment; `settled` decides what it is."""
 CHUNK = 1 << 20
 MOST_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
@@ -156,36 +156,37 @@ class ReplicaLog:
             self._size = segment.log_size
 
 
-def compared(
-    here: ReplicaLog, there: ReplicaLog, *, is_compacted: bool = False, ignore_compression: bool = False
-) -> list[ReplicaRange]:
-    """Return ranges in the order of offsets, neighbours of one verdict as one.
+def compared(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = False) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one, not `settled` yet.
 
-    Equal batches between compacted ones count as these. `is_compacted`: a cleaner knows the partition. With
-    `ignore_compression` batches that hold the same records in another codec, or packed in another way, are
-    equal.
+    Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same
+    records in another codec, or packed in another way, are equal.
     """
-    found = _ranges(here, there, ignore_compression=ignore_compression)
-    return neighbours_joined(found, is_compacted=is_compacted)
+    return neighbours_joined(_ranges(here, there, ignore_compression=ignore_compression))
 
 
-def neighbours_joined(found: Iterable[ReplicaRange], *, is_compacted: bool) -> list[ReplicaRange]:
-    """Return ranges in the order of offsets, neighbours of one verdict as one.
+def lacks_batches(ranges: Iterable[ReplicaRange]) -> bool:
+    """Whether one log lacks batches that the other holds, so that ranges are to be `settled`."""
+    return any(one.reason in _LACKING for one in ranges)
 
-    What is `missing` is `compacted` if a cleaner knows the partition, or another range shows compaction: a
-    batch with fewer records, or a hole within a segment that is not the only one.
+
+def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> list[ReplicaRange]:
+    """Return ranges in which the batches that one log lacks are `missing` or `compacted`.
+
+    As `is_compacted` says of the topic. Where that is None, they are compacted if another range shows
+    compaction: a batch with fewer records, or a hole within a segment that is not the only one.
     """
-    ranges = _joined_in_order(found)
-    reasons = [one.reason for one in ranges if one.reason in _LACKING]
-    if not reasons:
-        return ranges
-    is_compacted = is_compacted or any(one.verdict == COMPACTED for one in ranges)
-    is_compacted = is_compacted or (HOLE in reasons and len(reasons) > 1)
+    if is_compacted is None:
+        reasons = [one.reason for one in ranges if one.reason in _LACKING]
+        is_compacted = any(one.verdict == COMPACTED for one in ranges) or (
+            HOLE in reasons and len(reasons) > 1
+        )
     changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
-    return _joined_in_order(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
+    return neighbours_joined(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
 
 
-def _joined_in_order(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
+def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one."""
     ranges: list[ReplicaRange] = []
     for one in found:
         _add(ranges, one)

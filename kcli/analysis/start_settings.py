@@ -20,7 +20,7 @@ from kcli.analysis.loaded_log import (
     Settings,
     TopicConfig,
 )
-from kcli.analysis.metadata_image import TOPIC, Image
+from kcli.analysis.metadata_image import BROKER, TOPIC, Image
 from kcli.analysis.producers import PRODUCER_EXPIRATION_MS
 from kcli.logdir.partition import Partition
 
@@ -88,6 +88,11 @@ class KnownSettings(NamedTuple):
         topic = self._topic(partition)
         return None if topic is None else topic.is_compacted
 
+    def is_tiered(self, partition: Partition) -> bool | None:
+        """Whether the configuration of the topic says that its logs are tiered; None: not known."""
+        topic = self._topic(partition)
+        return None if topic is None else topic.remote_storage
+
     def _topic(self, partition: Partition) -> TopicConfig | None:
         """Return what the metadata says that the broker has, else the newest here of its cluster."""
         for log_dir in (partition.target.log_dir, partition.target.metadata_dir):
@@ -116,7 +121,12 @@ def topic_config(image: Image, name: str) -> TopicConfig | None:
 
 def _topic_config(image: Image, name: str) -> TopicConfig:
     configs = image.configs.get((TOPIC, name), {})
-    is_compacted = "compact" in configs.get("cleanup.policy", "")
+    policy = configs.get("cleanup.policy") or ",".join(
+        of_broker.get("log.cleanup.policy", "")
+        for (kind, _), of_broker in image.configs.items()
+        if kind == BROKER
+    )
+    is_compacted = "compact" in policy
     is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
     return TopicConfig(
         _number(configs.get("index.interval.bytes")),

@@ -63,7 +63,7 @@ def directory_state(
         return
     lines = found.epoch_lines or ()
     yield from contradicting_lines(partition, lines)
-    yield from beginning_findings(partition, lines)
+    yield from beginning_findings(partition, lines, is_tiered=known.is_tiered(partition))
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None

@@ -271,6 +271,7 @@ def _facts(target: Target, known: Remembered) -> SegmentFacts:
         known.epochs,
         of_indexes=_owed(target, known.of_indexes),
         if_closed=_owed(target, known.owed),
+        is_sparse=known.is_compacted,
         has_messages=known.has_messages,
         seam=known.seam,
         is_remembered=True,

@@ -7,6 +7,7 @@ from functools import lru_cache
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, LOG, NORMAL, parse_file
 from formats.types import TopicPartition
+from kcli.analysis.cluster_image import configuration_of
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
 from kcli.analysis.inventory import checkpointed
@@ -16,7 +17,7 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
 from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
 from kcli.rows.checkpoints import CheckpointRow
 
@@ -89,26 +90,35 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
         )
 
 
-def beginning_findings(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
+def beginning_findings(
+    partition: Partition, lines: Sequence[EpochEntry], *, is_tiered: bool | None
+) -> Iterator[Finding]:
     """Yield that the first segments are gone from a log that was stopped cleanly; `lines` are its epochs.
 
     A broker that deletes segments cuts the leader epochs at the new log start
-    (`LeaderEpochFileCache.truncateFromStartAsyncFlush`). A log start below the first segment is checkpointed
-    of tiered logs alone (`LogManager.checkpointLogStartOffsets`): nothing is said of one.
+    (`LeaderEpochFileCache.truncateFromStartAsyncFlush`). It checkpoints a log start below the first segment
+    of tiered logs alone (`LogManager.checkpointLogStartOffsets`): of one nothing is said.
     """
     name, facts = partition.target.name, partition.directory
     if name is None or name.kind != NORMAL or name.topic == CLUSTER_METADATA:
         return
-    if not lines or not facts.clean_shutdown or facts.log_start_offsets is None:
+    if not facts.clean_shutdown or facts.log_start_offsets is None or is_tiered:
         return
     files = map(parse_file, partition.names)
     bases = [one.base_offset for one in files if one.kind == LOG and one.base_offset is not None]
-    begin, first = lines[0].start_offset, min(bases, default=0)
+    first = min(bases, default=0)
     log_start = checkpointed(facts.log_start_offsets, name.topic, name.partition)
-    if begin < first and (log_start is None or log_start >= first):
-        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-        words = f"leader epoch {lines[0].epoch} begins at offset {begin}, the first segment at {first}"
-        yield Finding("LOG-024", words, dir=partition.shown, path=path, expected=first, found=begin)
+    begin, words = first, ""
+    if log_start is not None and log_start < first:
+        if is_tiered is None:
+            return
+        begin, words = log_start, f"the log start is {log_start}"
+    if lines and lines[0].start_offset < begin:
+        begin = lines[0].start_offset
+        words = f"leader epoch {lines[0].epoch} begins at {begin}"
+    if words:
+        words += f", the first segment at {first}"
+        yield Finding("LOG-024", words, dir=partition.shown, expected=first, found=begin)
 
 
 def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
@@ -125,12 +135,16 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
     return points.get(TopicPartition(partition.topic, partition.number))
 
 
-def is_compacted(*replicas: Partition) -> Generator[Finding, None, bool]:
-    """Yield why a cleaner's checkpoint cannot be used; return whether a cleaner compacts the partition."""
+def is_compacted(*replicas: Partition) -> Generator[Finding, None, bool | None]:
+    """Yield why a cleaner's checkpoint cannot be used; return whether a cleaner compacts the partition.
+
+    None: no cleaner knows it, and no metadata log says what the policy of its topic is.
+    """
     for replica in replicas:
         if replica.topic in COMPACTED_TOPICS or (yield from cleaner_point(replica)) is not None:
             return True
-    return False
+    configured = [one.is_compacted for one in map(configuration_of, replicas) if one is not None]
+    return any(configured) if configured else None
 
 
 @lru_cache(maxsize=64)

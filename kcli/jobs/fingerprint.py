@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from formats.names import UNKNOWN, PartitionDir
 from kcli.analysis.findings import Finding
 from kcli.analysis.fingerprints import Fingerprint, Print, compared_prints, fingerprints, print_like
-from kcli.analysis.replicas import ReplicaLog, ReplicaRange, neighbours_joined
+from kcli.analysis.replicas import ReplicaLog, ReplicaRange, lacks_batches, neighbours_joined, settled
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
@@ -165,20 +165,29 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         raise FileError(unit.targets[1].path, "corrupt", message)
     other = next(iter(known.values())).taken
     sides: list[Fingerprinted] = []
-    cleaned = unit.targets[0].name is not None and unit.targets[0].name.topic in COMPACTED_TOPICS
+    of_logs: list[Partition] = []
     for target in unit.targets:
         if target in known:
             sides.append(known[target])
             continue
         partition = Partition(target)
-        cleaned = cleaned or (yield from is_compacted(partition))
+        of_logs.append(partition)
         loaded = yield from start(partition)
         with closing(ReplicaLog(loaded)) as log:
             sides.append(Fingerprinted(where(partition), print_like(log, other)))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken), is_compacted=cleaned)
+    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken))
+    if lacks_batches(found):
+        found = settled(found, is_compacted=(yield from _is_compacted(unit, of_logs)))
     return [side.where for side in sides], found
+
+
+def _is_compacted(unit: Unit, logs: Sequence[Partition]) -> Generator[Finding, None, bool | None]:
+    name = unit.targets[0].name
+    if name is not None and name.topic in COMPACTED_TOPICS:
+        return True
+    return (yield from is_compacted(*logs))
 
 
 def _named(target: Target) -> PartitionDir:

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.fingerprints import UNKNOWN
-from kcli.analysis.replicas import DIFFERS, MISSING, ONLY_HERE, ONLY_THERE, ReplicaLog, ReplicaRange, compared
+from kcli.analysis.replicas import (
+    DIFFERS,
+    MISSING,
+    ONLY_HERE,
+    ONLY_THERE,
+    ReplicaLog,
+    ReplicaRange,
+    compared,
+    lacks_batches,
+    settled,
+)
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
@@ -58,9 +68,10 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
     yield from other_identity(here, there)
     loaded = yield from start(here)
     other = yield from start(there)
-    cleaned = yield from is_compacted(here, there)
     with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
-        ranges = compared(first, second, is_compacted=cleaned, ignore_compression=ignore_compression)
+        ranges = compared(first, second, ignore_compression=ignore_compression)
+    if lacks_batches(ranges):
+        ranges = settled(ranges, is_compacted=(yield from is_compacted(here, there)))
     for partition, log in ((here, first), (there, second)):
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)

@@ -140,7 +140,9 @@ class Salvage:
                 _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
-                copy.findings.extend(checkpoint_losses(partition, loaded))
+                copy.findings.extend(
+                    checkpoint_losses(partition, loaded, is_tiered=self.known.is_tiered(partition))
+                )
                 _write_rest(loaded, made)
                 _write_epochs(partition, loaded, made, copy, remote_storage=known.remote_storage)
             _write_indexes(loaded, made)

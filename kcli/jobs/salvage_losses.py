@@ -106,7 +106,7 @@ class Losses:
             given,
             None,
             (),
-            is_compacted=cleaned or known.is_compacted(self._partition),
+            is_compacted=known.is_compacted(self._partition) if cleaned is None else cleaned,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=False,
         )
@@ -136,7 +136,9 @@ class Losses:
             yield Finding(POSSIBLE, found[-1][1], dir=target.shown, more=len(found) - 1)
 
 
-def checkpoint_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:
+def checkpoint_losses(
+    partition: Partition, loaded: LoadedLog, *, is_tiered: bool | None
+) -> Iterator[Finding]:
     """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log."""
     log_end = loaded.log_end_offset
     given = checkpoints(partition)
@@ -146,6 +148,6 @@ def checkpoint_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Findi
     offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
     for one in (
         *contradictions(partition.target, offsets),
-        *beginning_findings(partition, loaded.epoch_lines or ()),
+        *beginning_findings(partition, loaded.epoch_lines or (), is_tiered=is_tiered),
     ):
         yield one._replace(code=POSSIBLE)

@@ -48,14 +48,16 @@ CHECKS: dict[str, Rule] = {
     ),
     "LOG-023": Rule(
         "error",
-        "Offsets are missing between two segments of a topic that is not compacted by its configuration.",
-        "It does not notice: consumers go on at the next segment.",
-        "A segment is lost: copy it from another replica (kcli replica diff), or let this one fetch anew. "
+        "Offsets are missing between two segments or batches of a topic that is not compacted by its "
+        "configuration.",
+        "It does not notice: consumers go on at the next batch.",
+        "They are lost: copy them from another replica (kcli replica diff), or let this one fetch anew. "
         "Nothing is lost if the topic was compacted before.",
     ),
     "LOG-024": Rule(
         "warning",
-        "The leader epochs of a cleanly stopped log begin below its first segment, and it is not tiered.",
+        "The leader epochs of a cleanly stopped log, or its log start in the checkpoint, lie below its first "
+        "segment, and it is not tiered.",
         "It does not notice: the log begins at its first segment.",
         "The first segments were lost, or removed by hand: copy them from another replica (kcli replica "
         "diff).",

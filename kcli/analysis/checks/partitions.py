@@ -76,13 +76,8 @@ class PartitionJudge:
             self._producers.restore(facts.producers_before, self.log_start)
         self._of_transactions = tuple(self._transactions(facts))
         of_log = FindingCollector(facts.target)
-        if facts.hole is not None and self.has_log_dir and not self.is_compacted:
-            first, end, position = facts.hole
-            before = f"the batch before ends with offset {first - 1}"
-            where = before if position else f"the segment of offset {first} begins with {end}"
-            words = f"{where}: {end - first} offsets are missing"
-            of_log.add("LOG-022", position, words)
-        compacted = self.is_compacted or facts.is_compacted
+        self._within(facts, of_log)
+        compacted = self._is_cleaned(facts)
         for one in facts.producers.breaks:
             _add(of_log, one, is_compacted=compacted)
         for one in self._producers.add(facts.producers):
@@ -170,11 +165,32 @@ class PartitionJudge:
         if is_remembered and facts.first is not None and facts.first < end:
             words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
             yield FindingCollector(facts.target).finding("LOG-011", None, words)
-        is_cleaned = self.is_compacted or before.is_compacted or facts.is_compacted
-        if facts.base > end and not is_cleaned and not before.is_cut and self.has_log_dir:
-            words = f"the segment before ends at offset {end}: {facts.base - end} offsets are missing"
+        begin = facts.base if facts.first is None else min(facts.base, facts.first)
+        is_cleaned = self._is_cleaned(before) or self._is_cleaned(facts)
+        if begin > end and not is_cleaned and not before.is_cut and self.has_log_dir:
+            words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
             code = "LOG-023" if self._is_never_compacted else "LOG-019"
             yield FindingCollector(facts.target).finding(code, None, words)
+
+    def _is_cleaned(self, facts: SegmentFacts) -> bool:
+        """Whether a segment may lack what the cleaner removed: holes show it where no policy is known."""
+        return self.is_compacted or (facts.is_sparse if self._is_never_compacted else facts.is_compacted)
+
+    def _within(self, facts: SegmentFacts, of_log: FindingCollector) -> None:
+        """Keep that offsets are missing in a segment; several holes are cleaning where no policy is known."""
+        is_cleaned = len(facts.holes) > 1 and not self._is_never_compacted
+        if self.is_compacted or facts.is_sparse or is_cleaned or not self.has_log_dir:
+            return
+        end_before = (self._before and self._before.end) or 0
+        for first, end, position in facts.holes:
+            code = "LOG-023" if self._is_never_compacted else "LOG-022"
+            where = f"the batch before ends with offset {first - 1}"
+            what = f"{end - first} offsets are missing"
+            if not position:
+                where = f"the segment of offset {first} begins with {end}"
+            if not position and end_before >= end:
+                code, what = "LOG-022", f"those before {end} are in the segment before, where no fetch looks"
+            of_log.add(code, position, f"{where}: {what}")
 
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
         """Yield that bytes follow the batches of a segment that is not the last, and not recovered."""
@@ -185,7 +201,7 @@ class PartitionJudge:
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""
         expected = self._producers.aborted(facts.producers)
-        if expected is None or self.is_compacted or facts.is_compacted or facts.is_cut:
+        if expected is None or self._is_cleaned(facts) or facts.is_cut:
             return
         if not (expected or facts.aborted):
             return
@@ -253,7 +269,13 @@ def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
 def slim(facts: SegmentFacts) -> SegmentFacts:
     """Return the facts that are needed when all segments are known, or remembered."""
     return facts._replace(
-        producers=NO_PRODUCERS, producers_before=None, aborted=(), of_indexes=(), if_closed=(), seam=None
+        holes=(),
+        producers=NO_PRODUCERS,
+        producers_before=None,
+        aborted=(),
+        of_indexes=(),
+        if_closed=(),
+        seam=None,
     )
 
 

@@ -29,8 +29,8 @@ from kcli.logdir.tree import Target
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
 
 LARGEST_TXN_INDEX = 64 << 20
-MOST_HOLES = 2
-"""Holes of a segment that are kept: what is asked is whether there is one alone."""
+MOST_HOLES = 100
+"""Holes of a segment that are kept; a compacted one has many."""
 FOREIGN = (
     (b"version https://git-lfs", "a git-lfs pointer"),
     (b"\x1f\x8b", "a gzip file"),
@@ -68,7 +68,8 @@ class SegmentFacts(NamedTuple):
     """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long.
 
     `first` and `end` are its first offset and the one after its last, None without batches. `is_compacted`:
-    records are missing, so that nothing is said of what cleaning removes. `of_indexes` is wrong with its
+    records or batches are missing, so that nothing is said of what cleaning removes; `is_sparse`: a batch
+    lacks some of its records, which cleaning alone leaves. `of_indexes` is wrong with its
     indexes, `if_closed` too, unless it is the segment to which a broker appends.
     """
 
@@ -86,8 +87,9 @@ class SegmentFacts(NamedTuple):
     if_closed: tuple[Finding, ...] = ()
     tail: int = 0
     """Bytes after the last batch: zeros, or part of a batch."""
-    hole: Hole | None = None
-    """The only hole in its offsets, where nothing else in the segment shows cleaning or damage."""
+    holes: tuple[Hole, ...] = ()
+    """The first ones in its offsets, where no damage shows in the segment."""
+    is_sparse: bool = False
     has_messages: bool = False
     """Messages of magic 0 or 1 are in it: what a recovery makes of their offsets only a start shows."""
     seam: Seam | None = None
@@ -298,7 +300,8 @@ class SegmentJudge:
             tuple(one for findings in self._of_indexes for one in findings.take()),
             tuple(self._if_closed()),
             piece.size - piece.stop.position,
-            self._holes[0] if len(self._holes) == 1 and not (self._is_sparse or self._is_broken) else None,
+            () if self._is_broken else tuple(self._holes),
+            self._is_sparse,
             self._has_messages,
             self._seam(),
             self._before is not None,

@@ -267,6 +267,29 @@ def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_c
     assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
 
 
+def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_path):
+    """Not only the one between segments; where the policy is not known, several holes may be compaction."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    other = shutil.copytree(root, tmp_path / "other")
+    for base in (0, 40, 80):
+        batches = [put_range(base + more, 5) for more in (0, 5, 10)]
+        segment(other / "codecs-9", base, b"".join(batches))
+        segment(root / "codecs-9", base, b"".join(batches[::2] if base == 40 else batches[2:]))
+
+    def holes():
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        findings = found(kcli, root, "--topic", "codecs", "--partition", "9")["findings"]
+        done = kcli("replica", "diff", root / "codecs-9", other / "codecs-9", "-o", "json")
+        verdicts = {row["verdict"] for row in json.loads(done.stdout)["rows"]}
+        return sorted(one["code"] for one in findings if one["code"] in codes), verdicts
+
+    assert holes() == (["LOG-023"] * 5, {"equal", "only-there"})
+    for place in (root, other):
+        shutil.rmtree(place / "__cluster_metadata-0")
+    assert holes() == (["LOG-022"], {"equal", "compacted"})
+
+
 def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path):
     """Of a directory alone, its log dir cannot tell what was cleaned."""
     root = log_dir(tmp_path / "data")

@@ -79,7 +79,7 @@ def test_a_batch_that_is_missing_in_a_segment(kcli, recorded, tmp_path):
     data = log.read_bytes()
     log.write_bytes(data[:321] + data[612:])
     assert salvage(kcli, recorded, tmp_path / "1")[2][0] == (
-        "SALV-011",
+        "SALV-010",
         log.name,
         "the batch before ends with offset 33: 5 offsets are missing",
     )
@@ -91,7 +91,7 @@ def test_the_first_batch_of_a_segment_that_is_missing(kcli, recorded, tmp_path):
     log = recorded / f"{29:020}.log"
     log.write_bytes(log.read_bytes()[321:])
     assert salvage(kcli, recorded, tmp_path / "out")[2][0] == (
-        "SALV-011",
+        "SALV-010",
         log.name,
         "the segment of offset 29 begins with 34: 5 offsets are missing",
     )
@@ -260,11 +260,16 @@ def test_an_index_is_found_where_the_names_of_other_files_are_no_offsets(kcli, r
 def test_first_segments_that_are_missing(kcli, recorded, tmp_path):
     for base in (0, 29):
         without(recorded, base, "log", "index", "timeindex")
-    words = "leader epoch 0 begins at offset 0, the first segment at 58"
-    found = (0, [("SALV-011", "leader-epoch-checkpoint", words)])
+    words = "leader epoch 0 begins at 0, the first segment at 58"
+    found = (0, [("SALV-011", None, words)])
     assert salvage(kcli, recorded, tmp_path / "1")[::2] == found
+    checkpoint = recorded.parent / "log-start-offset-checkpoint"
+    checkpoint.write_text("0\n1\norders 0 40\n")
+    (recorded / "leader-epoch-checkpoint").write_text("0\n2\n4 58\n6 72\n")
+    found = (0, [("SALV-011", None, "the log start is 40, the first segment at 58")])
+    assert salvage(kcli, recorded, tmp_path / "2")[::2] == found
     (recorded.parent / ".kafka_cleanshutdown").unlink()
-    assert salvage(kcli, recorded, tmp_path / "2")[::2] == (0, [])
+    assert salvage(kcli, recorded, tmp_path / "3")[::2] == (0, [])
 
 
 def test_a_log_that_is_being_deleted_is_not_lost(kcli, recorded, tmp_path):
