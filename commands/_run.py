@@ -28,6 +28,7 @@ from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
+from kcli.logdir.once import each_once
 from kcli.logdir.tree import Found, Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import View, ViewError, make_view
@@ -66,7 +67,8 @@ class Command(NamedTuple):
     `may_have_no_rows`: of a topic that is there, none is an answer. `without_rows`: why none is an error.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     `along` goes through the outcomes of the units as they come, and may add findings and errors; rows then
-    come to this process.
+    come to this process. `compares`: a partition that is named twice counts as two replicas; else it is read
+    once, and a file as often as it is named, as kafka-dump-log does.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Command(NamedTuple):
     unbounded_output: bool = False
     along: Along | None = None
     job_of: Callable[[Found], Map] | None = None
+    compares: bool = False
 
 
 def run(command: Command, paths: list[str] | None, common: Common) -> None:
@@ -209,7 +212,10 @@ def _units(
             selection = common.selection()
             if command.topics_of_rows is not None:
                 selection = Selection(include_leftovers=selection.include_leftovers)
-            found = found_at(list(inputs(paths, common)), selection, common)
+            listed = list(inputs(paths, common))
+            found = found_at(listed, selection, common)
+            if len(listed) > 1 and not command.compares:
+                found = each_once(found, files=False)
             if out is not None:
                 out.refuse_inputs(found)
             refuse_input(common.findings, found)

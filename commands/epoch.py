@@ -226,7 +226,9 @@ def diff(paths: Paths = None, *, common: Common) -> None:
     from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
 
     expand, split = comparing(pairs)
-    command = Command(name="epoch diff", job=jobs.diff, expand=expand, split=split, differs=jobs.has_parted)
+    command = Command(
+        name="epoch diff", job=jobs.diff, expand=expand, split=split, differs=jobs.has_parted, compares=True
+    )
     run(command, paths, common)
 
 

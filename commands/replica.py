@@ -47,6 +47,7 @@ def diff(
         accepts=fingerprint.ACCEPTS,
         expand=expand,
         split=split,
+        compares=True,
     )
     if any(map(fingerprint.is_manifest, paths or ())):  # its partitions are known when it is open
         unselected = common._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
@@ -127,6 +128,7 @@ def elect(
             job=partial(jobs.show, electorate=electorate),
             expand=expand,
             split=split,
+            compares=True,
         ),
         paths,
         common,

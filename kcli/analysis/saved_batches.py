@@ -3,6 +3,7 @@
 What is left out is said, range by range.
 """
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby, pairwise
@@ -16,11 +17,11 @@ from formats.batch import LOG_OVERHEAD
 from formats.magic import is_above_latest
 from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
 from kcli.analysis.salvage import verified_windows
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, ZEROS, DamagedRange, Stop
 
-DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
+DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION, UNREADABLE = (
     "damaged",
     "checksum",
     "magic",
@@ -28,8 +29,11 @@ DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
     "offsets",
     "codec",
     "transaction",
+    "unreadable",
 )
 """Why bytes are left out."""
+DISK_REFUSES = frozenset({"no-permission", "read-failed"})
+"""Codes of a FileError for bytes that are there and are not to be had."""
 MOST_HELD = 64
 """Windows and damaged ranges that wait for good batches after them."""
 
@@ -80,12 +84,15 @@ class Onlooker(Protocol):
     def end(self, stop: Stop, size: int) -> None:
         """All of it was read."""
 
+    def fail(self) -> None:
+        """The rest of it cannot be read."""
+
 
 def sorted_out(logs: Mapping[int, str], onlooker: Onlooker) -> Iterator[tuple[int, Kept | LeftOut]]:
     """Yield what goes into a copy and what does not, each with the base offset of its segment, in order.
 
     `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete, or zeros,
-    is left out as well: no broker would keep it. FileError.
+    is left out as well: no broker would keep it. So is what the disk does not give. FileError.
     """
     for base, items in groupby(_decided(logs, onlooker), key=itemgetter(0)):
         for one in _left_out_once(item for _, item in items):
@@ -135,20 +142,30 @@ def _decided(
 def _judged(
     logs: Mapping[int, str], onlooker: Onlooker
 ) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
-    """Yield the windows of each log, damaged ranges, and tails that are left out."""
+    """Yield the windows of each log, damaged ranges, and what else is left out: tails, unreadable bytes."""
     for base, path in logs.items():
         onlooker.begin(base)
-        with DataFile(path) as file:
-            for item in verified_windows(file, 0):
-                if isinstance(item, Window):
-                    onlooker.look(item)
-                    yield base, _of_window(item, base)
-                elif isinstance(item, DamagedRange):
-                    yield base, item
-                else:
-                    onlooker.end(item, file.size)
-                    if item.reason in TORN or item.reason == ZEROS:
-                        yield base, LeftOut(item.position, file.size, None, DAMAGED)
+        read = 0
+        try:
+            with DataFile(path) as file:
+                for item in verified_windows(file, 0):
+                    if isinstance(item, Window):
+                        onlooker.look(item)
+                        batches = _of_window(item, base)
+                        read = int(batches.ends[-1])
+                        yield base, batches
+                    elif isinstance(item, DamagedRange):
+                        read = item.end
+                        yield base, item
+                    else:
+                        onlooker.end(item, file.size)
+                        if item.reason in TORN or item.reason == ZEROS:
+                            yield base, LeftOut(item.position, file.size, None, DAMAGED)
+        except FileError as error:
+            if error.code not in DISK_REFUSES:
+                raise
+            onlooker.fail()
+            yield base, LeftOut(read, max(read, os.stat(path).st_size), None, UNREADABLE)
 
 
 def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOut]:

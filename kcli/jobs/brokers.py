@@ -6,7 +6,6 @@ findings.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from formats.names import NORMAL
 from kcli.analysis.broker_start import (
@@ -21,21 +20,10 @@ from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.tree import LOG_DIR_FILES, Found, Target
+from kcli.logdir.tree import LOG_DIR_FILES
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
-
-
-def each_once(found: Found) -> Found:
-    """Return the same with each directory and file once, however its path is spelt."""
-    targets: dict[str, Target] = {}
-    for target in found.targets:
-        targets.setdefault(os.path.realpath(target.path), target)
-    named: dict[str, str] = {}
-    for path in found.named_log_dirs:
-        named.setdefault(os.path.realpath(path), path)
-    return replace(found, targets=[*targets.values()], named_log_dirs=[*named.values()])
 
 
 def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:

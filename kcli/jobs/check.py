@@ -20,7 +20,6 @@ from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
-from kcli.jobs.brokers import each_once
 from kcli.jobs.check_dirs import Fleet, without_directory
 from kcli.jobs.check_partition import DirectoryState, directory_state
 from kcli.jobs.check_remote import is_remote_metadata, remote_findings
@@ -44,6 +43,7 @@ from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspecte
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.listing import listed
+from kcli.logdir.once import each_once
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where

@@ -193,7 +193,7 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
     saved, damaged, misplaced = set(), set(), set()
     losses = Losses(partition, logs, orphans)
     for base, pieces in groupby(sorted_out(logs, losses), key=itemgetter(0)):
-        with DataFile(logs[base]) as log, open(new[base], "wb") as into:
+        with open(new[base], "wb") as into:
             for _, one in pieces:
                 if isinstance(one, LeftOut):
                     copy.leave_out(partition, os.path.basename(logs[base]), one)
@@ -203,7 +203,11 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
                     continue
                 saved.add(base)
                 copy.batches += one.batches
-                _copy_bytes(log, one, into.write)
+                with DataFile(logs[base]) as log:
+                    _copy_bytes(log, one, into.write)
+    if not saved:
+        for path in logs.values():  # FileError of one that cannot be read: it is no empty log
+            DataFile(path).close()
     first, last = min(logs, default=0), max(logs, default=0)
     for base in new.keys() - saved - {first, *({last} - misplaced)}:
         os.unlink(new[base])

@@ -28,7 +28,7 @@ from kcli.logdir.bulk import Window
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import END, Stop
 from kcli.logdir.tree import entry_of
 
 NO_LOG, MISSING_OFFSETS, POSSIBLE, OPEN_INDEX = "SALV-009", "SALV-010", "SALV-011", "SALV-012"
@@ -95,10 +95,20 @@ class Losses:
             self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), past_end))
             self._judge = None
 
+    def fail(self) -> None:
+        """Keep what is known of a segment of which the rest cannot be read."""
+        if self._judge is not None:
+            facts = self._judge.end(Piece(0, Stop(END, 0), size=0))
+            self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), None))
+            self._judge = None
+
     def findings(self, known: KnownSettings, damaged: Collection[int]) -> Iterator[Finding]:
         """Yield what is lost, or may be; of the segments `damaged` batches are left out, which is said."""
         for one in self._orphans:
             yield one._replace(code=NO_LOG)
+        if not (self._logs or self._orphans):
+            words = "there is no file of any segment: the copy is an empty log"
+            yield Finding(POSSIBLE, words, dir=self._partition.shown)
         given, target = checkpoints(self._partition), self._partition.target
         cleaned = yield from is_compacted(self._partition)
         judge = PartitionJudge(

@@ -22,10 +22,11 @@ from kcli.analysis.broker_start import (
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.brokers import each_once, offline_by_log, start_at_rest, start_findings
+from kcli.jobs.brokers import offline_by_log, start_at_rest, start_findings
 from kcli.jobs.startup_future import Replicas, StartedPartition, promoted
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.once import each_once
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow
 

@@ -58,6 +58,11 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     )
     for drawn in draw(found, screen, [*findings, *_unreadable(failures)]):
         console.print(drawn, crop=False)
+    if failures:
+        were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
+        console.print(
+            f"{counted(len(failures), 'input')} {were} not read: no verdict on {them}.", style="red"
+        )
     if view.where is not None:
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:

@@ -10,7 +10,7 @@ class LostRange(NamedTuple):
     """Bytes of a log that are not in the copy: from `start` to `end`, exclusive.
 
     `first_offset` is that of the batch there; null where there is none. `reason` is damaged, checksum, magic,
-    header, offsets, codec or transaction.
+    header, offsets, codec, transaction or unreadable.
     """
 
     file: str

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -262,9 +263,9 @@ class TestInputs:
         ]
 
     def test_log_dirs_of_a_server_config(self, kcli, orders, tmp_path):
-        (tmp_path / "server.properties").write_text(
-            f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {orders}/orders-0\n"
-        )
+        other = shutil.copytree(orders / "orders-0", tmp_path / "second" / "orders-0").parent
+        words = f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {other}\n"
+        (tmp_path / "server.properties").write_text(words)
         result = kcli(*ASK, "--server-config", tmp_path / "server.properties", "-o", "json")
 
         assert len(answers(result)) == 5

@@ -222,10 +222,11 @@ def test_no_copy_lands_in_a_log_dir_or_over_files(kcli, damaged, tmp_path):
 
 
 def test_words_that_do_not_fit(kcli, damaged, tmp_path):
+    copy = shutil.copytree(damaged, tmp_path / "copy" / damaged.name)
     assert kcli("salvage", damaged).exit_code == 2
     assert kcli("salvage", damaged, "--out", tmp_path / "absent" / "out").exit_code == 2
     assert kcli("salvage", damaged, "--out", tmp_path / "out", "--what", "x").exit_code == 2
-    assert kcli("salvage", damaged, damaged.parent, "--out", tmp_path / "out").exit_code == 2
+    assert kcli("salvage", damaged, copy, "--out", tmp_path / "out").exit_code == 2
     assert kcli("salvage", tmp_path / "absent", "--out", tmp_path / "out").exit_code == 3
     assert not (tmp_path / "out").exists()
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
+from kcli.logdir.tree import LOG_DIR_FILES
 from kcli.output.drawings.grid import ShownColumn, table
 from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
 from kcli.output.drawings.places import log_dir_column, title
@@ -20,7 +22,6 @@ MOST_CLEAN = 5
 """Clean rows that are listed where others are not clean."""
 MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
 RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}
-OF_INDEXES = frozenset({"index", "timeindex", "txnindex"})
 PHASES = {
     "LOG": "batches",
     "DUMP": "batches",
@@ -33,6 +34,14 @@ PHASES = {
     "RLMM": "tiered metadata",
 }
 """By the first word of a finding's code: what was looked at."""
+OF_FILES = {
+    **dict.fromkeys(("index", "timeindex", "txnindex"), "IDX"),
+    "snapshot": "PROD",
+    LEADER_EPOCH_CHECKPOINT: "EPOCH",
+    **dict.fromkeys(LOG_DIR_FILES, "CKPT"),
+}
+"""By the extension or the name of a file: what a finding is about that can be of any."""
+UNREADABLE = "LOG-008"
 OF_A_START = frozenset({"LOG-006", "LOG-009", "DIR-009"})
 """Findings with other codes that say what a start does."""
 MOST_CODES = 3
@@ -122,10 +131,10 @@ def _phase_of(finding: Finding) -> str:
     """Return what a finding is about; a DUMP- code says it by its file."""
     if finding.code in OF_A_START:
         return PHASES["START"]
-    word, extension = finding.code.partition("-")[0], (finding.file or "").rpartition(".")[2]
-    if word == "DUMP" and extension in OF_INDEXES:
-        word = "IDX"
-    return PHASES.get("PROD" if word == "DUMP" and extension == "snapshot" else word, PHASES["LOG"])
+    word, file = finding.code.partition("-")[0], finding.file or ""
+    if word == "DUMP" or finding.code == UNREADABLE:
+        word = OF_FILES.get(file, OF_FILES.get(file.rpartition(".")[2], "LOG"))
+    return PHASES.get(word, PHASES["LOG"])
 
 
 def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ from tests.partitions import (
     unit,
 )
 from tests.recordings import pack
+from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
@@ -95,6 +96,24 @@ def test_the_first_batch_of_a_segment_that_is_missing(kcli, recorded, tmp_path):
         log.name,
         "the segment of offset 29 begins with 34: 5 offsets are missing",
     )
+
+
+def test_a_segment_that_cannot_be_read_costs_no_other(tmp_path, recorded):
+    log, out = recorded / f"{29:020}.log", tmp_path / "made"
+    out.mkdir()
+    out.chmod(0o777)
+    size = log.stat().st_size
+    log.chmod(0)
+    job = "Salvage(out=sys.argv[2] + '/copy', now_ms=0)(unit(Path(sys.argv[1])))"
+    reported = as_unprivileged(
+        "import kcli.jobs.salvage, tests.rows; from kcli.jobs.salvage import Salvage; from tests.partitions "
+        "import unit; from pathlib import Path",
+        f"o = {job}; row = o.rows[0]; found = [one.code for one in o.findings if one.code[:4] == 'SALV']; "
+        "print((row.batches, *map(tuple, row.lost)), *found)",
+        recorded,
+        out,
+    )
+    assert reported == f"(14, ('{log.name}', 0, {size}, None, 'unreadable')) SALV-001\n"
 
 
 def test_a_log_start_above_the_end(kcli, recorded, tmp_path):

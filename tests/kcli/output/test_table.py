@@ -75,12 +75,22 @@ def test_no_rows_are_said_unless_an_error_is():
     assert write(write_table, [], "ls", found=((), (FAILURE,))) == ""
 
 
-def test_a_limit_that_was_reached_is_said():
-    where = Where("d/t-0", 1, None, "t", 0)
-    row = PartitionRow(where, 1, 100, 0, 0, 4096, 0, 5, "index", 0, 5, 5, None, 0, "normal")
+ROW = PartitionRow(
+    Where("d/t-0", 1, None, "t", 0), 1, 100, 0, 0, 4096, 0, 5, "index", 0, 5, 5, None, 0, "normal"
+)
 
-    assert write(write_table, [row, row], "ls", limit=2).endswith("\nThe first 2 rows alone: --limit.\n")
-    assert "--limit" not in write(write_table, [row], "ls", limit=2)
+
+def test_below_a_verdict_is_said_what_it_is_not_about():
+    from .writing import FAILURE
+
+    shown = write(write_table, [ROW], "ls", found=((), (FAILURE, FAILURE)))
+    assert shown.endswith("\n2 inputs were not read: no verdict on them.\n")
+    assert "verdict" not in write(write_table, [ROW], "ls")
+
+
+def test_a_limit_that_was_reached_is_said():
+    assert write(write_table, [ROW, ROW], "ls", limit=2).endswith("\nThe first 2 rows alone: --limit.\n")
+    assert "--limit" not in write(write_table, [ROW], "ls", limit=2)
 
 
 def test_without_headers_a_table_has_the_values_alone():

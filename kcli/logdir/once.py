@@ -1,0 +1,18 @@
+"""What is reached by several paths, once."""
+
+import os
+from dataclasses import replace
+
+from kcli.logdir.tree import PARTITION, Found, Target
+
+
+def each_once(found: Found, *, files: bool = True) -> Found:
+    """Return the same with each directory once, however its path is spelt; and each file, with `files`."""
+    targets: dict[object, Target] = {}
+    for number, target in enumerate(found.targets):
+        is_kept = not files and target.kind != PARTITION
+        targets.setdefault(number if is_kept else os.path.realpath(target.path), target)
+    named: dict[str, str] = {}
+    for path in found.named_log_dirs:
+        named.setdefault(os.path.realpath(path), path)
+    return replace(found, targets=[*targets.values()], named_log_dirs=[*named.values()])
