@@ -2,6 +2,7 @@ package oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import org.apache.kafka.common.errors.CorruptRecordException;
 import org.apache.kafka.common.errors.OffsetOutOfRangeException;
 import org.apache.kafka.common.record.internal.FileLogInputStream.FileChannelRecordBatch;
 import org.apache.kafka.common.record.internal.FileRecords;
@@ -67,7 +68,8 @@ final class Lookup {
             Map<String, Object> place = offset(open, found.get().offset);
             answer.put("segment_base_offset", place.get("segment_base_offset"));
             answer.put("position", place.get("position"));
-        } catch (OffsetOutOfRangeException outside) {
+        } catch (OffsetOutOfRangeException | CorruptRecordException unread) {
+            // ListOffsets reads no further; a fetch of it looks at the batch after it, too
             return answer;
         }
         return answer;
