@@ -51,7 +51,8 @@ CHECKS: dict[str, Rule] = {
         "Offsets are missing between two segments or batches of a topic that is not compacted by its "
         "configuration.",
         "It does not notice: consumers go on at the next batch.",
-        "They are lost: copy them from another replica (kcli replica diff), or let this one fetch anew. "
+        "These records are lost: copy them from another replica (kcli replica diff), or let this one fetch "
+        "anew. "
         "Nothing is lost if the topic was compacted before.",
     ),
     "LOG-024": Rule(

@@ -245,7 +245,7 @@ STARTS: dict[str, Rule] = {
     "REPL-005": Rule(
         "error",
         "A replica lacks batches between its log start and its log end that another replica holds, and no "
-        "cleaner-offset-checkpoint and no other batch shows compaction: they are lost.",
+        "cleaner-offset-checkpoint and no other batch shows compaction: these batches are lost.",
         "It serves what it has: consumers pass over the missing offsets.",
         "Let another replica lead, and this one fetch anew. Where the topic was compacted until lately, or "
         "its leader was, nothing is lost.",
