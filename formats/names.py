@@ -82,6 +82,13 @@ WELL_KNOWN_KINDS = {
 }
 """Name of a file that exists once in its directory -> kind."""
 
+LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
+LOG_DIR_FILES = (
+    *(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS),
+    "bootstrap.checkpoint",
+)
+"""The files of a log dir itself, the commonest first."""
+
 IN_PARTITION = "partition"
 IN_INDEX_CACHE = "remote-log-index-cache"
 IN_TIERED_STORAGE = "local-tiered-storage"

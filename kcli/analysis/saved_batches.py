@@ -6,6 +6,7 @@ What is left out is said, range by range.
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple, Protocol, TypeAlias
@@ -165,7 +166,14 @@ def _judged(
             if error.code not in DISK_REFUSES:
                 raise
             onlooker.fail()
-            yield base, LeftOut(read, max(read, os.stat(path).st_size), None, UNREADABLE)
+            yield base, LeftOut(read, max(read, _size(path)), None, UNREADABLE)
+
+
+def _size(path: str) -> int:
+    """Return how many bytes a file has; 0 where it is gone by now."""
+    with suppress(OSError):
+        return os.stat(path).st_size
+    return 0
 
 
 def _of_range(damaged: DamagedRange, suspects: list[LeftOut]) -> Iterator[LeftOut]:

@@ -28,7 +28,7 @@ from kcli.analysis.loaded_log import (
 from kcli.analysis.log_loader import LogLoader
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.directory import NO_DIRECTORY
+from kcli.logdir.directory import has_own_files
 from kcli.logdir.metadata_dirs import metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
@@ -74,10 +74,11 @@ def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
 
     A log dir that was named is one without its files, too: so it has no clean shutdown marker.
     """
-    if given.clean and partition.target.log_dir is None:
+    log_dir = partition.target.log_dir
+    if given.clean and log_dir is None:
         message = "no log dir around this directory: taken as stopped cleanly"
         yield Finding("START-006", message, dir=partition.shown)
-    elif not given.clean and partition.topic != CLUSTER_METADATA and partition.directory == NO_DIRECTORY:
+    elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir or ""):
         message = "no file of a log dir beside this directory: taken as not stopped cleanly"
         yield Finding("START-006", message, dir=partition.shown)
 

@@ -18,9 +18,8 @@ from kcli.analysis.broker_start import (
 )
 from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import shown
-from kcli.logdir.directory import META_PROPERTIES
+from kcli.logdir.directory import META_PROPERTIES, has_own_files
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.tree import LOG_DIR_FILES
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
@@ -64,11 +63,6 @@ def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES))]
     bare = [one for one in paths if one not in own and any(_goes_with(one, other) for other in formatted)]
     return [dirs for dirs in by_broker([*own, *bare]) if any(one.path in own for one in dirs)]
-
-
-def has_own_files(path: str) -> bool:
-    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
-    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
 
 
 def _goes_with(bare: str, log_dir: str) -> bool:

@@ -11,7 +11,7 @@ from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import newest_snapshot, producer_snapshots
 from kcli.jobs.check_start import attempted, start_settings
-from kcli.jobs.checkpoint import COMPACTED_TOPICS, beginning_findings, stored_offsets
+from kcli.jobs.checkpoint import beginning_findings, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield
 from kcli.jobs.epoch import contradicting_lines
 from kcli.logdir.leftovers import SWAP
@@ -39,15 +39,12 @@ class DirectoryState(NamedTuple):
     def judge(self, target: Target) -> PartitionJudge:
         """Return the judge of the partition's segments."""
         found = self.inspected
-        topic = target.name.topic if target.name else None
         return PartitionJudge(
             target,
             found.given,
             None if found.epoch_lines is None else found.epochs,
             self.snapshots,
-            is_compacted=self.offsets.cleaner_point is not None
-            or topic in COMPACTED_TOPICS
-            or self.is_compacted,
+            is_compacted=self.is_compacted,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=bool(found.epoch_lines),
         )
@@ -68,7 +65,7 @@ def directory_state(
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None
     has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
-    is_compacted = known.is_compacted(partition)
+    is_compacted = is_cleaned(partition, offsets.cleaner_point, known)
     snapshots = producer_snapshots(partition.names)
     states.append(
         DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted, settings)

@@ -12,6 +12,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
 from kcli.analysis.inventory import checkpointed
 from kcli.analysis.start import start
+from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -135,16 +136,30 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
     return points.get(TopicPartition(partition.topic, partition.number))
 
 
-def is_compacted(*replicas: Partition) -> Generator[Finding, None, bool | None]:
-    """Yield why a cleaner's checkpoint cannot be used; return whether a cleaner compacts the partition.
-
-    None: no cleaner knows it, and no metadata log says what the policy of its topic is.
-    """
+def is_compacted(
+    *replicas: Partition, known: KnownSettings = UNKNOWN
+) -> Generator[Finding, None, bool | None]:
+    """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
+    answer = None
     for replica in replicas:
-        if replica.topic in COMPACTED_TOPICS or (yield from cleaner_point(replica)) is not None:
-            return True
-    configured = [one.is_compacted for one in map(configuration_of, replicas) if one is not None]
-    return any(configured) if configured else None
+        found = is_cleaned(replica, (yield from cleaner_point(replica)), known)
+        answer = found if answer is None else answer or bool(found)
+    return answer
+
+
+def is_cleaned(partition: Partition, cleaner_point: int | None, known: KnownSettings) -> bool | None:
+    """Whether a cleaner compacts a partition, whose line in the cleaner's checkpoint is `cleaner_point`.
+
+    None: no cleaner knows it, and no metadata log says what the policy of its topic is: neither one that is
+    `known`, nor that of its broker.
+    """
+    if partition.topic in COMPACTED_TOPICS or cleaner_point is not None:
+        return True
+    by_inputs = known.is_compacted(partition)
+    if by_inputs is not None:
+        return by_inputs
+    config = configuration_of(partition)
+    return None if config is None else config.is_compacted
 
 
 @lru_cache(maxsize=64)

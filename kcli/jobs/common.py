@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from formats.names import LOG_DIR_FILES
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
@@ -13,7 +14,7 @@ from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, Directo
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
-from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target, shown_as
+from kcli.logdir.tree import PARTITION, Found, Note, Target, shown_as
 from kcli.rows import Failure, Item
 from kcli.rows.failure import described
 from kcli.rows.places import FromFile, Where

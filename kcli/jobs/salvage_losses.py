@@ -110,13 +110,13 @@ class Losses:
             words = "there is no file of any segment: the copy is an empty log"
             yield Finding(POSSIBLE, words, dir=self._partition.shown)
         given, target = checkpoints(self._partition), self._partition.target
-        cleaned = yield from is_compacted(self._partition)
+        cleaned = yield from is_compacted(self._partition, known=known)
         judge = PartitionJudge(
             target,
             given,
             None,
             (),
-            is_compacted=known.is_compacted(self._partition) if cleaned is None else cleaned,
+            is_compacted=cleaned,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=False,
         )

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import REMOTE_LOG_INDEX_CACHE
+from formats.names import LOG_DIR_FILES, REMOTE_LOG_INDEX_CACHE
 from formats.properties import MetaProperties, read_meta_properties
 from formats.types import TopicPartition
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -65,6 +65,11 @@ NO_DIRECTORY = DirectoryFacts(
     is_kraft=False,
     problems=(),
 )
+
+
+def has_own_files(directory: str) -> bool:
+    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
+    return any(os.path.lexists(os.path.join(directory, name)) for name in LOG_DIR_FILES)
 
 
 def directory_facts(log_dir: str) -> DirectoryFacts:

@@ -13,26 +13,23 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from formats.names import (
-    CLEAN_SHUTDOWN,
-    COMMITTED_OFFSETS,
     IN_PARTITION,
     LEADER_EPOCH_CHECKPOINT,
-    LOCK,
     LOG,
-    META_PROPERTIES,
+    LOG_DIR_FILES,
+    LOG_DIR_KINDS,
     NORMAL,
-    OFFSET_CHECKPOINT,
     PARTITION_METADATA,
     QUORUM_STATE,
     REMOTE_LOG_INDEX_CACHE,
     REMOTE_LOG_SNAPSHOT,
-    WELL_KNOWN_KINDS,
     FileName,
     PartitionDir,
     parse_file,
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
+from kcli.logdir.directory import has_own_files
 from kcli.logdir.globs import expand
 from kcli.logdir.metadata_dirs import metadata_dirs
 from kcli.logdir.moving import removal
@@ -43,12 +40,6 @@ LOG_DIR = "log-dir"
 TIERED_STORAGE = "tiered-storage"
 
 PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE, REMOTE_LOG_SNAPSHOT})
-LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
-LOG_DIR_FILES = (
-    *(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS),
-    "bootstrap.checkpoint",
-)
-"""The files of a log dir itself, the commonest first."""
 INTERNAL_TOPICS = re.compile(r"__.*")
 
 
@@ -363,7 +354,7 @@ def _is_partition(path: str, *, unreadable: bool) -> bool:
 def enclosing_log_dir(partition_path: str) -> str | None:
     """Return the log dir around a partition directory: the parent, if it holds a log dir's own files."""
     parent = os.path.dirname(os.path.abspath(partition_path))
-    if not any(os.path.lexists(os.path.join(parent, name)) for name in LOG_DIR_FILES):
+    if not has_own_files(parent):
         return None
     directory = os.path.dirname(partition_path)
     return directory if directory and os.path.basename(partition_path) not in {".", ".."} else parent

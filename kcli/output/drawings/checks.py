@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from rich.console import RenderableType
 
+from formats.names import LOG_DIR_FILES
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
-from kcli.logdir.tree import LOG_DIR_FILES
 from kcli.output.drawings.grid import ShownColumn, table
 from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
 from kcli.output.drawings.places import log_dir_column, title

@@ -70,6 +70,13 @@ def test_a_broker_without_remote_storage_has_no_tiered_topic(partition):
     assert (found.remote_storage, found.max_index_size) == (False, 10 << 20)
 
 
+def test_a_dynamic_policy_of_the_broker_is_that_of_topics_without_their_own():
+    found = image(cleanup_policy="delete")
+    found.configs[BROKER, ""]["log.cleanup.policy"] = "compact"
+    policies = {name: one.is_compacted for name, one in topic_configs(found).items()}
+    assert policies == {"orders": False, "payments": True}
+
+
 @pytest.mark.parametrize("policy", ["compact", "compact,delete"])
 def test_a_compacted_topic_is_not_tiered(policy):
     found = topic_configs(image(remote_storage_enable="true", cleanup_policy=policy))

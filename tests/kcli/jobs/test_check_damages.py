@@ -28,7 +28,7 @@ from tests.kcli.jobs.damages import (
 from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.messages import put_message
-from tests.partitions import locked, log_dir, orders, put_range, segment
+from tests.partitions import locked, orders, put_range, segment
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
@@ -248,70 +248,6 @@ def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli,
     assert (finding["code"], finding["dir"]) == ("START-013", str(root / "codecs-9"))
     strays = json.loads(kcli("startup", "-o", "json", root).stdout)["findings"]
     assert finding in strays
-
-
-def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_compacted(kcli, tmp_path):
-    pack.unpack("single", tmp_path)
-    root = tmp_path / "single" / "stopped"
-    for topic in ("codecs", "compacted"):
-        for base in (0, 40):
-            segment(root / f"{topic}-9", base, put_range(base, 20))
-
-    def codes():
-        findings = found(kcli, root, "--partition", "9")["findings"]
-        holes = {"LOG-019", "LOG-023"}
-        return sorted((os.path.basename(one["dir"]), one["code"]) for one in findings if one["code"] in holes)
-
-    assert codes() == [("codecs-9", "LOG-023")]
-    shutil.rmtree(root / "__cluster_metadata-0")
-    assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
-
-
-def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_path):
-    """Not only the one between segments; where the policy is not known, several holes may be compaction."""
-    pack.unpack("single", tmp_path)
-    root = tmp_path / "single" / "stopped"
-    other = shutil.copytree(root, tmp_path / "other")
-    for base in (0, 40, 80):
-        batches = [put_range(base + more, 5) for more in (0, 5, 10)]
-        segment(other / "codecs-9", base, b"".join(batches))
-        segment(root / "codecs-9", base, b"".join(batches[::2] if base == 40 else batches[2:]))
-
-    def holes():
-        codes = {"LOG-019", "LOG-022", "LOG-023"}
-        findings = found(kcli, root, "--topic", "codecs", "--partition", "9")["findings"]
-        done = kcli("replica", "diff", root / "codecs-9", other / "codecs-9", "-o", "json")
-        verdicts = {row["verdict"] for row in json.loads(done.stdout)["rows"]}
-        return sorted(one["code"] for one in findings if one["code"] in codes), verdicts
-
-    assert holes() == (["LOG-023"] * 5, {"equal", "only-there"})
-    for place in (root, other):
-        shutil.rmtree(place / "__cluster_metadata-0")
-    assert holes() == (["LOG-022"], {"equal", "compacted"})
-
-
-def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path):
-    """Of a directory alone, its log dir cannot tell what was cleaned."""
-    root = log_dir(tmp_path / "data")
-    for topic in ("orders", "__consumer_offsets", "__transaction_state"):
-        segment(root / f"{topic}-0", 0, put_range(0, 5) + put_range(9, 5))
-        segment(root / f"{topic}-1", 0, put_range(0, 5))
-        segment(root / f"{topic}-1", 9, put_range(9, 5))
-    for number in (0, 1):
-        shutil.copytree(root / f"orders-{number}", tmp_path / "alone" / f"orders-{number}")
-
-    def holes(*paths):
-        documents = [found(kcli, path) for path in paths]
-        codes = {"LOG-019", "LOG-022", "LOG-023"}
-        return {
-            (os.path.basename(one["dir"]), one["code"])
-            for document in documents
-            for one in document["findings"]
-            if one["code"] in codes
-        }
-
-    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-019")}
-    assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
 
 
 def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):

@@ -1,5 +1,6 @@
 """`kcli salvage` says which records no log has, where the files of the partition show that they existed."""
 
+import errno
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from tests.partitions import (
     orders,
     put_range,
     put_topic_id,
+    rows,
     segment,
     time_entries,
     unit,
@@ -320,3 +322,26 @@ def test_logs_as_brokers_left_them_have_lost_nothing(tmp_path, recording):
     for number, path in enumerate(directories):
         outcome = Salvage(out=str(tmp_path / f"out{number}"), now_ms=0)(unit(path))
         assert not LOST & {*codes(outcome)}
+
+
+def test_a_disk_that_fails_in_the_middle_of_a_log_costs_the_rest_of_that_log(recorded, tmp_path, monkeypatch):
+    """The other logs are saved, and what is left out is said to its last byte."""
+    log, fails_at = recorded / f"{29:020}.log", 400
+    inode, size = log.stat().st_ino, log.stat().st_size
+
+    def failing(read):
+        def reading(descriptor, buffers, position):
+            length = buffers if isinstance(buffers, int) else sum(map(len, buffers))
+            if os.fstat(descriptor).st_ino == inode and position + length > fails_at:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return read(descriptor, buffers, position)
+
+        return reading
+
+    for name in ("pread", "preadv"):
+        monkeypatch.setattr(os, name, failing(getattr(os, name)))
+    outcome = Salvage(out=str(tmp_path / "out"), now_ms=0)(unit(recorded))
+    (row,) = rows(outcome)
+    (lost,) = row["lost"]
+    assert (lost["file"], lost["end"], lost["reason"]) == (log.name, size, "unreadable")
+    assert {one.code for one in outcome.findings if one.code == "SALV-001"}

@@ -139,8 +139,15 @@ def test_without_a_file_of_a_log_dir_partitions_count_as_not_stopped_cleanly(tmp
     row, outcome = started(tmp_path / "d")
     assert (row["clean"], row["log_end_offset"]) == (False, 10)
     assert "START-006" in codes(outcome)
-    (tmp_path / "d" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
-    assert "START-006" not in codes(started(tmp_path / "d")[1])
+
+
+@pytest.mark.parametrize("name", [".lock", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint"])
+def test_any_file_of_a_log_dir_says_that_partitions_lie_in_one(tmp_path, name):
+    segment(tmp_path / "d" / "orders-0", 0, LOG[0])
+    (tmp_path / "d" / name).write_text("" if name == ".lock" else "0\n0\n")
+    row, outcome = started(tmp_path / "d")
+    assert not row["clean"]
+    assert "START-006" not in codes(outcome)
 
 
 @pytest.fixture(scope="module")

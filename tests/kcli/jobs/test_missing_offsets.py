@@ -1,0 +1,127 @@
+"""Offsets that no batch holds: `check`, `salvage` and `replica diff` say the same of them.
+
+What they say depends on the policy of the topic, where that is known.
+"""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from tests.partitions import log_dir, put_range, segment
+from tests.recordings import pack
+
+pytestmark = pytest.mark.slow
+
+MIDDLE = 29
+"""The base offset of the second segment of orders-0 in the demo."""
+
+
+def found(kcli, *words):
+    return json.loads(kcli("check", "-o", "json", *words).stdout)
+
+
+def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_compacted(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    for topic in ("codecs", "compacted"):
+        for base in (0, 40):
+            segment(root / f"{topic}-9", base, put_range(base, 20))
+
+    def codes():
+        findings = found(kcli, root, "--partition", "9")["findings"]
+        holes = {"LOG-019", "LOG-023"}
+        return sorted((os.path.basename(one["dir"]), one["code"]) for one in findings if one["code"] in holes)
+
+    assert codes() == [("codecs-9", "LOG-023")]
+    shutil.rmtree(root / "__cluster_metadata-0")
+    assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
+
+
+def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_path):
+    """Not only the one between segments; where the policy is not known, several holes may be compaction."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    other = shutil.copytree(root, tmp_path / "other")
+    for base in (0, 40, 80):
+        batches = [put_range(base + more, 5) for more in (0, 5, 10)]
+        segment(other / "codecs-9", base, b"".join(batches))
+        segment(root / "codecs-9", base, b"".join(batches[::2] if base == 40 else batches[2:]))
+
+    def holes():
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        findings = found(kcli, root, "--topic", "codecs", "--partition", "9")["findings"]
+        done = kcli("replica", "diff", root / "codecs-9", other / "codecs-9", "-o", "json")
+        verdicts = {row["verdict"] for row in json.loads(done.stdout)["rows"]}
+        return sorted(one["code"] for one in findings if one["code"] in codes), verdicts
+
+    assert holes() == (["LOG-023"] * 5, {"equal", "only-there"})
+    for place in (root, other):
+        shutil.rmtree(place / "__cluster_metadata-0")
+    assert holes() == (["LOG-022"], {"equal", "compacted"})
+
+
+def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path):
+    """Of a directory alone, its log dir cannot tell what was cleaned."""
+    root = log_dir(tmp_path / "data")
+    for topic in ("orders", "__consumer_offsets", "__transaction_state"):
+        segment(root / f"{topic}-0", 0, put_range(0, 5) + put_range(9, 5))
+        segment(root / f"{topic}-1", 0, put_range(0, 5))
+        segment(root / f"{topic}-1", 9, put_range(9, 5))
+    for number in (0, 1):
+        shutil.copytree(root / f"orders-{number}", tmp_path / "alone" / f"orders-{number}")
+
+    def holes(*paths):
+        documents = [found(kcli, path) for path in paths]
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        return {
+            (os.path.basename(one["dir"]), one["code"])
+            for document in documents
+            for one in document["findings"]
+            if one["code"] in codes
+        }
+
+    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-019")}
+    assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
+
+
+def renamed(directory, base, other):
+    for extension in ("log", "index", "timeindex"):
+        os.rename(directory / f"{base:020}.{extension}", directory / f"{other:020}.{extension}")
+
+
+@pytest.mark.parametrize("other", [MIDDLE - 3, MIDDLE - 1])
+def test_of_a_segment_with_a_lower_name_the_offsets_are_in_the_one_before(kcli, demo, tmp_path, other):
+    directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
+    renamed(directory, MIDDLE, other)
+    holes = [one for one in found(kcli, directory)["findings"] if one["code"] in {"LOG-022", "LOG-023"}]
+    words = f"the segment of offset {other} begins with 29: those before 29 are in the segment before, where "
+    assert [(one["code"], one["message"]) for one in holes] == [("LOG-022", words + "no fetch looks")]
+
+
+def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcli, tmp_path):
+    """Of the same broker, named beside it."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("meta.properties", ".kafka_cleanshutdown"):
+        shutil.copy(root / name, other / name)
+    for base in (0, 40):
+        segment(other / "codecs-9", base, put_range(base, 5) + put_range(base + 9, 5))
+
+    def of_check(*paths):
+        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        return [one["code"] for one in found(kcli, *paths)["findings"] if one["code"] in codes]
+
+    def of_salvage(number, *paths):
+        done = kcli("salvage", *paths, "--partition", "9", "--out", tmp_path / f"out{number}", "-o", "json")
+        codes = {"SALV-010", "SALV-011"}
+        return [one["code"] for one in json.loads(done.stdout)["findings"] if one["code"] in codes]
+
+    words = (other, "--topic", "codecs", "--partition", "9")
+    assert of_check(*words) == ["LOG-022"]
+    assert of_check(root, *words) == ["LOG-023"] * 3
+    assert of_salvage(1, other) == ["SALV-011"]
+    assert of_salvage(2, root, other) == ["SALV-010"] * 3
