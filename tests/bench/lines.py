@@ -3,6 +3,7 @@
 The work, its inputs, the commands that do it, the figures and targets, what shows that answers are right.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ KCLI, JOBS, SPARK, TOOL = "kcli", "kcli --jobs 2", "kcli --spark", "DumpLogSegme
 LARGE = " (large)"
 KEY = "key-83212"
 SCAN = "kcli scan"
+ONE_CORE = "kcli on one core"
 TWICE = "kcli twice at once" + LARGE
 TWO = ["--jobs", "2"]
 ON_SPARK = ["--spark-master", "local[2]"]
@@ -96,6 +98,11 @@ class Programs(NamedTuple):
             str(path),
             *words,
         ]
+
+
+def on_one_core(command: Command) -> Command:
+    """Return the same command, all its threads on one of the cores that this process may use."""
+    return lambda out: ["taskset", "-c", str(min(os.sched_getaffinity(0))), *command(out)]
 
 
 class Line(NamedTuple):
@@ -181,9 +188,10 @@ def lines(scale: Scale) -> list[Line]:
             "verify-jobs",
             f"scan, {_bytes(scale.verify[0])} and {_bytes(scale.verify[1])} of 18 KB batches",
             (Spec("big", scale.verify[0]), Spec("big", scale.verify[1])),
-            partial(_two_sizes_and_twice, words=("scan", "-o", "ndjson")),
+            _scans_on_one_core_and_two,
             (
-                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),
+                Slopes((JOBS, JOBS + LARGE), (ONE_CORE, ONE_CORE + LARGE), "byte", Target(1.6)),
+                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte"),
                 Together(JOBS + LARGE, TWICE),
             ),
             _scans_right,
@@ -454,6 +462,16 @@ def _two_sizes_and_twice(programs, made, words):
     return {
         **_two_sizes(programs, made, (KCLI, []), (JOBS, TWO), words),
         TWICE: lambda out: ["sh", "-c", '"$@" >"$0" & "$@"; wait', str(out), *twice(out)],
+    }
+
+
+def _scans_on_one_core_and_two(programs, made):
+    """A scan reads ahead in a thread: alone it takes more than a core, so that two say little against it."""
+    words = ("scan", "-o", "ndjson")
+    return {
+        **_two_sizes_and_twice(programs, made, words),
+        ONE_CORE: on_one_core(programs.ours(*words, made[0].folder)),
+        ONE_CORE + LARGE: on_one_core(programs.ours(*words, made[1].folder)),
     }
 
 
