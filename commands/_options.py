@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from commands._boundary import boundary
+from commands._boundary import boundary, say
 from commands._status import MissingError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -387,9 +387,12 @@ def parse_duration(text: str) -> int:
 
 def parse_time(text: str, now_ms: int | None = None) -> int:
     """Return a time in epoch milliseconds; the words are those of `kcli.analysis.times`."""
-    from kcli.analysis.times import TimeWordError, moment_ms  # noqa: PLC0415 - only for times
+    from kcli.analysis.times import LIKE_SECONDS, TimeWordError, moment_ms  # noqa: PLC0415 - only for times
 
     try:
-        return moment_ms(text, now_ms)
+        moment = moment_ms(text, now_ms)
     except TimeWordError as error:
         raise UsageError(str(error)) from error
+    if text.isdecimal() and moment in LIKE_SECONDS:
+        say(f"kcli: time {text}: taken as milliseconds, a moment of 1970; of seconds write {text}000")
+    return moment

@@ -177,7 +177,8 @@ def _in_plain_words(message: str, number_type: Any) -> str:
     if not is_not or getattr(number_type, "name", None) != "int range":
         return message
     low, high = number_type.min, number_type.max
-    bounds = f"of at least {low}" if high in {None, INT64} else f"from {low} to {high}"
+    is_too_large = high is not None and found.isdigit()
+    bounds = f"from {low} to {high}" if is_too_large or high not in {None, INT64} else f"of at least {low}"
     return f"expected a whole number {bounds}, found {found}"
 
 

@@ -49,7 +49,7 @@ def sql(
 
         paths = [*([] if query is None else [query]), *(paths or ())]
         run_shell(_finder(paths, common), common, history)
-    elif query is None or not query.strip() or (paths is None and os.path.lexists(query)):
+    elif query is None or not query.strip() or os.path.lexists(query):
         raise UsageError("sql: expected a query and then at least one PATH, or --shell")
     elif history is not None:
         raise UsageError("--history: it is for --shell")

@@ -17,6 +17,8 @@ DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 DURATION = re.compile(r"([0-9]{1,12}(ms|[smhdw]))+")
 EXPECTED = "expected epoch milliseconds, ISO-8601, 1h or @-1h (ago), now, today or yesterday"
 
+LIKE_SECONDS = range(1_000_000_000, 10_000_000_000)
+"""Epoch seconds of 2001 to 2286; as milliseconds they are of the first months of 1970."""
 
 SECOND, MINUTE, HOUR, DAY = UNITS["s"], UNITS["m"], UNITS["h"], UNITS["d"]
 

@@ -183,8 +183,9 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
 def _argument(path: str, selection: Selection, found: Found) -> None:
     try:
         mode = os.stat(path).st_mode
-    except ValueError as error:  # an embedded NUL byte
-        raise FileError(path, "not-found", str(error)) from error
+    except ValueError as error:
+        words = "a path holds no NUL; a list of paths that end in NUL is read with -0"
+        raise FileError(path, "not-found", words) from error
     except OSError as error:
         raise file_error(path, error) from error
     if not stat.S_ISDIR(mode):

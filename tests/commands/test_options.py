@@ -139,3 +139,18 @@ def test_every_command_that_reads_files_has_every_shared_option(command):
 
     assert set(Common._fields) <= names
     assert found.help, command
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1700000000", "kcli: time 1700000000: taken as milliseconds, a moment of 1970; of seconds write "),
+        ("1700000000000", ""),
+        ("5000", ""),
+        ("1970-01-20", ""),
+    ],
+)
+def test_a_time_that_looks_like_seconds_is_said_to_be_milliseconds(text, said, capsys):
+    parse_time(text)
+    found = capsys.readouterr().err
+    assert found.startswith(said) and bool(found) == bool(said)
