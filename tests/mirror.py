@@ -14,7 +14,6 @@ ELSEWHERE = {
     "commands/_brokers.py": "tests/commands/test_elect.py",
     "commands/_dump_options.py": "tests/commands/test_dump.py",
     "commands/_engine.py": "tests/commands/test_jobs.py",
-    "commands/_inputs.py": "tests/commands/test_spark_fleet.py",
     "commands/_metadata.py": "tests/commands/test_validate.py",
     "commands/_print.py": "tests/commands/test_rlmm.py",
     "commands/_reading_options.py": "tests/commands/test_scan.py",

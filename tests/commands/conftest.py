@@ -1,5 +1,6 @@
 """What tests of commands share."""
 
+import json
 import tempfile
 
 import pytest
@@ -25,6 +26,31 @@ def long_log(log_dir):
     (folder / LOG).write_bytes(data)
     (folder / "00000000000000000000.index").write_bytes(index)
     return folder
+
+
+@pytest.fixture
+def orders(log_dir):
+    """A log dir with three partitions of a topic, one with two leader epochs, and one of Kafka's own."""
+    log_dir.partition("orders-0")
+    log_dir.partition("orders-1", epochs=((0, 0), (1, 3)), end=7)
+    log_dir.partition("orders-10")
+    log_dir.partition("__internal-0")
+    return log_dir.path
+
+
+@pytest.fixture
+def dump(kcli):
+    """Run `kcli dump -o json`: rows by type, and the whole document with its exit status."""
+
+    def run(*words):
+        done = kcli("dump", "-o", "json", *words)
+        document = json.loads(done.stdout)
+        rows = {}
+        for row in document["rows"]:
+            rows.setdefault(row.pop("type"), []).append(row)
+        return rows, document | {"status": done.exit_code}
+
+    return run
 
 
 @pytest.fixture

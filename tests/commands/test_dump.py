@@ -10,31 +10,13 @@ from kcli.dump import resume
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.places import FROM_FILE
 from tests.builders import put_record, put_records
+from tests.commands.answers import codes
 from tests.formats import recorded
 from tests.unprivileged import as_unprivileged
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 LOG = "00000000000000000000.log"
 TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
-
-
-@pytest.fixture
-def dump(kcli):
-    """Run `kcli dump -o json`: rows by type, and the whole document with its exit status."""
-
-    def run(*words):
-        done = kcli("dump", "-o", "json", *words)
-        document = json.loads(done.stdout)
-        rows = {}
-        for row in document["rows"]:
-            rows.setdefault(row.pop("type"), []).append(row)
-        return rows, document | {"status": done.exit_code}
-
-    return run
-
-
-def codes(document):
-    return [finding["code"] for finding in document["findings"]]
 
 
 # Every file
@@ -228,88 +210,6 @@ class Forgetful(dict):
         pass
 
 
-# Selection
-
-
-@pytest.mark.parametrize(
-    ("words", "first", "last"),
-    [
-        ("100..200", 100, 200),
-        ("101..102", 101, 102),
-        ("390..", 390, 399),
-        ("..3", 0, 3),
-        ("77", 77, 77),
-        ("0..0", 0, 0),
-    ],
-)
-def test_offsets(dump, long_log, words, first, last):
-    rows, document = dump(long_log, "--records", "--offsets", words)
-
-    assert [row["offset"] for row in rows["dump_record"]] == list(range(first, last + 1))
-    assert (list(rows), codes(document)) == (["dump_record"], [])
-    batches, _ = dump(long_log, "--offsets", words)
-    assert [row["base_offset"] // 2 for row in batches["dump_batch"]] == list(
-        range(first // 2, last // 2 + 1)
-    )
-
-
-def test_offsets_reads_from_where_the_index_leads(dump, long_log):
-    data = bytearray((long_log / LOG).read_bytes())
-    data[8:12] = (
-        b"\xff\xff\xff\xff"  # the first batch is damaged: a scan from the beginning would stumble over it
-    )
-    (long_log / LOG).write_bytes(data)
-    _, document = dump(long_log, "--offsets", "300..310")
-
-    assert codes(document) == []
-
-
-def test_offsets_without_an_index_says_that_it_scanned(dump, long_log):
-    (long_log / "00000000000000000000.index").unlink()
-    rows, document = dump(long_log, "--offsets", "300..301")
-
-    assert ([row["base_offset"] for row in rows["dump_batch"]], codes(document)) == ([300], ["DUMP-005"])
-
-
-def test_an_index_that_leads_astray_is_not_followed(dump, long_log):
-    (long_log / "00000000000000000000.index").write_bytes((299).to_bytes(4, "big") + (13).to_bytes(4, "big"))
-    rows, document = dump(long_log, "--offsets", "300..301")
-
-    assert ([row["base_offset"] for row in rows["dump_batch"]], codes(document)) == ([300], ["DUMP-005"])
-
-
-@pytest.mark.parametrize("count", [1, 3, 10, 45, 399, 1000])
-def test_tail(dump, long_log, count):
-    records, _ = dump(long_log, "--records", "--tail", count)
-    batches, _ = dump(long_log, "--tail", count)
-
-    assert [row["offset"] for row in records["dump_record"]] == list(range(max(400 - count, 0), 400))
-    assert [row["base_offset"] for row in batches["dump_batch"]] == list(
-        range(max(400 - 2 * count, 0), 400, 2)
-    )
-
-
-def test_limit(dump, long_log):
-    rows, _ = dump(long_log / LOG, "--limit", 3)
-
-    assert [row["base_offset"] for row in rows["dump_batch"]] == [0, 2, 4]
-
-
-def test_segments_that_cannot_hold_the_offsets_are_not_read(dump, long_log):
-    (long_log / "00000000000000000400.log").write_bytes(b"\xff" * 100)
-    _, document = dump(long_log, "--offsets", "10..20")
-
-    assert document["findings"] == []
-    assert codes(dump(long_log, "--offsets", "10..400")[1])
-
-
-@pytest.mark.parametrize("words", ["", "..", "a..b", "5..3", "-1..3", "1..9223372036854775808"])
-def test_offsets_that_are_none(kcli, long_log, words):
-    done = kcli("dump", long_log, "--offsets", words)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-
-
 # Damage
 
 
@@ -355,61 +255,7 @@ def test_a_batch_beyond_the_bound_names_the_switch_that_raises_it(dump, tmp_path
     assert (len(base64.b64decode(rows["dump_record"][0]["value"])), document["findings"]) == (100_000, [])
 
 
-# Indexes
-
-
-def test_a_preallocated_tail_is_distinguished_from_entries(dump, long_log):
-    path = long_log / "00000000000000000000.index"
-    path.write_bytes(path.read_bytes() + bytes(8 * 1000))
-    rows, document = dump(path)
-
-    assert (len(rows["dump_index"]), codes(document)) == (20, ["IDX-003"])
-
-
-@pytest.mark.parametrize(
-    ("entries", "code"),
-    [
-        ([(19, 0xFFFF)], "DUMP-004"),
-        ([(19, 99), (19, 99)], "DUMP-003"),
-        ([(0, 0), (21, 5)], "DUMP-003"),
-    ],
-)
-def test_entries_that_do_not_fit(dump, long_log, entries, code):
-    path = long_log / "00000000000000000000.index"
-    path.write_bytes(
-        b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
-    )
-
-    assert code in codes(dump(path)[1])
-
-
-def test_an_index_that_ends_within_an_entry(dump, long_log):
-    path = long_log / "00000000000000000000.index"
-    path.write_bytes(path.read_bytes() + b"\0\0\1")
-
-    assert codes(dump(path)[1]) == ["DUMP-006"]
-    rows, document = dump(path, "--index-sanity-check")
-    assert (rows, codes(document), document["status"]) == ({}, ["DUMP-008"], 1)
-
-
-def test_an_index_that_a_killed_broker_left_is_no_error(dump, long_log):
-    path = long_log / "00000000000000000000.timeindex"
-    path.write_bytes((7).to_bytes(8, "big") + bytes(4) + bytes(24))
-
-    rows, document = dump(path, "--index-sanity-check")
-    assert (rows, codes(document), document["status"]) == ({}, ["DUMP-010"], 0)
-    path.write_bytes((7).to_bytes(8, "big") + bytes(4) + (5).to_bytes(8, "big") + bytes(4))
-    assert codes(dump(path, "--index-sanity-check")[1]) == ["DUMP-008"]
-
-
-def test_an_index_without_its_log(dump, long_log):
-    (long_log / LOG).unlink()
-
-    assert codes(dump(long_log / "00000000000000000000.index")[1]) == ["DUMP-007"]
-
-
-def test_verify_index_only_prints_no_entries(dump, long_log):
-    assert dump(long_log / "00000000000000000000.index", "--verify-index-only")[0] == {}
+# Words that are refused, and what cannot be read
 
 
 def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):

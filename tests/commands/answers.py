@@ -1,0 +1,16 @@
+"""A question that tests of commands ask, and its answers."""
+
+import json
+
+ASK = ("epoch", "end-offset", "--epoch", "2")
+
+
+def answers(result):
+    return [
+        (row["topic"], row["partition"], row["leader_epoch"], row["end_offset"])
+        for row in json.loads(result.stdout)["rows"]
+    ]
+
+
+def codes(document):
+    return [finding["code"] for finding in document["findings"]]

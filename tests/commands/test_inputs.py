@@ -1,0 +1,210 @@
+"""What every command makes of its inputs: paths, log dirs, selections, lists of paths."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.answers import ASK, answers
+
+pytestmark = pytest.mark.slow
+
+KCLI = [sys.executable, "-m", "kcli"]
+
+
+class TestInputs:
+    def test_a_log_dir_is_all_its_partitions_in_order(self, kcli, orders):
+        result = kcli(*ASK, orders, "-o", "json")
+
+        assert [answer[:2] for answer in answers(result)] == [
+            ("__internal", 0),
+            ("orders", 0),
+            ("orders", 1),
+            ("orders", 10),
+        ]
+
+    @pytest.mark.parametrize(
+        ("words", "partitions"),
+        [
+            (["--topic", "orders"], [0, 1, 10]),
+            (["--topic", "orders", "--partition", "1-9,10"], [1, 10]),
+            (["--topic-regex", "ord"], None),
+            (["--topic-regex", "ord.*", "--partition", "0"], [0]),
+            (["--exclude-internal"], [0, 1, 10]),
+        ],
+    )
+    def test_topic_and_partition_options_select_partitions(self, kcli, orders, words, partitions):
+        result = kcli(*ASK, orders, *words, "-o", "json")
+
+        if partitions is None:
+            assert result.exit_code == 3
+            assert [error["error"] for error in json.loads(result.stdout)["errors"]] == ["nothing-matched"]
+        else:
+            assert [answer[1] for answer in answers(result)] == partitions
+
+    def test_a_topic_that_is_not_here_is_an_error_and_the_others_are_answered(self, kcli, orders):
+        result = kcli(*ASK, orders, "--topic", "ordres,orders", "-o", "json")
+
+        document = json.loads(result.stdout)
+        assert (result.exit_code, {row["topic"] for row in document["rows"]}) == (4, {"orders"})
+        (error,) = document["errors"]
+        assert error["message"].startswith("--topic ordres: no partition") and "orders?" in error["message"]
+
+    def test_paths_from_stdin(self, kcli, orders):
+        result = kcli(*ASK, "-", "-o", "json", input=f"{orders}/orders-0\n\n{orders}/orders-1\n")
+
+        assert [answer[1] for answer in answers(result)] == [0, 1]
+
+    def test_paths_from_a_file_ended_by_nul(self, kcli, orders, tmp_path):
+        strange = orders / "two\nlines-0"
+        (orders / "orders-1").rename(strange)
+        (tmp_path / "list").write_bytes(
+            b"%s\0%s\0" % (os.fsencode(strange), os.fsencode(orders / "orders-0"))
+        )
+        result = kcli(*ASK, "--files-from", tmp_path / "list", "-0", "-o", "json")
+
+        assert [row["dir"] for row in json.loads(result.stdout)["rows"]] == [
+            str(strange),
+            str(orders / "orders-0"),
+        ]
+
+    def test_log_dirs_of_a_server_config(self, kcli, orders, tmp_path):
+        other = shutil.copytree(orders / "orders-0", tmp_path / "second" / "orders-0").parent
+        words = f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {other}\n"
+        (tmp_path / "server.properties").write_text(words)
+        result = kcli(*ASK, "--server-config", tmp_path / "server.properties", "-o", "json")
+
+        assert len(answers(result)) == 5
+
+    def test_globs_are_expanded(self, kcli, orders):
+        assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
+
+    def test_a_path_that_is_not_utf8_is_read(self, orders):
+        os.rename(os.fsencode(orders / "orders-1"), os.fsencode(orders) + b"/b\xe9-1")
+        done = subprocess.run(
+            [*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False
+        )
+
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["rows"][0]["dir"] == f"{orders}/b%E9-1"
+
+    @pytest.mark.parametrize(
+        "path", ["s3a://bucket/data", "hdfs://name/data", "file:///data", "S3://bucket/data"]
+    )
+    def test_urls_are_refused_in_one_line(self, kcli, path):
+        result = kcli(*ASK, path)
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert (
+            result.stderr == f"kcli: {path}: kcli reads files, not URLs; "
+            "mount or copy them to where every worker sees them\n"
+        )
+
+    def test_lists_may_be_pipes(self, orders, tmp_path):
+        (tmp_path / "server.properties").write_text(f"log.dirs={orders}/orders-10\n")
+        done = subprocess.run(
+            [
+                "bash",
+                "-c",
+                (
+                    '"$@" --files-from <(echo "$HERE/orders-0")'
+                    ' --server-config <(cat "$HERE/../server.properties")'
+                ),
+                "-",
+                *KCLI,
+                *ASK,
+                "-o",
+                "json",
+            ],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "HERE": str(orders)},
+        )
+
+        assert [answer[1] for answer in answers(done)] == [0, 10]
+
+    def test_a_list_may_be_the_stdin_by_name(self, orders):
+        done = subprocess.run(
+            [*KCLI, *ASK, "--files-from", "/dev/stdin", "-o", "json"],
+            input=os.fsencode(orders / "orders-1"),
+            capture_output=True,
+            check=False,
+        )
+
+        assert [answer[1] for answer in answers(done)] == [1]
+
+    def test_a_list_of_paths_has_a_size_limit(self, kcli, monkeypatch):
+        monkeypatch.setattr("commands._inputs.LIST_LIMIT", 1000)
+
+        for words in (("--files-from", "/dev/zero"), ("--server-config", "/dev/zero")):
+            assert kcli(*ASK, *words).stderr == f"kcli: {' '.join(words)}: more than 1000 bytes\n"
+        assert kcli(*ASK, "-", input="x" * 1001).stderr == "kcli: -: more than 1000 bytes\n"
+
+    @pytest.mark.parametrize(
+        ("path", "reason"), [("absent", "no such file or directory"), (".", "is a directory")]
+    )
+    def test_a_list_that_cannot_be_read_is_a_usage_error(self, kcli, path, reason):
+        assert kcli(*ASK, "--files-from", path).stderr == f"kcli: --files-from {path}: {reason}\n"
+
+    @pytest.mark.parametrize(
+        ("words", "answer"),
+        [
+            ((), "expected at least one PATH, or --files-from, or --server-config"),
+            (("-",), "-: stdin names no PATH"),
+            (("--files-from", "-"), "--files-from -: stdin names no PATH"),
+            (("--files-from", "list"), "--files-from list: the file names no PATH"),
+            (("--files-from", "list", "-0"), "--files-from list: the file names no PATH"),
+            (
+                ("-", "--files-from", "list"),
+                "-: stdin names no PATH; --files-from list: the file names no PATH",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("text", ["", "\n\r\n"])
+    def test_a_list_without_a_path_is_named(self, kcli, tmp_path, monkeypatch, words, answer, text):
+        monkeypatch.chdir(tmp_path)
+        text = text if "-0" not in words else "\0" * len(text)
+        (tmp_path / "list").write_text(text)
+        done = kcli(*ASK, *words, input=text)
+
+        assert (done.exit_code, done.stdout, done.stderr) == (2, "", f"kcli: {answer}\n")
+
+    def test_a_server_config_without_log_dirs_is_a_usage_error(self, kcli, tmp_path):
+        (tmp_path / "server.properties").write_text("log.dirs=\n")
+        result = kcli(*ASK, "--server-config", tmp_path / "server.properties")
+
+        assert result.exit_code == 2
+        assert (
+            result.stderr == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty; "
+            "a broker does not start with that\n"
+        )
+
+    def test_an_empty_path_is_an_error_with_its_likely_cause(self, kcli, orders):
+        result = kcli(*ASK, "", orders / "orders-0")
+
+        assert (result.exit_code, result.stderr) == (
+            4,
+            "error '': an empty path; is a shell variable unset?\n",
+        )
+
+    def test_leftovers_that_would_have_matched_are_counted(self, kcli, log_dir):
+        log_dir.partition("orders-0")
+        log_dir.partition(f"old-0.{'a' * 32}-delete")
+
+        assert (
+            kcli(*ASK, log_dir.path, "--topic", "old")
+            .stderr.splitlines()[-1]
+            .endswith(
+                "matches what was asked for; 1 -delete, -stray or -future left out; --include-leftovers "
+                "reads them"
+            )
+        )
+        assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")
+
+    def test_no_path_is_a_usage_error(self, kcli):
+        result = kcli(*ASK)
+
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
