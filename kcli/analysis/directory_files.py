@@ -123,12 +123,19 @@ def without_log(
 ) -> Iterator[Finding]:
     """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file.
 
-    `logs` are the base offsets of logs, `indexes` paths as in Files.
+    `logs` are the base offsets of logs, `indexes` paths as in Files. A deletion renames the log first, then
+    its indexes (`LogSegment.changeFileSuffixes`): where a .deleted file of an index lies beside the index,
+    the .deleted log is the one that the cleaner replaced.
     """
-    of_base = {base: path for (base, _), path in sorted(indexes.items(), reverse=True)}
-    for base, path in sorted(of_base.items()):
+    of_base: dict[int, list[str]] = {}
+    for (base, _), path in sorted(indexes.items()):
+        if base not in logs:
+            of_base.setdefault(base, []).append(path)
+    for base, paths in of_base.items():
+        path = paths[0]
         log = os.path.join(partition.path, f"{file_prefix(base)}.log")
-        if base in logs or not os.path.lexists(path) or os.path.lexists(log + DELETED):
+        is_replaced = any(os.path.lexists(one + DELETED) for one in paths)
+        if not os.path.lexists(path) or (os.path.lexists(log + DELETED) and not is_replaced):
             continue
         words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
         yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))

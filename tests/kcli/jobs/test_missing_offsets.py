@@ -125,3 +125,21 @@ def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcl
     assert of_check(root, *words) == ["LOG-023"] * 3
     assert of_salvage(1, other) == ["SALV-011"]
     assert of_salvage(2, root, other) == ["SALV-010"] * 3
+
+
+def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, demo, tmp_path):
+    """Not so where a deletion was interrupted: it renames the log first, then its indexes."""
+    directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
+    log = directory / f"{MIDDLE:020}.log"
+    os.rename(log, f"{log}.deleted")
+
+    def of_check():
+        return [one["code"] for one in found(kcli, directory)["findings"] if one["code"] == "IDX-011"]
+
+    assert of_check() == []
+    for extension in ("index", "timeindex"):
+        index = log.with_suffix(f".{extension}")
+        shutil.copy(index, f"{index}.deleted")
+    assert of_check() == ["IDX-011"]
+    done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
+    assert "SALV-009" in {one["code"] for one in json.loads(done.stdout)["findings"]}
