@@ -135,6 +135,18 @@ def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
     return header
 
 
+def record_count(header: BatchHeader | LegacyHeader) -> int | None:
+    """Return how many records a header says that its batch holds; None where it does not tell.
+
+    That is a compressed message of magic 0 or 1, and a number that no broker writes, as damage leaves it:
+    negative, or more than the batch has offsets.
+    """
+    count = header.records_count
+    if count is None or not 0 <= count <= header.last_offset - header.base_offset + 1:
+        return None
+    return count
+
+
 def is_valid(batch: Buffer) -> bool:
     """Return whether a whole batch, of whichever magic, has at least a header and the right checksum."""
     if not holds_header(batch):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from formats.magic import record_count
 from kcli.analysis.epochs import EpochCache, epoch_for_offset
 from kcli.analysis.log_segment import BrokerError, LoadedSegment, file_batches, header
 
@@ -58,9 +59,10 @@ def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
                     batch = header(log, place)
                     if batch.last_offset < offset:
                         continue
-                    if batch.records_count is None:
+                    records = record_count(batch)
+                    if records is None:
                         return None
-                    count += min(batch.records_count, batch.last_offset - offset + 1)
+                    count += min(records, batch.last_offset - offset + 1)
         except BrokerError:
             return None
     return count

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
+from formats.magic import record_count
 from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
@@ -111,14 +112,14 @@ def is_of_disk(error: BrokerError) -> bool:
 def records_in(lost: Iterable[LostBytes]) -> int | None:
     """Return how many records the whole batches of some bytes hold, by their headers.
 
-    None where the batches make no chain, or where a compressed message of magic 0 or 1 hides the number.
+    None where the batches make no chain, or where a header does not tell.
     """
     total = 0
     for segment, position in lost:
         with segment.log() as log:
             try:
                 for batch in file_batches(log, position, segment.log_size):
-                    count = header(log, batch).records_count
+                    count = record_count(header(log, batch))
                     if count is None:
                         return None
                     total += count

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
+from formats.magic import record_count
 from kcli.analysis.epochs import EpochCache, truncate_from_end
 from kcli.analysis.loaded_log import LoadedLog, check_fits
 from kcli.analysis.log_segment import (
@@ -231,7 +232,7 @@ def _from(batch: Header, offset: int) -> int | None:
     """
     if batch.last_offset < offset:
         return 0
-    records = batch.records_count
+    records = record_count(batch)
     if records is None or batch.base_offset >= offset:
         return records
     is_whole = batch.last_offset - batch.base_offset + 1 == records
@@ -272,9 +273,9 @@ class _Count:
 
     def add(self, batch: Header) -> None:
         """Count one more batch, in the order of the log."""
-        records, timestamp = batch.records_count, batch.max_timestamp
+        records, timestamp = record_count(batch), batch.max_timestamp
         if not self.batches:
-            self.first_offset = None if records is None else batch.base_offset
+            self.first_offset = None if batch.records_count is None else batch.base_offset
             self.first_timestamp = _first_timestamp(batch)
         self.batches += 1
         self.records = _sum(self.records, records)

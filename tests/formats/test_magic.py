@@ -6,7 +6,7 @@ from formats import legacy
 from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD, MAGIC_V2, SMALLEST_LENGTH
 from formats.bulk import SMALLEST_LENGTHS
 from formats.errors import TruncatedError, UnsupportedError
-from formats.magic import FORMATS, LATEST, format_of, is_legacy, is_valid, magic_of, read_header
+from formats.magic import FORMATS, LATEST, format_of, is_legacy, is_valid, magic_of, read_header, record_count
 from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches
 
@@ -61,3 +61,19 @@ def test_the_checksum_of_a_record_batch_covers_neither_magic_nor_what_precedes_i
     assert is_valid(flipped)
     flipped[CRC_FROM] ^= 1
     assert not is_valid(flipped)
+
+
+@pytest.mark.parametrize(("count", "says"), [(0, 0), (2, 2), (3, None), (-1, None), (2**31 - 1, None)])
+def test_a_header_does_not_tell_its_records_where_they_are_more_than_its_offsets(count, says):
+    header = read_header(put_records([put_record(), put_record(offset_delta=1)]))
+    assert record_count(header._replace(records_count=count)) == says
+
+
+def test_a_compressed_message_of_magic_1_does_not_tell_its_records():
+    counts = {
+        (header.codec > 0, record_count(header))
+        for name in LEGACY
+        for header in (read_header(raw) for _, raw in batches(f"{name}.log"))
+        if is_legacy(header.magic)
+    }
+    assert counts == {(False, 1), (True, None)}

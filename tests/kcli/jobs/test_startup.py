@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from formats.batch import BATCH
 from kcli.jobs.startup import StartRequest, startup
 from tests.partitions import codes as codes_of
 from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
@@ -79,6 +80,11 @@ def test_a_torn_batch_was_never_whole_and_garbage_hides_the_number(tmp_path):
     assert started(torn)[0]["records_lost"] == 0
     garbage = orders(tmp_path / "garbage", *LOG, b"\xff" * 50, clean=False)
     assert started(garbage)[0]["records_lost"] is None
+    counted = bytearray(LOG[1])
+    counted[BATCH.span("records_count")[0]] = 0x7F
+    wrong = orders(tmp_path / "wrong", LOG[0], bytes(counted), put_range(20, 5), clean=False)
+    row = started(wrong)[0]
+    assert (row["log_end_offset"], row["records_lost"]) == (10, None), "a count above the batch's offsets"
 
 
 def test_how_the_broker_stopped_can_be_asked_otherwise(tmp_path):
