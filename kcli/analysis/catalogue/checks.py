@@ -35,7 +35,8 @@ CHECKS: dict[str, Rule] = {
     "LOG-021": Rule(
         "error",
         "A segment that is not the last ends with bytes that are no batch.",
-        "A start does not look there. Consumers and followers that come there fail, or get no further.",
+        "A clean start does not look there: consumers and followers that come there fail, or get no further. "
+        "Recovery cuts the log there and deletes every later segment.",
         "kcli salvage writes a copy without these bytes; or copy the segment from another replica.",
     ),
     "LOG-022": Rule(

@@ -193,8 +193,8 @@ class PartitionJudge:
             of_log.add(code, position, f"{where}: {what}")
 
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
-        """Yield that bytes follow the batches of a segment that is not the last, and not recovered."""
-        if before.tail > 0 and not self.given.recovers(following):
+        """Yield that bytes follow the batches of a segment that is not the last."""
+        if before.tail > 0:
             words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
             yield FindingCollector(before.target).finding("LOG-021", before.size - before.tail, words)
 
