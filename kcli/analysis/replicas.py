@@ -33,6 +33,8 @@ MISSING = "missing"
 """Why batches are in one log alone that lie between the log start and the log end of the other."""
 HOLE = "hole"
 """The same, where the other log lacks them within a segment; `settled` decides what it is."""
+REPEATED = "repeated"
+"""A batch whose offsets are below those before it in its log: offsets do not rise there."""
 CHUNK = 1 << 20
 MOST_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
@@ -224,12 +226,12 @@ def _sum(one: Extent, other: Extent) -> Extent:
 
 
 def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) -> Iterator[ReplicaRange]:
-    wait, patience = 0, 1
+    wait, patience, passed = 0, 1, -1
     while True:
         if not wait:
             found = _equal_chunk(here, there)
             if found is not None:
-                patience = 1
+                patience, passed = 1, found.last_offset
                 yield found
                 continue
             wait, patience = patience, min(2 * patience, MOST_PATIENCE)
@@ -240,14 +242,17 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
         first = None if one is None else read_header(one.window, one.at)
         second = None if other is None else read_header(other.window, other.at)
         if first is not None and (second is None or first.last_offset < second.base_offset):
-            yield _alone(here, there, first, ONLY_HERE)
+            found = _alone(here, there, first, ONLY_HERE, passed)
         elif second is not None and (first is None or second.last_offset < first.base_offset):
-            yield _alone(there, here, second, ONLY_THERE)
-        elif first is not None and second is not None:
-            if (first.base_offset, first.last_offset) == (second.base_offset, second.last_offset):
-                yield _pair(here, there, first, second, ignore_compression=ignore_compression)
-            else:
-                yield _overlapping(here, there, min(first.base_offset, second.base_offset))
+            found = _alone(there, here, second, ONLY_THERE, passed)
+        elif first is None or second is None:
+            raise AssertionError("one log has a next batch, so it is alone")
+        elif (first.base_offset, first.last_offset) == (second.base_offset, second.last_offset):
+            found = _pair(here, there, first, second, ignore_compression=ignore_compression)
+        else:
+            found = _overlapping(here, there, min(first.base_offset, second.base_offset))
+        passed = max(passed, found.last_offset)
+        yield found
 
 
 def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
@@ -274,12 +279,17 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     return ReplicaRange(first.base_offset, last.last_offset, EQUAL, None, extent, extent)
 
 
-def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str) -> ReplicaRange:
-    """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it."""
+def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str, passed: int) -> ReplicaRange:
+    """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it.
+
+    `passed` is the highest offset so far of both.
+    """
     extent, nothing = _taken(log), Extent()
     sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
     reason = None
-    if other.start <= header.base_offset and header.last_offset < other.end:
+    if header.base_offset <= passed:
+        verdict, reason = DIFFERS, REPEATED
+    elif other.start <= header.base_offset and header.last_offset < other.end:
         reason = MISSING if other.is_after_whole_segments() else HOLE
     return ReplicaRange(header.base_offset, header.last_offset, verdict, reason, *sides)
 

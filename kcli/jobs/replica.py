@@ -12,6 +12,7 @@ from kcli.analysis.replicas import (
     MISSING,
     ONLY_HERE,
     ONLY_THERE,
+    REPEATED,
     ReplicaLog,
     ReplicaRange,
     compared,
@@ -109,6 +110,13 @@ def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Itera
     """Yield what each replica lacks, and the first offset at which they differ or cannot be compared."""
     yield from _missing(here, there, ranges)
     for found in ranges:
+        if found.verdict == DIFFERS and found.reason == REPEATED:
+            holder = here if found.here.batches else there
+            words = f"offsets {found.first_offset} to {found.last_offset} come again, or after higher ones"
+            yield Finding(
+                "REPL-001", f"{words}: kcli check shows where", dir=holder.dir, found=found.first_offset
+            )
+            return
         if found.verdict == DIFFERS:
             message = (
                 f"differs from {there.dir} from offset {found.first_offset} on: leader epoch "

@@ -18,7 +18,12 @@ from kcli.rows.replicas import ReplicaRangeRow
 _SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
 
 
-REASONS = {"boundaries": "other batches", "header": "batch header", "unreadable": "unreadable batch"}
+REASONS = {
+    "boundaries": "other batches",
+    "header": "batch header",
+    "repeated": "offsets do not rise",
+    "unreadable": "unreadable batch",
+}
 """In what the first batch of a range differs, where the word of the row is short."""
 
 

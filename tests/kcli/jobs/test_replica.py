@@ -201,3 +201,15 @@ def test_partitions_are_paired_by_name_and_one_alone_is_said(tmp_path):
     shown = [[str(Path(one.path).relative_to(tmp_path)) for one in two.targets] for two in paired]
     assert shown == [["a/orders-0", "b/orders-0"], ["a/orders-0", "c/orders-0"], ["b/orders-1"]]
     assert "REPL-002" in codes(diff(paired[-1]))
+
+
+def test_a_batch_that_one_log_holds_twice_is_not_missing_from_the_other(tmp_path):
+    """The finding is about the log with the batch, whichever is named first."""
+    twice = (*BATCHES[:2], BATCHES[1], BATCHES[2])
+    ranges = [(0, 19, "equal", None), (10, 19, "differs", "repeated"), (20, 24, "equal", None)]
+    for number, logs in enumerate(((BATCHES, twice), (twice, BATCHES))):
+        outcome, found = compared(tmp_path / str(number), *logs)
+        assert found == ranges
+        (finding,) = (one for one in outcome.findings if one.code.startswith("REPL"))
+        assert (finding.code, finding.found) == ("REPL-001", 10)
+        assert finding.dir.split("/")[-2] == "ba"[number]
