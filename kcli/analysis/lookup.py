@@ -81,7 +81,7 @@ def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str
         return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
     if base_offset > offset:
         return (
-            f"{GAP}: offsets {offset} to {base_offset - 1} are not in the log; a fetch returns the batch "
+            f"{GAP}: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch "
             "after them"
         )
     return IN_BATCH

@@ -1,7 +1,7 @@
 """`replica diff`: the replicas of each partition in pairs, the first with each of the others."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -78,7 +78,8 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
     yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
-    yield from _differs(*places, ranges)
+    damaged = [place.dir for place, log in zip(places, (first, second), strict=True) if log.broken]
+    yield from _differs(*places, ranges, damaged)
     yield from directory_findings(there)
 
 
@@ -106,9 +107,14 @@ def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
     )
 
 
-def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
-    """Yield what each replica lacks, and the first offset at which they differ or cannot be compared."""
-    yield from _missing(here, there, ranges)
+def _differs(
+    here: Where, there: Where, ranges: Sequence[ReplicaRange], damaged: Collection[str] = ()
+) -> Iterable[Finding]:
+    """Yield what each replica lacks, and the first offset at which they differ or cannot be compared.
+
+    `damaged` are the directories of those of which a segment could not be read to its end.
+    """
+    yield from _missing(here, there, ranges, damaged)
     for found in ranges:
         if found.verdict == DIFFERS and found.reason == REPEATED:
             holder = here if found.here.batches else there
@@ -134,7 +140,9 @@ def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Itera
             return
 
 
-def _missing(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
+def _missing(
+    here: Where, there: Where, ranges: Sequence[ReplicaRange], damaged: Collection[str]
+) -> Iterable[Finding]:
     """Yield for each replica the first offsets that it lacks, though its log goes on after them."""
     for replica, verdict in ((here, ONLY_THERE), (there, ONLY_HERE)):
         lacking = [one for one in ranges if one.reason == MISSING and one.verdict == verdict]
@@ -146,4 +154,6 @@ def _missing(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Itera
             f"offsets {first.first_offset} to {first.last_offset}{more} are missing here, and nothing shows "
             "that the log cleaner removed them"
         )
+        if replica.dir in damaged:
+            message += "; some may lie behind damage in a segment, where kcli salvage finds them"
         yield Finding("REPL-005", message, dir=replica.dir, found=first.first_offset)

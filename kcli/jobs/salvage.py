@@ -30,7 +30,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
-from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading
+from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
@@ -154,7 +154,7 @@ class Salvage:
 def _row(partition: Partition, job: Salvage, made: str, loaded: LoadedLog, copy: _Copy) -> SalvageRow:
     return SalvageRow(
         where(partition),
-        out_dir=job.out,
+        out_dir=shown(job.out),
         what=job.what,
         segments=len(loaded.segments),
         batches=copy.batches if job.what == ALL else None,

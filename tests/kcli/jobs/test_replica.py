@@ -213,3 +213,13 @@ def test_a_batch_that_one_log_holds_twice_is_not_missing_from_the_other(tmp_path
         (finding,) = (one for one in outcome.findings if one.code.startswith("REPL"))
         assert (finding.code, finding.found) == ("REPL-001", 10)
         assert finding.dir.split("/")[-2] == "ba"[number]
+
+
+def test_what_lies_behind_damage_is_said_to_be_found_by_salvage(tmp_path):
+    one = orders(tmp_path / "a", *BATCHES)
+    other = orders(tmp_path / "b", BATCHES[0], BATCHES[1][:30], BATCHES[2])
+    segment(one, 25, put_range(25, 5))
+    segment(other, 25, put_range(25, 5))
+    found = {finding.code: finding for finding in diff(pair(one, other)).findings}
+    assert found["REPL-005"].dir == str(other)
+    assert found["REPL-005"].message.endswith("behind damage in a segment, where kcli salvage finds them")
