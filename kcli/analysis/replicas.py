@@ -231,7 +231,7 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
         if not wait:
             found = _equal_chunk(here, there)
             if found is not None:
-                patience, passed = 1, found.last_offset
+                patience, passed = 1, max(passed, found.last_offset)
                 yield found
                 continue
             wait, patience = patience, min(2 * patience, MOST_PATIENCE)

@@ -75,10 +75,11 @@ def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
     A log dir that was named is one without its files, too: so it has no clean shutdown marker.
     """
     log_dir = partition.target.log_dir
-    if given.clean and log_dir is None:
-        message = "no log dir around this directory: taken as stopped cleanly"
-        yield Finding("START-006", message, dir=partition.shown)
-    elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir or ""):
+    if log_dir is None:
+        if given.clean:
+            message = "no log dir around this directory: taken as stopped cleanly"
+            yield Finding("START-006", message, dir=partition.shown)
+    elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir):
         message = "no file of a log dir beside this directory: taken as not stopped cleanly"
         yield Finding("START-006", message, dir=partition.shown)
 
