@@ -58,7 +58,7 @@ USUAL = Scale(
     events=500_000,
     events_text=50_000,
     commits=200_000,
-    verify=(GIB, 2 * GIB),
+    verify=(GIB, 4 * GIB),
     spark_tiny=(GIB, 4 * GIB),
     spark_records=(1_600_000, 6_400_000),
 )
