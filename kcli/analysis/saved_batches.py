@@ -92,8 +92,9 @@ class Onlooker(Protocol):
 def sorted_out(logs: Mapping[int, str], onlooker: Onlooker) -> Iterator[tuple[int, Kept | LeftOut]]:
     """Yield what goes into a copy and what does not, each with the base offset of its segment, in order.
 
-    `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete, or zeros,
-    is left out as well: no broker would keep it. So is what the disk does not give. FileError.
+    `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete is
+    left out as well, and zeros at the end of a segment that is not the last: no broker would keep them. So is
+    what the disk does not give. FileError.
     """
     for base, items in groupby(_decided(logs, onlooker), key=itemgetter(0)):
         for one in _left_out_once(item for _, item in items):
@@ -144,6 +145,7 @@ def _judged(
     logs: Mapping[int, str], onlooker: Onlooker
 ) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
     """Yield the windows of each log, damaged ranges, and what else is left out: tails, unreadable bytes."""
+    last = max(logs, default=None)  # log.preallocate fills it with zeros: they are no records
     for base, path in logs.items():
         onlooker.begin(base)
         read = 0
@@ -160,7 +162,7 @@ def _judged(
                         yield base, item
                     else:
                         onlooker.end(item, file.size)
-                        if item.reason in TORN or item.reason == ZEROS:
+                        if item.reason in TORN or (item.reason == ZEROS and base != last):
                             yield base, LeftOut(item.position, file.size, None, DAMAGED)
         except FileError as error:
             if error.code not in DISK_REFUSES:
