@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 from commands.app import app
 from kcli.jobs.rlmm.bootstrap import SPECIAL
 from tests.live.test_running_broker import free_base_port
-from tests.recordings.brokers import QUIET, Cluster, remote_storage, wait
+from tests.recordings.brokers import QUIET, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, write
 
 pytestmark = [pytest.mark.oracle, pytest.mark.slow]
@@ -195,7 +195,7 @@ def reads_with_a_consumer(cluster: Cluster, expected: list[dict[str, Any]]) -> N
     other.close()
 
     assert run("bootstrap", "--bootstrap-server", cluster.bootstrap, "--events")["rows"] == expected
-    groups = cluster.admin.list_consumer_groups().result(20)
+    groups = answered(lambda: cluster.admin.list_consumer_groups().result(20))
     assert {group.group_id for group in groups.valid} <= {"other"}
     assert groups.errors == []
 
@@ -218,7 +218,7 @@ def reads_with_a_password(folder: Path, cluster: Cluster, expected: list[dict[st
     words = ("bootstrap", "--bootstrap-server", secured, "--command-config", config)
     credentials = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     upsertion = UserScramCredentialUpsertion("kcli", credentials, PASSWORD.encode())
-    cluster.admin.alter_user_scram_credentials([upsertion])["kcli"].result(20)
+    answered(lambda: cluster.admin.alter_user_scram_credentials([upsertion])["kcli"].result(20))
     for mechanism, module in (("PLAIN", "Plain"), ("SCRAM-SHA-256", "Scram")):
         head = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nenable.auto.commit=true\n"
         config.write_text(
@@ -242,8 +242,7 @@ def is_refused_what_it_may_not(
     def allow(topic: str, user: str, operation: AclOperation) -> None:
         allowed = (f"User:{user}", "*", operation, AclPermissionType.ALLOW)
         acl = AclBinding(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, *allowed)
-        for future in cluster.admin.create_acls([acl]).values():
-            future.result(20)
+        answered(lambda: cluster.admin.create_acls([acl])[acl].result(20))
 
     def errors(*more: str, status: int) -> list[tuple[str, str]]:
         return [(one["path"], one["message"]) for one in run(*words, *more, status=status)["errors"]]
@@ -258,7 +257,10 @@ def is_refused_what_it_may_not(
 
 
 def deletes_a_topic(cluster: Cluster, log_dir: Path) -> None:
-    cluster.admin.delete_topics(["orders"])["orders"].result(20)
+    answered(
+        lambda: cluster.admin.delete_topics(["orders"])["orders"].result(20),
+        done=KafkaError.UNKNOWN_TOPIC_OR_PART,
+    )
     wait(lambda: "orders" not in cluster.metadata().topics, "a topic to be gone")
 
     def segments() -> list[dict[str, Any]]:

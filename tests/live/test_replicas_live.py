@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from tests.live.test_running_broker import free_base_port
-from tests.recordings.brokers import Cluster, Node, remote_storage, wait
+from tests.recordings.brokers import Cluster, Node, answered, remote_storage, wait
 from tests.recordings.client import create, records, send
 from tests.recordings.wire import epoch_answer, high_watermark, log_end_offset
 
@@ -117,7 +117,7 @@ class Story:
     def elect(self, name: str) -> Callable[[], None]:
         def unclean() -> None:
             asked_for = [TopicPartition(TOPIC, 0)]
-            self.cluster.admin.elect_leaders(ElectionType.UNCLEAN, asked_for).result(20)
+            answered(lambda: self.cluster.admin.elect_leaders(ElectionType.UNCLEAN, asked_for).result(20))
             wait(
                 lambda: (
                     asked("failover", "--all", self.metadata, "--topic", TOPIC)[0]["leader"] == BROKERS[name]

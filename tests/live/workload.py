@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
 
-from tests.recordings.brokers import Cluster, remote_storage, wait
+from tests.recordings.brokers import Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, transactions, write
 from tests.recordings.wire import alter_replica_log_dirs
 
@@ -110,7 +110,10 @@ class Workload:
         sender = producer(self.cluster, message_timeout_ms=20000)
         for partition in range(3):
             write(sender, name, records(random, 40, words=20), batch=10, partition=partition)
-        self.cluster.admin.delete_topics([name])[name].result(20)
+        answered(
+            lambda: self.cluster.admin.delete_topics([name])[name].result(20),
+            done=KafkaError.UNKNOWN_TOPIC_OR_PART,
+        )
 
     def _move(self, random: Random) -> None:
         """Have each partition of a topic moved to a log dir of two, where it may be already."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from typing import Self
+from typing import Any, Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -258,3 +258,24 @@ def wait(holds: Callable[[], bool], what: str, seconds: float = LONGEST) -> None
             pass
         time.sleep(0.4)
     raise TimeoutError(f"waited {seconds} s for {what}")
+
+
+def answered(request: Callable[[], Any], *, done: int | None = None, seconds: float = LONGEST) -> Any:
+    """Return what a broker answers to a request; raise its error.
+
+    The client's own errors, which have negative numbers, say that the request or its answer was lost on
+    the way: the request is made again. It may have been carried out before: a broker then refuses it with
+    the error `done`, and None is returned.
+    """
+    deadline, lost = time.monotonic() + seconds, False
+    while True:
+        try:
+            return request()
+        except KafkaException as error:
+            code = error.args[0].code()
+            if lost and code == done:
+                return None
+            if code >= 0 or time.monotonic() > deadline:
+                raise
+            lost = True
+        time.sleep(0.4)

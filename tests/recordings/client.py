@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from confluent_kafka import ElectionType, IsolationLevel, Producer, TopicPartition
+from confluent_kafka import ElectionType, IsolationLevel, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
-from tests.recordings.brokers import QUIET, Cluster
+from tests.recordings.brokers import QUIET, Cluster, answered
 from tests.recordings.wire import offset_for_leader_epoch
 
 WORDS = (
@@ -55,8 +55,11 @@ def create(
         )
         for name, config in topics.items()
     ]
-    for future in cluster.admin.create_topics(new).values():
-        future.result(30)
+    for topic in new:
+        answered(
+            lambda topic=topic: cluster.admin.create_topics([topic])[topic.topic].result(30),
+            done=KafkaError.TOPIC_ALREADY_EXISTS,
+        )
     cluster.wait_partitions(lambda partition: partition.leader >= 0, "leaders of new topics")
 
 
@@ -145,9 +148,15 @@ def list_offsets(cluster: Cluster, timestamps: Sequence[int] = ()) -> list[dict[
     partitions = list(leaders(cluster))
     for name, spec in asked:
         request = {TopicPartition(topic, partition): spec for topic, partition, _ in partitions}
-        answers = cluster.admin.list_offsets(request, isolation_level=IsolationLevel.READ_UNCOMMITTED)
-        for (topic, partition, leader), future in zip(partitions, answers.values(), strict=True):
-            answer = future.result(20)
+        answers = answered(
+            lambda request=request: [
+                future.result(20)
+                for future in cluster.admin.list_offsets(
+                    request, isolation_level=IsolationLevel.READ_UNCOMMITTED
+                ).values()
+            ]
+        )
+        for (topic, partition, leader), answer in zip(partitions, answers, strict=True):
             rows.append(
                 {
                     "node": leader,
@@ -196,4 +205,4 @@ def newest_epoch(port: int, topic: str, partition: int) -> int:
 def elect_preferred(cluster: Cluster) -> None:
     """Give every partition back to its preferred leader, where it is not there already."""
     partitions = [TopicPartition(topic, partition) for topic, partition, _ in leaders(cluster)]
-    cluster.admin.elect_leaders(ElectionType.PREFERRED, partitions).result(30)
+    answered(lambda: cluster.admin.elect_leaders(ElectionType.PREFERRED, partitions).result(30))
