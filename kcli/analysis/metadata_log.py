@@ -23,6 +23,11 @@ def snapshots(files: Iterable[str], log_start: int) -> list[tuple[int, int]]:
     ]
 
 
+def lacks_snapshot(log_start: int, found: Iterable[tuple[int, int]]) -> bool:
+    """Whether a log begins above offset 0, and none of the `snapshots` reaches its start."""
+    return log_start > 0 and not any(found)
+
+
 def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:
     """Whether a log ends below its newest snapshot."""
     return snapshot_epoch > latest_epoch or (snapshot_epoch == latest_epoch and snapshot_end > log_end)
@@ -41,7 +46,7 @@ def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Report
     """
     found = snapshots(files, loaded.log_start_offset)
     epoch, offset = max(found, default=(-1, -1))
-    if not found and loaded.log_start_offset > 0:
+    if lacks_snapshot(loaded.log_start_offset, found):
         message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
         raise BrokerError("IllegalStateException", loaded.path, None, message)
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0

@@ -277,7 +277,7 @@ def _at_the_end(
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
     lacks_index = given.clean and state.inspected.log_end is None and bool(known.segments)
     if (
-        state.has_swaps
+        state.needs_start
         or lacks_index
         or needs_start(known.segments, given, state.settings, is_damaged=is_damaged)
     ):

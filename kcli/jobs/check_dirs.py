@@ -200,10 +200,3 @@ def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
             if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
         )
     )
-
-
-def newest_snapshot(names: Sequence[str]) -> tuple[int, int] | None:
-    """Return the epoch and the end offset of the newest snapshot of a metadata log; None without any."""
-    from kcli.analysis.metadata_log import snapshots  # noqa: PLC0415 - of one topic
-
-    return max(snapshots(names, 0), default=None)

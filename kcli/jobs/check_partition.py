@@ -7,11 +7,12 @@ from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.invariants import Offsets
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Settings
+from kcli.analysis.metadata_log import lacks_snapshot, snapshots
 from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
-from kcli.jobs.check_dirs import newest_snapshot, producer_snapshots
+from kcli.jobs.check_dirs import producer_snapshots
 from kcli.jobs.check_start import attempted, start_settings
-from kcli.jobs.checkpoint import beginning_findings, is_cleaned, stored_offsets
+from kcli.jobs.checkpoint import beginning_findings, first_base, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield
 from kcli.jobs.epoch import contradicting_lines
 from kcli.logdir.leftovers import SWAP
@@ -23,7 +24,7 @@ class DirectoryState(NamedTuple):
     """What the files of a partition directory say, before any segment is read.
 
     `snapshots` are the offsets of its producer snapshots, `metadata_snapshot` the epoch and the end of the
-    newest snapshot of a metadata log. `topic_id` is that of partition.metadata.
+    newest snapshot that reaches the start of a metadata log. `topic_id` is that of partition.metadata.
     """
 
     inspected: Inspected
@@ -31,8 +32,10 @@ class DirectoryState(NamedTuple):
     snapshots: tuple[int, ...]
     topic_id: str | None = None
     metadata_snapshot: tuple[int, int] | None = None
-    has_swaps: bool = False
-    """A start takes segments from .swap files, so that it alone says what the log is."""
+    needs_start: bool = False
+    """Segments lie in .swap files, or no snapshot reaches the start of a metadata log: only a start says what
+    the log is.
+    """
     is_compacted: bool | None = None
     settings: Settings = UNKNOWN_SETTINGS
 
@@ -62,11 +65,17 @@ def directory_state(
     yield from contradicting_lines(partition, lines)
     yield from beginning_findings(partition, lines, is_tiered=known.is_tiered(partition))
     offsets = yield from stored_offsets(partition, found.epoch_lines)
-    is_metadata = partition.topic == CLUSTER_METADATA
-    newest = newest_snapshot(partition.names) if is_metadata else None
-    has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
+    newest = None
+    needs_start = any(name.endswith(".log" + SWAP) for name in partition.names)
+    if partition.topic == CLUSTER_METADATA:
+        log_start = first_base(partition.names)
+        reaching = snapshots(partition.names, log_start)
+        newest = max(reaching, default=None)
+        needs_start |= lacks_snapshot(log_start, reaching)
     is_compacted = is_cleaned(partition, offsets.cleaner_point, known)
-    snapshots = producer_snapshots(partition.names)
+    of_producers = producer_snapshots(partition.names)
     states.append(
-        DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted, settings)
+        DirectoryState(
+            found, offsets, of_producers, found.topic_id, newest, needs_start, is_compacted, settings
+        )
     )

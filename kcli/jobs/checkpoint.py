@@ -1,7 +1,7 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
@@ -17,6 +17,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
+from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -105,9 +106,7 @@ def beginning_findings(
         return
     if not facts.clean_shutdown or facts.log_start_offsets is None or is_tiered:
         return
-    files = map(parse_file, partition.names)
-    bases = [one.base_offset for one in files if one.kind == LOG and one.base_offset is not None]
-    first = min(bases, default=0)
+    first = first_base(partition.names)
     log_start = checkpointed(facts.log_start_offsets, name.topic, name.partition)
     begin, words = first, ""
     if log_start is not None and log_start < first:
@@ -120,6 +119,12 @@ def beginning_findings(
     if words:
         words += f", the first segment at {first}"
         yield Finding("LOG-024", words, dir=partition.shown, expected=first, found=begin)
+
+
+def first_base(names: Iterable[str]) -> int:
+    """Return the base offset of the first segment that a start finds among files; 0 without any."""
+    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP))
+    return min((one.base_offset for one in logs if one.base_offset is not None), default=0)
 
 
 def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from commands.app import app
 from kcli.analysis.positions import Position
 from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Unit
@@ -50,6 +54,12 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, int]:
     return directory, end
 
 
+def rows_of_check(directory: Path) -> list[dict[str, Any]]:
+    printed = CliRunner().invoke(app, ["check", "--quick", "-o", "json", str(directory)])
+    rows: list[dict[str, Any]] = json.loads(printed.stdout)["rows"]
+    return rows
+
+
 def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, oracle_seed: int) -> None:
     behind = 0
     for number in range(cases(CASES)):
@@ -58,6 +68,9 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
         unit = Unit(number=0, targets=(find([str(directory)], Selection()).targets[0],))
         output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
+        (checked,) = rows_of_check(directory)
+        assert (checked["result"] == "will-not-load") == ("error" in said), (output, checked)
+        assert checked["log_end_offset"] == said.get("log_end_offset"), (output, checked)
         for recover in (False, True):
             outcome = ls.ls(unit, recover=recover)
             if "error" in said:
