@@ -50,6 +50,7 @@ class DirectoryState(NamedTuple):
             is_compacted=self.is_compacted,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=bool(found.epoch_lines),
+            log_start_line=self.offsets.log_start,
         )
 
 

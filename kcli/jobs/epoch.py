@@ -204,10 +204,10 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
     return cut.entries
 
 
-def no_checkpoint(partition: Partition) -> Finding:
-    """Return the finding about a partition without leader-epoch-checkpoint."""
+def no_epochs(partition: Partition, message: str = "no such file; the cache starts empty") -> Finding:
+    """Return the finding about a partition whose leader-epoch-checkpoint is missing, or lacks its epochs."""
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-    return Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
+    return Finding("EPOCH-001", message, dir=partition.shown, path=path)
 
 
 def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
@@ -231,7 +231,7 @@ def checkpointed_epochs(
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None:
-        yield no_checkpoint(partition)
+        yield no_epochs(partition)
     yield from contradicting_lines(partition, lines or ())
     before = epochs.replay(lines or ())
     if running or loaded is None or loaded.recovered_epochs == before:

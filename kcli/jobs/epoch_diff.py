@@ -10,7 +10,7 @@ from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, other_identity, where
-from kcli.jobs.epoch import no_checkpoint
+from kcli.jobs.epoch import no_epochs
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
@@ -40,7 +40,7 @@ def diff(unit: Unit) -> Outcome:
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
             if log.epoch_lines is None:
-                yield no_checkpoint(replica)
+                yield no_epochs(replica)
         yield from _row(partition, here, other, there)
 
     outcome = answer(unit, work)

@@ -12,7 +12,7 @@ from kcli.analysis.start import start
 from kcli.analysis.start_files import epoch_bytes
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.epoch import epochs_of_batches, no_checkpoint
+from kcli.jobs.epoch import epochs_of_batches, no_epochs
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.epochs import EpochCheckRow, EpochRebuildRow
@@ -52,7 +52,7 @@ def _both(partition: Partition) -> Generator[Finding, None, tuple[LoadedLog, Epo
     loaded = yield from start(partition)
     lines = loaded.epoch_lines
     if lines is None:
-        yield no_checkpoint(partition)
+        yield no_epochs(partition)
     of_batches = yield from epochs_of_batches(partition, loaded)
     return loaded, epochs.replay(lines or ()), of_batches
 

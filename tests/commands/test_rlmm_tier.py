@@ -223,6 +223,29 @@ def test_coverage_has_every_offset_once_and_sums_local_bytes_that_are_remote_too
     assert local[0]["safe_to_lose_bytes"] == local[0]["local_bytes"] > local[1]["safe_to_lose_bytes"] == 0
 
 
+@pytest.mark.parametrize("lost", [True, False], ids=["lost", "empty"])
+def test_remote_segments_that_no_epoch_leads_to(tmp_path, lost):
+    """All records of the partition are in remote storage: nothing on disk shows that the epochs are gone."""
+    log_dir = tmp_path / "node1"
+    shutil.copytree(cluster().node1, log_dir)
+    checkpoint = log_dir / "t-plain-0" / "leader-epoch-checkpoint"
+    checkpoint.write_bytes(b"")
+    if lost:
+        checkpoint.unlink()
+    of_leader = "no leader epoch leads to its remote segments (9): the log begins at offset 343"
+    of_log = "leader-epoch-checkpoint: none leads to the offsets below 343 in remote storage"
+    for words, message in (
+        (("check", log_dir / "t-plain-0"), ("no " if lost else "no entry in ") + of_log),
+        (("rlmm", "coverage", log_dir), of_leader),
+        (("rlmm", "lookup", "offset", 20, log_dir), of_leader),
+        (("rlmm", "retention", log_dir), of_leader),
+    ):
+        found = [one for one in ask(*words)[0]["findings"] if one["code"] == "EPOCH-001"]
+        assert [(one["dir"], one["message"]) for one in found] == [(str(log_dir / "t-plain-0"), message)]
+    drawn = CliRunner().invoke(app, ["rlmm", "coverage", str(log_dir), "-o", "table"]).stdout
+    assert "The remote segments of 1 partition are not reached (EPOCH-001)" in " ".join(drawn.split())
+
+
 def test_coverage_counts_a_segment_where_it_begins(tmp_path):
     """Remote segments of offsets 0 to 3 and 4 to 6, a local one of 2 to 9: it cannot be lost."""
     story = Story(tmp_path)

@@ -5,8 +5,10 @@ from kcli.analysis.catalogue.rule import Rule
 OFFSETS: dict[str, Rule] = {
     "EPOCH-001": Rule(
         "warning",
-        "There is no leader-epoch-checkpoint.",
-        "It starts with an empty epoch cache: every OffsetForLeaderEpoch answer is undefined (-1, -1).",
+        "There is no leader-epoch-checkpoint, or it has no epoch of the records that there are.",
+        "It starts with an empty epoch cache: every OffsetForLeaderEpoch answer is undefined (-1, -1). As "
+        "leader of a tiered log it reads no remote segment, and its clean-up deletes those of earlier "
+        "epochs.",
         "kcli epoch show --from batches shows the epochs that the batches themselves carry.",
     ),
     "EPOCH-002": Rule(

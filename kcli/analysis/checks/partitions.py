@@ -30,7 +30,8 @@ class PartitionJudge:
     """Takes in the segments of a partition in order; changed in place.
 
     `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition,
-    None where no metadata says whether. `epoch` is that of the last batch so far.
+    None where no metadata says whether. `log_start_line`: the log start offset in the checkpoint, None
+    without a line. `epoch` is that of the last batch so far.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class PartitionJudge:
         is_compacted: bool | None,
         has_log_dir: bool,
         has_epoch_lines: bool,
+        log_start_line: int | None = None,
     ) -> None:
         self.target = target
         self.given = given
@@ -51,6 +53,7 @@ class PartitionJudge:
         self._is_never_compacted = is_compacted is False
         self.has_log_dir = has_log_dir
         self._has_epoch_lines = has_epoch_lines
+        self._log_start_line = log_start_line
         self.log_start: int | None = None
         self.end: int | None = None
         self._snapshots = list(snapshots)
@@ -111,11 +114,22 @@ class PartitionJudge:
         if self.end is not None:
             yield from self._snapshots_up_to(self.end, last=True)
             yield from self._gaps(self.end)
-        if self._has_epochs and (
-            self.epochs is None or (not self._has_epoch_lines and self._keeps_segments())
-        ):
+        if not self._has_epoch_lines and (self._lacks_epochs() or self._begins_elsewhere()):
             what = "no" if self.epochs is None else "no entry in"
-            yield Finding("EPOCH-001", f"{what} {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
+            words = f"{what} {LEADER_EPOCH_CHECKPOINT}"
+            if self._begins_elsewhere():
+                words += f": none leads to the offsets below {self._bases[0]} in remote storage"
+            yield Finding("EPOCH-001", words, dir=self.target.shown)
+
+    def _lacks_epochs(self) -> bool:
+        """Whether batches have epochs that recovery does not add."""
+        return self._has_epochs and (self.epochs is None or self._keeps_segments())
+
+    def _begins_elsewhere(self) -> bool:
+        """Whether a log begins below its first segment, as a tiered one does."""
+        return (
+            bool(self._bases) and self._log_start_line is not None and self._log_start_line < self._bases[0]
+        )
 
     def _keeps_segments(self) -> bool:
         """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""

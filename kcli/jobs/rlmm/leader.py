@@ -32,6 +32,7 @@ from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
+from kcli.jobs.epoch import no_epochs
 from kcli.jobs.rlmm.metadata import cache_of, folded, has_remote_storage
 from kcli.jobs.rlmm.stored import segment_at
 from kcli.logdir.partition import Partition
@@ -120,7 +121,11 @@ def lead_of(
     if _is_in_remote_storage(partition, cache):
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
-    return _leader(partition, topic_id, log, cache)
+    leader = _leader(partition, topic_id, log, cache)
+    if cache.segments and not leader.epochs:
+        what = f"no leader epoch leads to its remote segments ({len(cache.segments)})"
+        yield no_epochs(partition, f"{what}: the log begins at offset {leader.log_start_offset}")
+    return leader
 
 
 def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:
