@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from formats.batch import MAX_INT
 from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.replication import Meeting, Side, leading, meet
+from kcli.analysis.replication import Meeting, Side, below_start, leading, meet
 from kcli.analysis.truncation import Removed, truncate
 
 
@@ -19,7 +19,7 @@ class Loss(NamedTuple):
 
     `meeting` and `removed` are None where the follower truncates to its high watermark, and that is unknown.
     `committed`: those that are known to be committed; None where no high watermark says, or records cannot be
-    counted.
+    counted. `below_start`: offsets below the candidate's log start, which the follower deletes as it fetches.
     """
 
     candidate: int
@@ -27,6 +27,7 @@ class Loss(NamedTuple):
     meeting: Meeting | None
     removed: Removed | None
     committed: int | None
+    below_start: int
 
 
 class LoadedReplica(NamedTuple):
@@ -51,8 +52,9 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
     meetings = {(one, other): meet(leading(sides[one], epoch), sides[other]) for one, other in pairs}
     for (candidate, follower), meeting in meetings.items():
         log, watermark = replicas[follower]
+        below = below_start(sides[candidate], sides[follower], meeting)
         if meeting.needs_high_watermark and watermark is None and log.log_end_offset > log.log_start_offset:
-            yield Loss(candidate, follower, None, None, None)
+            yield Loss(candidate, follower, None, None, None, below)
             continue
         removed = _removed(log, meeting)
         if log.is_tiered and meeting.truncate_to < log.local_log_start_offset:
@@ -65,7 +67,7 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
             kept = committed if meeting.starts_anew else max(committed, meeting.truncate_to)
             above = _cut(log, kept).lost
             lost = None if above is None else lost - above
-        yield Loss(candidate, follower, meeting, removed, lost)
+        yield Loss(candidate, follower, meeting, removed, lost, below)
 
 
 def _committed(

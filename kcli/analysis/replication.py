@@ -133,6 +133,19 @@ class Meeting(NamedTuple):
         return bool(self.rounds) and self.rounds[0].rule in {TO_HIGH_WATERMARK, UNDEFINED_END}
 
 
+def below_start(leader: Side, follower: Side, meeting: Meeting | None = None) -> int:
+    """Return how many offsets of what a follower keeps lie below its leader's log start.
+
+    With its fetches it takes over that log start, and deletes the segments below
+    (`UnifiedLog.maybeIncrementLogStartOffset`, `deleteLogStartOffsetBreachedSegments`). 0 where its whole
+    log goes anyway. Without a meeting it keeps its log.
+    """
+    if meeting is not None and meeting.starts_anew:
+        return 0
+    kept = follower.log_end_offset if meeting is None else min(meeting.truncate_to, follower.log_end_offset)
+    return max(min(leader.log_start_offset, kept) - follower.log_start_offset, 0)
+
+
 def leading(side: Side, epoch: int) -> Side:
     """Return a replica as the leader of an epoch that it has written nothing in."""
     return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
-from kcli.analysis.candidates import LoadedReplica, Loss, losses
+from kcli.analysis.candidates import LoadedReplica, Loss, losses, side_of
 from kcli.analysis.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.analysis.failover import Defaults, rules_for
 from kcli.analysis.findings import Finding
@@ -15,6 +15,7 @@ from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.following import start_finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -89,7 +90,7 @@ def _alone(partition: Partition) -> Yield:
 
 def _rows(
     replicas: list[Partition], logs: list[LoadedReplica], electorate: Electorate
-) -> Iterator[ElectionRow]:
+) -> Iterator[ElectionRow | Finding]:
     places = list(map(where, replicas))
     brokers = [place.broker_id for place in places]
     chosen = _chosen(replicas[0], [broker for broker in brokers if broker is not None], electorate)
@@ -100,7 +101,12 @@ def _rows(
             error.path, "would-fail", f"the truncation would fail: {error}", error.position
         ) from error
     for loss in found:
-        yield _row(loss, replicas, logs, brokers, chosen)
+        row = _row(loss, replicas, logs, brokers, chosen)
+        yield row
+        if row.would_be_elected is not False:
+            leader, follower = side_of(logs[loss.candidate]), logs[loss.follower].log
+            name = f"{row.candidate}: its"
+            yield from start_finding(replicas[loss.follower], leader, follower, loss.meeting, name)
 
 
 def _row(
@@ -128,6 +134,7 @@ def _row(
         first_lost_timestamp=None if removed is None else removed.first_timestamp,
         last_lost_timestamp=None if removed is None else removed.max_timestamp,
         committed_records_lost=loss.committed,
+        offsets_below_start=loss.below_start,
         would_be_elected=is_elected,
         clean=is_clean,
         reason=reason,

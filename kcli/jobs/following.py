@@ -1,6 +1,6 @@
 """A replica that follows a leader: who the leader is, and the rounds in which they meet."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from kcli.analysis.replication import (
     TIERED,
     Meeting,
     Side,
+    below_start,
     leading,
     meet,
 )
@@ -208,6 +209,20 @@ def _kept_differs(offset: int) -> str:
     return (
         f"the logs differ from offset {offset} on, below the end of what is kept: no later fetch finds that"
     )
+
+
+def start_finding(
+    partition: Partition, leader: Side, loaded: LoadedLog, meeting: Meeting | None, name: str = "the leader's"
+) -> Iterator[Finding]:
+    """Yield that a follower deletes what lies below the start of a leader's log, which `name` names."""
+    follower = side_of(LoadedReplica(loaded, None))
+    count = below_start(leader, follower, meeting)
+    if count:
+        first, start = follower.log_start_offset, leader.log_start_offset
+        words = (
+            f"{name} log begins at offset {start}: as it leads, offsets {first}..{first + count - 1} go here"
+        )
+        yield Finding("REPL-006", words, dir=partition.shown, expected=first, found=start)
 
 
 def finding_of(partition: Partition, meeting: Meeting) -> Finding | None:

@@ -26,6 +26,7 @@ from kcli.jobs.following import (
     leader_of,
     meeting_of,
     rounds_of,
+    start_finding,
     warning_of,
     with_state_of,
     without_remote,
@@ -136,6 +137,8 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         finding = finding_of(partition, meeting)
         if finding is not None:
             yield finding
+        if leader is not None:
+            yield from start_finding(partition, leader.side, loaded, meeting)
     yield row
     yield from _findings(partition, prediction)
 

@@ -42,6 +42,11 @@ class ElectionRow(NamedTuple):
         "of them that are known to be committed: below its high watermark, or that of a replica that agrees; "
         "null where no high watermark is known",
     ]
+    offsets_below_start: Annotated[
+        int,
+        "of what the follower keeps, below the log start offset of the candidate: it takes that over and "
+        "deletes the segments below",
+    ]
     would_be_elected: Annotated[
         bool | None, "whether Kafka elects the candidate of the replicas here; null if the ISR is unknown"
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.partitions import orders, put_range
+from tests.partitions import epoch_lines, log_dir, orders, put_range, segment
 from tests.recordings import pack
 
 METADATA = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
@@ -174,6 +174,33 @@ def test_a_leader_that_begins_later_says_nothing_of_what_a_follower_had(kcli, tm
 
     assert (row["follower"], row["truncate_to"], row["records_lost"]) == (str(follower), 100, 10)
     assert row["committed_records_lost"] == lost
+
+
+def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tmp_path):
+    """As its follower a replica takes over the log start, and deletes what lies below."""
+    epochs, batches = ((0, 0), (2, 12)), (put_range(0, 12), put_range(12, 8, epoch=2))
+    whole = orders(tmp_path / "1", *batches, epochs=epochs, watermark=20)
+    cut = log_dir(tmp_path / "2", watermark=20) / "orders-0"
+    segment(cut, 12, batches[1])
+    (cut / "leader-epoch-checkpoint").write_text(epoch_lines((2, 12)))
+    for broker, root in enumerate((whole.parent, cut.parent), 1):
+        (root / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={broker}\n")
+
+    document = elect(kcli, whole, cut)
+    found = [(one["code"], one["dir"], one["message"]) for one in document["findings"]]
+    words = f"{cut}: its log begins at offset 12: as it leads, offsets 0..11 go here"
+    assert [row["offsets_below_start"] for row in document["rows"]] == [0, 12]
+    assert [row["bytes_lost"] for row in document["rows"]] == [0, 0]
+    assert ("REPL-006", str(whole), words) in found
+    assert [code for code, *_ in found].count("REPL-006") == 1
+    assert elect(kcli, "--isr", "1", whole, cut)["findings"] == []
+    drawn = " ".join(kcli("replica", "elect", whole, cut, "-o", "table").stdout.split())
+    assert "Least is lost with broker 1: nothing." in drawn
+
+    done = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "json")
+    found = [(one["code"], one["message"]) for one in json.loads(done.stdout)["findings"]]
+    words = "the leader's log begins at offset 12: as it leads, offsets 0..11 go here"
+    assert ("REPL-006", words) in found
 
 
 @pytest.mark.parametrize("command", ["epoch diff", "replica elect", "replica diff"])

@@ -258,6 +258,14 @@ STARTS: dict[str, Rule] = {
     ),
     "TRUNC-002": Rule(
         "warning",
+    "REPL-006": Rule(
+        "warning",
+        "The log of a leader, or of a candidate, begins above that of another replica.",
+        "A follower takes over the log start of its leader with the records that it fetches, and deletes the "
+        "segments below.",
+        "Nothing where retention has deleted them on one broker and not yet on the other. Where the first "
+        "segments of a replica are lost, do not let it lead.",
+    ),
         "The truncation would cut below the high watermark.",
         "It logs a warning and cuts all the same: records that consumers may have read are lost on this "
         "replica.",

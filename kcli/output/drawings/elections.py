@@ -184,11 +184,12 @@ def _least(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
     return f"Least is lost with {names[best.candidate]}: {_in_words(rows, best.candidate)}.{others}"
 
 
-def _cost(rows: Sequence[ElectionRow], candidate: str) -> tuple[int, int]:
+def _cost(rows: Sequence[ElectionRow], candidate: str) -> tuple[int, int, int]:
     own = [row for row in rows if row.candidate == candidate]
     return (
         max((row.committed_records_lost or 0 for row in own), default=0),
         max((row.bytes_lost or 0 for row in own), default=0),
+        max((row.offsets_below_start for row in own), default=0),
     )
 
 
@@ -196,9 +197,11 @@ def _in_words(rows: Sequence[ElectionRow], candidate: str) -> str:
     own = [row for row in rows if row.candidate == candidate]
     records = max((row.records_lost or 0 for row in own), default=0)
     committed = max((row.committed_records_lost or 0 for row in own), default=0)
+    below = max((row.offsets_below_start for row in own), default=0)
+    before = f"what is below its log start ({counted(below, 'offset')})" if below else ""
     if not records:
-        return "nothing"
+        return before or "nothing"
     known = "none of them known to be committed"
     if committed:
         known = "all of them committed" if committed == records else f"{committed} of them committed"
-    return f"{counted(records, 'record')}, {known}"
+    return f"{counted(records, 'record')}, {known}" + (f", and {before}" if before else "")
