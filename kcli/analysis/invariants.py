@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 START_ABOVE_END = "log-start-above-log-end"
 """The name of the one that a start itself finds: it then deletes every segment."""
+FLUSHED_ABOVE_END = "recovery-point-above-log-end"
+"""The name of the one that a crash may leave, and a clean stop never does."""
 
 
 class Offsets(NamedTuple):
     """Offsets of one partition as stored, None for what no file has; the log end is that of a started log.
 
-    It is None where it is not known.
+    It is None where it is not known. `clean`: the log dir was stopped cleanly.
     """
 
     log_start: int | None
@@ -24,6 +26,7 @@ class Offsets(NamedTuple):
     cleaner_point: int | None
     epoch_start: int | None
     log_end: int | None
+    clean: bool = False
 
 
 class Violation(NamedTuple):
@@ -49,7 +52,7 @@ _INVARIANTS = (
         "a start lowers the high watermark to the log end: committed records are missing here",
     ),
     (
-        "recovery-point-above-log-end",
+        FLUSHED_ABOVE_END,
         "recovery_point",
         "log_end",
         "records that were flushed are missing here",

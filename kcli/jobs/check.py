@@ -20,7 +20,7 @@ from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
-from kcli.jobs.check_dirs import Fleet, without_directory
+from kcli.jobs.check_dirs import Fleet, without_checkpoints, without_directory
 from kcli.jobs.check_partition import DirectoryState, directory_state
 from kcli.jobs.check_remote import is_remote_metadata, remote_findings
 from kcli.jobs.check_start import (
@@ -89,7 +89,11 @@ class CheckLog:
         target = unit.target
         if target.kind == LOG_DIR:
             stops: list[StartFailure] = []
-            findings = [*log_dir_findings(target), *without_directory(target)]
+            findings = [
+                *log_dir_findings(target),
+                *without_directory(target),
+                *without_checkpoints(target),
+            ]
             findings += start_leftovers(target, self.known, stops) if self.starts_leftovers else ()
             partial = Checked(Scanned(()), target, stops=tuple(stops))
             return Outcome(number=unit.number, findings=findings, partial=partial)

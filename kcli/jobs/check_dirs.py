@@ -6,7 +6,15 @@ from contextlib import suppress
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PRODUCER_SNAPSHOT, parse_file, parse_partition_dir
+from formats.names import (
+    CLUSTER_METADATA,
+    FUTURE,
+    NORMAL,
+    PRODUCER_SNAPSHOT,
+    PartitionDir,
+    parse_file,
+    parse_partition_dir,
+)
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
@@ -32,11 +40,10 @@ CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 def without_directory(target: Target) -> Iterator[Finding]:
     """Yield a finding for each checkpoint file of a log dir with lines of partitions that are not there."""
-    try:
-        names = {parse_partition_dir(name) for name in os.listdir(target.path)}
-    except OSError:
+    partitions = _partition_dirs(target)
+    if partitions is None:
         return
-    there = {(name.topic, name.partition) for name in names if name is not None}
+    there = {(name.topic, name.partition) for name in partitions}
     for name in CHECKPOINTS:
         path = os.path.join(target.path, name)
         try:
@@ -44,14 +51,41 @@ def without_directory(target: Target) -> Iterator[Finding]:
             if data is None:
                 continue
             with reading(path):
-                partitions = sorted(read_offset_checkpoint(data))
+                listed = sorted(read_offset_checkpoint(data))
         except FileError:
             continue  # a finding of its own
-        missing = [str(one) for one in partitions if (one.topic, one.partition) not in there]
+        missing = [str(one) for one in listed if (one.topic, one.partition) not in there]
         if missing:
             words = f"{missing[0]}: there is no such directory"
             finding = Finding("CKPT-002", words, dir=target.shown, path=shown(path))
             yield finding._replace(more=len(missing) - 1)
+
+
+def without_checkpoints(target: Target) -> Iterator[Finding]:
+    """Yield a finding for each checkpoint file that the clean stop of a log dir wrote, and that is missing.
+
+    Where there is none of them, nothing is said: the directory may be a copy of what lay beside them.
+    `LogManager.shutdown` writes recovery points and log starts, the latter in no release before 0.11, and
+    `ReplicaManager.shutdown` the high watermarks. Of logs that were loaded and never served there is no
+    high watermark: a broker that never got so far is rare, and the metadata log alone is no such log.
+    """
+    facts, partitions = directory_facts(target.path), _partition_dirs(target) or ()
+    has_logs = any(one.kind == NORMAL and one.topic != CLUSTER_METADATA for one in partitions)
+    written = [RECOVERY_POINT, *([LOG_START] if facts.is_kraft else []), HIGH_WATERMARK]
+    missing = [name for name in written if not os.path.lexists(os.path.join(target.path, name))]
+    if has_logs and facts.clean_shutdown and len(missing) < len(written):
+        for name in missing:
+            words = "the log dir was stopped cleanly, and the file is missing"
+            yield Finding("DIR-011", words, dir=target.shown, path=shown(os.path.join(target.path, name)))
+
+
+def _partition_dirs(target: Target) -> set[PartitionDir] | None:
+    """Return the names of partitions in a log dir; None where it cannot be listed."""
+    try:
+        names = {parse_partition_dir(name) for name in os.listdir(target.path)}
+    except OSError:
+        return None
+    return {name for name in names if name is not None}
 
 
 class Fleet:

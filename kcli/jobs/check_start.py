@@ -22,7 +22,18 @@ T = TypeVar("T")
 
 REFUSED = "START-008"
 OF_A_RECOVERY = frozenset(
-    {"START-001", "START-002", "START-007", "START-015", REFUSED, "LOG-006", "LOG-009", "CKPT-001", "DIR-003"}
+    {
+        "START-001",
+        "START-002",
+        "START-007",
+        "START-015",
+        REFUSED,
+        "LOG-006",
+        "LOG-009",
+        "LOG-025",
+        "CKPT-001",
+        "DIR-003",
+    }
 )
 """Findings of a start that a walk over the batches does not make itself."""
 

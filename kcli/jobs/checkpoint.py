@@ -5,11 +5,11 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, LOG, NORMAL, parse_file
+from formats.names import CLUSTER_METADATA, FUTURE, LOG, NORMAL, parse_file
 from formats.types import TopicPartition
 from kcli.analysis.cluster_image import configuration_of
 from kcli.analysis.findings import Finding
-from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
+from kcli.analysis.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, violations
 from kcli.analysis.inventory import checkpointed
 from kcli.analysis.start import start
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
@@ -17,7 +17,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
-from kcli.logdir.leftovers import SWAP
+from kcli.logdir.leftovers import DELETED, SWAP
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -70,6 +70,7 @@ def stored_offsets(
         cleaner_point=(yield from cleaner_point(partition)),
         epoch_start=lines[-1].start_offset if lines else None,
         log_end=None,
+        clean=facts.clean_shutdown,
     )
 
 
@@ -77,14 +78,18 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     """Yield a finding for each invariant that does not hold in a partition directory.
 
     Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
-    is created again are those of the deleted one until then.
+    is created again are those of the deleted one until then. A clean stop flushes each log up to its end, and
+    checkpoints that as its recovery point: a log that ends below it has lost records since
+    (`LogManager.shutdown`). Beside a -delete directory the line may be that of another log.
     """
     found = list(violations(offsets))
     if found and is_running(target):
         return
+    is_live = target.name is not None and target.name.kind in {NORMAL, FUTURE}
     for one in found:
+        is_lost = offsets.clean and one.name == FLUSHED_ABOVE_END and is_live
         yield Finding(
-            "CKPT-001",
+            "LOG-025" if is_lost else "CKPT-001",
             f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",
             dir=target.shown,
             expected=one.limit,
@@ -106,7 +111,7 @@ def beginning_findings(
         return
     if not facts.clean_shutdown or facts.log_start_offsets is None or is_tiered:
         return
-    first = first_base(partition.names)
+    first = first_base(partition.names, DELETED)  # these were left out on purpose
     log_start = checkpointed(facts.log_start_offsets, name.topic, name.partition)
     begin, words = first, ""
     if log_start is not None and log_start < first:
@@ -121,9 +126,12 @@ def beginning_findings(
         yield Finding("LOG-024", words, dir=partition.shown, expected=first, found=begin)
 
 
-def first_base(names: Iterable[str]) -> int:
-    """Return the base offset of the first segment that a start finds among files; 0 without any."""
-    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP))
+def first_base(names: Iterable[str], *others: str) -> int:
+    """Return the base offset of the first segment that a start finds among files; 0 without any.
+
+    `others` are suffixes of logs that count besides.
+    """
+    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
     return min((one.base_offset for one in logs if one.base_offset is not None), default=0)
 
 

@@ -64,6 +64,13 @@ CHECKS: dict[str, Rule] = {
         "The first segments were lost, or removed by hand: copy them from another replica (kcli replica "
         "diff).",
     ),
+    "LOG-025": Rule(
+        "error",
+        "A log that was stopped cleanly ends below its recovery point, up to which all was flushed.",
+        "It does not notice: the log ends earlier, and new records get the offsets of the lost ones.",
+        "The end of the log was lost or removed since the stop: compare with another replica (kcli replica "
+        "diff) before this one may lead.",
+    ),
     "IDX-004": Rule(
         "error",
         "An entry of an offset index leads to a byte at which no good batch begins.",

@@ -75,6 +75,14 @@ STARTS: dict[str, Rule] = {
         "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
         "twice in one epoch. On a broker nothing is lost.",
     ),
+    "DIR-011": Rule(
+        "info",
+        "A checkpoint file of a log dir that was stopped cleanly is missing: the stop writes it.",
+        "Without log starts, records that were deleted are there again; without high watermarks each begins "
+        "at its log start, and rises as replicas fetch; without recovery points a later crash costs a full "
+        "recovery.",
+        "Restore the file from where it was copied or removed, before the broker starts.",
+    ),
     "START-001": Rule(
         "warning",
         "Recovery cuts a segment at its first bad batch.",
@@ -250,14 +258,6 @@ STARTS: dict[str, Rule] = {
         "Let another replica lead, and this one fetch anew. Where the topic was compacted until lately, or "
         "its leader was, nothing is lost.",
     ),
-    "TRUNC-001": Rule(
-        "error",
-        "A leader epoch has no end offset in this replica.",
-        "It answers (-1, -1): the epoch is newer than every epoch here, or there is none here.",
-        "Use an epoch that kcli epoch show lists, or an offset.",
-    ),
-    "TRUNC-002": Rule(
-        "warning",
     "REPL-006": Rule(
         "warning",
         "The log of a leader, or of a candidate, begins above that of another replica.",
@@ -266,6 +266,14 @@ STARTS: dict[str, Rule] = {
         "Nothing where retention has deleted them on one broker and not yet on the other. Where the first "
         "segments of a replica are lost, do not let it lead.",
     ),
+    "TRUNC-001": Rule(
+        "error",
+        "A leader epoch has no end offset in this replica.",
+        "It answers (-1, -1): the epoch is newer than every epoch here, or there is none here.",
+        "Use an epoch that kcli epoch show lists, or an offset.",
+    ),
+    "TRUNC-002": Rule(
+        "warning",
         "The truncation would cut below the high watermark.",
         "It logs a warning and cuts all the same: records that consumers may have read are lost on this "
         "replica.",

@@ -328,7 +328,7 @@ DAMAGES = (
     ),
     Damage("partition.metadata: two ids of a topic", "TOPIC-002", topic_id, wide=True),
     Damage("checkpoint: high watermark", "CKPT-001", line("replication-offset-checkpoint", 5000)),
-    Damage("checkpoint: recovery point", "CKPT-001", line(RECOVERY, 5000)),
+    Damage("checkpoint: recovery point", "LOG-025", line(RECOVERY, 5000)),
     Damage("checkpoint: log start", "LOG-006", line(LOG_START, 5000)),
     Damage("checkpoint: cleaner", "CKPT-001", line("cleaner-offset-checkpoint", 5000)),
     Damage("checkpoint: no such directory", "CKPT-002", line(RECOVERY, 1, "absent 3"), wide=True),
@@ -338,6 +338,10 @@ DAMAGES = (
         "DIR-005",
         whole(in_root("replication-offset-checkpoint"), b"?"),
         wide=True,
+    ),
+    *(
+        Damage(f"checkpoint: no {name}", "DIR-011", gone(in_root(name)), wide=True)
+        for name in (RECOVERY, LOG_START, "replication-offset-checkpoint")
     ),
     Damage(
         "meta.properties: damaged", "DIR-005", whole(in_root("meta.properties"), b"version=7\n"), wide=True

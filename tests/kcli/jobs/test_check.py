@@ -86,8 +86,8 @@ def test_a_high_watermark_above_the_log_end_is_a_warning(check, tmp_path):
         orders(root, put_range(0, 5), watermark=20, clean=clean)
         found = check(root)
         assert results(found)["orders-0"] == "warning"
-        assert codes(found) == ["CKPT-001"]
-        assert found["findings"][-1]["expected"] == 5
+        above = [one for one in found["findings"] if one["severity"] != "info"]
+        assert [(one["code"], one["expected"]) for one in above] == [("CKPT-001", 5)]
 
 
 def test_what_recovery_cuts_is_said_and_the_checkpoints_are_held_against_the_rest(check, tmp_path):
