@@ -224,6 +224,11 @@ class ProducerState:
         self._clear()
         self._load_newest(log_start_offset)
 
+    def keeps(self, producer: Producer) -> bool:
+        """Whether a producer of a snapshot is loaded: it has not expired, or has an open transaction."""
+        is_recent = self.now_ms - producer.last_timestamp < self.expiration_ms
+        return is_recent or producer.open_since is not None
+
     def _clear(self) -> None:
         self.producers.clear()
         self.ongoing.clear()
@@ -237,10 +242,7 @@ class ProducerState:
                 self.delete_snapshot(newest)
                 continue
             for producer_id, producer in loaded.items():
-                if (
-                    producer.open_since is not None
-                    or self.now_ms - producer.last_timestamp < self.expiration_ms
-                ):
+                if self.keeps(producer):
                     self.producers[producer_id] = producer
                     if producer.open_since is not None:
                         self.ongoing[producer.open_since] = producer_id

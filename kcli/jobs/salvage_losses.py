@@ -7,10 +7,11 @@ log end.
 
 import os
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from typing import NamedTuple
 
-from formats.names import LOG, NORMAL, parse_file
+from formats.names import LOG, NORMAL, file_prefix, parse_file
 from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.checks.snapshots import snapshot_gaps
@@ -20,6 +21,7 @@ from kcli.analysis.invariants import START_ABOVE_END, Offsets
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.pieces import Piece
+from kcli.analysis.producers import read_snapshot
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import producer_snapshots
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
@@ -34,6 +36,8 @@ from kcli.logdir.tree import entry_of
 NO_LOG, MISSING_OFFSETS, POSSIBLE, OPEN_INDEX = "SALV-009", "SALV-010", "SALV-011", "SALV-012"
 HOLES = {"LOG-023": MISSING_OFFSETS, "LOG-022": POSSIBLE, "LOG-019": POSSIBLE}
 """What `check` says of offsets between two segments or batches, and what that means for a copy."""
+ENDS = {"LOG-025": MISSING_OFFSETS}
+"""The same of checkpoints that contradict the log, where it is more than possible."""
 
 
 def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding]]:
@@ -149,15 +153,44 @@ class Losses:
 def checkpoint_losses(
     partition: Partition, loaded: LoadedLog, *, is_tiered: bool | None
 ) -> Iterator[Finding]:
-    """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log."""
+    """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log.
+
+    And that it lacks producers.
+    """
     log_end = loaded.log_end_offset
     given = checkpoints(partition)
     if given.log_start_offset > log_end and not is_running(partition.target):
         words = f"{START_ABOVE_END}: {given.log_start_offset}, {log_end} at most"
         yield Finding(POSSIBLE, words, dir=partition.shown, expected=log_end, found=given.log_start_offset)
-    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end)
+    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
     for one in (
         *contradictions(partition.target, offsets),
         *beginning_findings(partition, loaded.epoch_lines or (), is_tiered=is_tiered),
     ):
-        yield one._replace(code=POSSIBLE)
+        yield one._replace(code=ENDS.get(one.code, POSSIBLE))
+    yield from _producer_losses(partition, loaded)
+
+
+def _producer_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:
+    """Yield that the newest whole producer snapshot has producers that wrote before a copy begins alone.
+
+    It is the newest up to the end of the copy. Their batches were deleted by retention, or lie in remote
+    storage: recovery of the copy does not see them.
+    """
+    first, state = loaded.segments[0].base_offset, loaded.producers
+    for offset in reversed(producer_snapshots(partition.names)):
+        name = f"{file_prefix(offset)}.snapshot"
+        held = None
+        if offset <= loaded.log_end_offset:
+            with suppress(FileError):  # one that cannot be read tells no more than a damaged one
+                held = read_snapshot(os.path.join(partition.path, name))
+        if held is None:
+            continue
+        before = {number for number, one in held.items() if one.last_offset < first and state.keeps(one)}
+        lost = sorted(before - state.producers.keys())
+        if lost:
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            words = f"producer {lost[0]}{more}: no batch of it is in the copy, whose snapshots lack it"
+            path = os.path.join(partition.shown, name)
+            yield Finding("SALV-013", words, dir=partition.shown, path=path, found=len(lost))
+        return

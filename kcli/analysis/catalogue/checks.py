@@ -291,8 +291,9 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-010": Rule(
         "error",
-        "Offsets are missing between two segments of a topic that is not compacted by its configuration.",
-        "It does not notice: consumers go on at the next segment.",
+        "Records are lost that no log has: offsets are missing in a log of a topic that is not compacted by "
+        "its configuration, or a log that was stopped cleanly ends below its recovery point.",
+        "It does not notice: consumers go on at the next batch, or where the log ends.",
         "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff). Nothing "
         "is lost if the topic was compacted before.",
     ),
@@ -310,5 +311,13 @@ CHECKS: dict[str, Rule] = {
         "After a stop that was not clean it writes the index anew.",
         "A running or killed broker leaves such entries after a truncation. After a loss of power the log "
         "may have lost its end: compare the copy with another replica (kcli replica diff).",
+    ),
+    "SALV-013": Rule(
+        "warning",
+        "A producer snapshot has producers of which a salvaged copy has no batch.",
+        "Without such a producer it takes the next batch of it for the first: a batch that is sent again is "
+        "not noticed, and an older epoch of a transactional producer is not refused.",
+        "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
+        "the log end of the copy beside its logs, if no batch was left out before it.",
     ),
 }

@@ -4,9 +4,12 @@ import errno
 import json
 import os
 import shutil
+import time
 
 import pytest
 
+from kcli.analysis.producers import Producer
+from kcli.analysis.start_files import snapshot_bytes
 from kcli.jobs.salvage import Salvage
 from tests.partitions import (
     codes,
@@ -35,6 +38,7 @@ ABOVE = {
     "recovery-point-offset-checkpoint": "recovery-point-above-log-end: 96, 87 at most; records that were "
     "flushed are missing here",
 }
+ABOVE_CODES = {"replication-offset-checkpoint": "SALV-011", "recovery-point-offset-checkpoint": "SALV-010"}
 
 
 @pytest.fixture
@@ -155,7 +159,11 @@ def test_more_was_committed_or_flushed_than_the_logs_have(kcli, recorded, tmp_pa
         offset = 96 if name == file else 87
         (recorded.parent / name).write_text(f"0\n1\norders 0 {offset}\n")
     status, row, found = salvage(kcli, recorded, tmp_path / "out")
-    assert (status, row["log_end_offset"], found) == (0, 87, [("SALV-011", None, ABOVE[file])])
+    code = ABOVE_CODES[file]
+    assert (status, row["log_end_offset"]) == (code == "SALV-010", 87)
+    assert found == [(code, None, ABOVE[file])]
+    (recorded.parent / ".kafka_cleanshutdown").unlink()
+    assert salvage(kcli, recorded, tmp_path / "crashed")[::2] == (0, [("SALV-011", None, ABOVE[file])])
     drawn = kcli("salvage", recorded, "--out", tmp_path / "2", "-o", "table").stdout
     assert "All batches are saved." not in drawn
 
@@ -165,7 +173,7 @@ def test_more_was_committed_than_is_left_of_a_torn_tail(kcli, recorded, tmp_path
     status, row, found = salvage(kcli, recorded, tmp_path / "out")
     assert (status, row["log_end_offset"]) == (1, 92)
     codes = [(code, words.partition(":")[0]) for code, _, words in found]
-    assert codes[-2:] == [("SALV-011", words.partition(":")[0]) for words in ABOVE.values()]
+    assert {(ABOVE_CODES[name], words.partition(":")[0]) for name, words in ABOVE.items()} <= {*codes}
 
 
 @pytest.mark.parametrize(("file", "code"), [*zip(ABOVE, ("DIR-005", "DIR-003"), strict=True)])
@@ -184,15 +192,44 @@ def test_the_only_log_is_missing(kcli, recorded, tmp_path, lone):
     status, row, found = salvage(kcli, directory, tmp_path / "out")
     assert (status, row["batches"]) == (1, 0)
     past = [("SALV-009", f"{base:020}.index") for base in BASES]
-    above = [] if lone else 2 * [("SALV-011", None)]
-    assert [(code, file) for code, file, _ in found] == [*past, *above]
+    above = [] if lone else [(code, None) for code in ABOVE_CODES.values()]
+    assert {(code, file) for code, file, _ in found} == {*past, *above}
 
 
 def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_path):
     without(recorded, 87, "log", "index", "timeindex")
     status, _, found = salvage(kcli, recorded, tmp_path / "out")
-    words = ["96.snapshot: the log ends at offset 87", *ABOVE.values()]
-    assert (status, found) == (0, [("SALV-011", None, one) for one in words])
+    above = [(ABOVE_CODES[name], None, words) for name, words in ABOVE.items()]
+    snapshot = ("SALV-011", None, "96.snapshot: the log ends at offset 87")
+    assert (status, {*found}) == (1, {snapshot, *above})
+
+
+def test_producers_that_wrote_before_the_first_segment_alone(kcli, recorded, tmp_path):
+    """Retention deleted their batches: of three one has expired, one has an open transaction."""
+    for base in BASES[:3]:
+        without(recorded, base, "log", "index", "timeindex")
+    now = round(time.time() * 1000)
+    held = {70: Producer(now, None, 2, 5, 40), 71: Producer(5, None, 2, 5, 41), 72: Producer(5, 80, 2, 5, 86)}
+    end = recorded / f"{96:020}.snapshot"
+    end.write_bytes(snapshot_bytes(held))
+
+    def lost(directory, out):
+        document = json.loads(kcli("salvage", directory, "--out", tmp_path / out, "-o", "json").stdout)
+        found = [one for one in document["findings"] if one["code"] == "SALV-013"]
+        return [(one["file"], one["found"], one["message"]) for one in found]
+
+    words = "producer 70 and 1 more: no batch of it is in the copy, whose snapshots lack it"
+    assert lost(recorded, "1") == [(end.name, 2, words)]
+    end.write_bytes(b"torn")  # then the one before counts: that of the first segment
+    before = recorded / f"{87:020}.snapshot"
+    before.write_bytes(snapshot_bytes({9: Producer(now, None, 0, 1, 12)}))
+    words = "producer 9: no batch of it is in the copy, whose snapshots lack it"
+    assert lost(recorded, "2") == [(before.name, 1, words)]
+    end.unlink()
+    end.mkdir()
+    assert lost(recorded, "directory") == [(before.name, 1, words)]
+    before.write_bytes(snapshot_bytes({9: Producer(now, None, 0, 1, 90)}))  # such a batch would be in the log
+    assert lost(recorded, "3") == []
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -207,10 +244,10 @@ def test_a_log_is_emptied(kcli, recorded, tmp_path, base, indexes):
     hole = "SALV-010" if base < 87 else "SALV-011"
     after = {0: f"{29:020}.log", 29: f"{58:020}.log", 58: f"{87:020}.log", 87: None}[base]
     missing = [] if base == 87 and indexes else [(hole, after)]
-    above = 2 * [("SALV-011", None)] if base == 87 else []
+    above = [(code, None) for code in ABOVE_CODES.values()] if base == 87 else []
 
-    assert [(code, file) for code, file, _ in found] == [*past, *above, *missing]
-    assert status == (base < 87 or bool(indexes))
+    assert {(code, file) for code, file, _ in found} == {*past, *above, *missing}
+    assert status == 1
 
 
 @pytest.mark.parametrize("size", [612, 700], ids=["at a batch", "inside of one"])
