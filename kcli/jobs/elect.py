@@ -105,8 +105,7 @@ def _rows(
         yield row
         if row.would_be_elected is not False:
             leader, follower = side_of(logs[loss.candidate]), logs[loss.follower].log
-            name = f"{row.candidate}: its"
-            yield from start_finding(replicas[loss.follower], leader, follower, loss.meeting, name)
+            yield from start_finding(replicas[loss.follower], leader, follower, loss.meeting, row.candidate)
 
 
 def _row(

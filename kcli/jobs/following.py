@@ -212,16 +212,15 @@ def _kept_differs(offset: int) -> str:
 
 
 def start_finding(
-    partition: Partition, leader: Side, loaded: LoadedLog, meeting: Meeting | None, name: str = "the leader's"
+    partition: Partition, leader: Side, loaded: LoadedLog, meeting: Meeting | None, name: str = "the leader"
 ) -> Iterator[Finding]:
-    """Yield that a follower deletes what lies below the start of a leader's log, which `name` names."""
+    """Yield that a follower deletes what lies below the log start of a leader, which `name` names."""
     follower = side_of(LoadedReplica(loaded, None))
     count = below_start(leader, follower, meeting)
     if count:
         first, start = follower.log_start_offset, leader.log_start_offset
-        words = (
-            f"{name} log begins at offset {start}: as it leads, offsets {first}..{first + count - 1} go here"
-        )
+        deleted = f"as its follower this replica deletes offsets {first}..{first + count - 1}"
+        words = f"the log of {name} begins at offset {start}: {deleted}"
         yield Finding("REPL-006", words, dir=partition.shown, expected=first, found=start)
 
 

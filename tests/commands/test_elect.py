@@ -188,7 +188,7 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
 
     document = elect(kcli, whole, cut)
     found = [(one["code"], one["dir"], one["message"]) for one in document["findings"]]
-    words = f"{cut}: its log begins at offset 12: as it leads, offsets 0..11 go here"
+    words = f"the log of {cut} begins at offset 12: as its follower this replica deletes offsets 0..11"
     assert [row["offsets_below_start"] for row in document["rows"]] == [0, 12]
     assert [row["bytes_lost"] for row in document["rows"]] == [0, 0]
     assert ("REPL-006", str(whole), words) in found
@@ -199,7 +199,7 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
 
     done = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "json")
     found = [(one["code"], one["message"]) for one in json.loads(done.stdout)["findings"]]
-    words = "the leader's log begins at offset 12: as it leads, offsets 0..11 go here"
+    words = "the log of the leader begins at offset 12: as its follower this replica deletes offsets 0..11"
     assert ("REPL-006", words) in found
 
 
