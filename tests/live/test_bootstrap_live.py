@@ -168,7 +168,7 @@ def test_a_live_cluster_and_the_files_of_its_broker_give_the_same(tmp_path):
         assert printed.startswith(f"partition: {first}, offset: 0, value: RemoteLogSegmentMetadata{{")
 
         # so far there was no consumer
-        assert set(cluster.metadata().topics) == {*TOPICS, "__remote_log_metadata"}
+        assert set(answered(cluster.metadata).topics) == {*TOPICS, "__remote_log_metadata"}
         reads_with_a_password(tmp_path, cluster, without_place(events["rows"]))
         reads_over_tls(tmp_path, cluster, without_place(events["rows"]))
         reads_with_a_consumer(cluster, events["rows"])
