@@ -182,7 +182,7 @@ def _producer_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Findin
         name = f"{file_prefix(offset)}.snapshot"
         held = None
         if offset <= loaded.log_end_offset:
-            with suppress(FileError):  # one that cannot be read tells no more than a damaged one
+            with suppress(FileError):  # one that cannot be read is as good as a damaged one
                 held = read_snapshot(os.path.join(partition.path, name))
         if held is None:
             continue
