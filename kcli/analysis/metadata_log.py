@@ -3,7 +3,7 @@
 It must not end below its newest snapshot.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formats.names import KRAFT_SNAPSHOT, parse_file
 from kcli.analysis.loaded_log import LoadedLog
@@ -12,20 +12,22 @@ from kcli.analysis.producers import rebuild
 from kcli.analysis.start_findings import Reporter
 
 
-def snapshots(files: Iterable[str], log_start: int) -> list[tuple[int, int]]:
-    """Return the epoch and the end offset of each snapshot that reaches the log start."""
-    names = [parse_file(name) for name in files]
-    return [
-        (name.epoch, name.base_offset)
-        for name in names
+def snapshots(files: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
+    """Return the names of the snapshots that reach the log start, by their epoch and end offset.
+
+    The largest of these is the newest one, as of `OffsetAndEpoch.compareTo`.
+    """
+    return {
+        (name.epoch, name.base_offset): name.name
+        for name in map(parse_file, files)
         if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
         if name.base_offset is not None and name.base_offset >= log_start
-    ]
+    }
 
 
-def lacks_snapshot(log_start: int, found: Iterable[tuple[int, int]]) -> bool:
+def lacks_snapshot(log_start: int, found: Mapping[tuple[int, int], str]) -> bool:
     """Whether a log begins above offset 0, and none of the `snapshots` reaches its start."""
-    return log_start > 0 and not any(found)
+    return log_start > 0 and not found
 
 
 def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:

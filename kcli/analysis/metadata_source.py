@@ -28,7 +28,7 @@ from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
 from formats.messages.decode import decode_metadata
 from formats.messages.message import Unknown
-from formats.names import KRAFT_SNAPSHOT, QUORUM_STATE, parse_file
+from formats.names import QUORUM_STATE, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
 from formats.record_columns import FallbackBatch, record_columns
@@ -36,6 +36,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.log_findings import checksum_message
 from kcli.analysis.metadata_image import Image
+from kcli.analysis.metadata_log import snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.partition import Partition, shown_path
@@ -276,14 +277,8 @@ def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:
 
 def _newest_snapshot(partition: Partition) -> Metadata:
     """Return what the newest snapshot holds that can be read; nothing without one."""
-    names = [
-        ((name.base_offset, name.epoch), file)
-        for file, name in partition.files
-        if name.kind == KRAFT_SNAPSHOT and not name.suffix
-        if name.base_offset is not None and name.epoch is not None
-    ]
     passed_over: list[Finding] = []
-    for _, file in sorted(names, reverse=True):
+    for _, file in sorted(snapshots(partition.names, 0).items(), reverse=True):
         path = os.path.join(partition.path, file)
         try:
             found = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))

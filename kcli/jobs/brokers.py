@@ -17,9 +17,11 @@ from kcli.analysis.broker_start import (
     lacks_metadata_log,
 )
 from kcli.analysis.findings import Finding
+from kcli.analysis.metadata_snapshot import newest_snapshot_trouble
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES, has_own_files
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
@@ -96,7 +98,15 @@ def start_at_rest(
         if again == dirs:
             break
         dirs, start = again, broker_start(again, config)
-    return dirs, start._replace(stops=stops_at_rest(dirs, start))
+    return dirs, start._replace(stops=(*stops_at_rest(dirs, start), *_snapshot_stops(start)))
+
+
+def _snapshot_stops(start: BrokerStart) -> Iterator[StartFailure]:
+    """Yield that the newest snapshot of the metadata log ends the process: it is read before all else."""
+    if start.metadata_log_dir is not None and start.metadata_log_dir not in start.offline:
+        found = newest_snapshot_trouble(os.path.join(start.metadata_log_dir, METADATA_DIRECTORY))
+        if found is not None and found.exception is not None:
+            yield StartFailure(found.exception, found.message, found.path)
 
 
 def _as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:

@@ -304,6 +304,8 @@ def _at_the_end(
 
 def _is_about(finding: Finding, target: Target) -> bool:
     """Whether a finding is about a directory or what lies in it, and not about one around it."""
+    if finding.code in FAILS_TO_LOAD and finding.dir == target.shown:
+        return True
     if finding.path is not None and target.kind == LOG_DIR:
         place = finding.dir if finding.code == REFUSED and finding.dir != target.shown else finding.path
         return os.path.dirname(place or "") == target.shown

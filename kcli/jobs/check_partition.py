@@ -8,13 +8,15 @@ from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.invariants import Offsets
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Settings
 from kcli.analysis.metadata_log import lacks_snapshot, snapshots
+from kcli.analysis.metadata_snapshot import damaged_snapshot
 from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
 from kcli.jobs.check_dirs import producer_snapshots
 from kcli.jobs.check_start import attempted, start_settings
-from kcli.jobs.checkpoint import beginning_findings, first_base, is_cleaned, stored_offsets
+from kcli.jobs.checkpoint import beginning_findings, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield
 from kcli.jobs.epoch import contradicting_lines
+from kcli.logdir.files import first_base
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -65,6 +67,7 @@ def directory_state(
     lines = found.epoch_lines or ()
     yield from contradicting_lines(partition, lines)
     yield from beginning_findings(partition, lines, is_tiered=known.is_tiered(partition))
+    yield from damaged_snapshot(partition)
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     newest = None
     needs_start = any(name.endswith(".log" + SWAP) for name in partition.names)

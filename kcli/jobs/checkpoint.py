@@ -1,11 +1,11 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, FUTURE, LOG, NORMAL, parse_file
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
 from formats.types import TopicPartition
 from kcli.analysis.cluster_image import configuration_of
 from kcli.analysis.findings import Finding
@@ -17,7 +17,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
-from kcli.logdir.leftovers import DELETED, SWAP
+from kcli.logdir.files import first_base
+from kcli.logdir.leftovers import DELETED
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -124,15 +125,6 @@ def beginning_findings(
     if words:
         words += f", the first segment at {first}"
         yield Finding("LOG-024", words, dir=partition.shown, expected=first, found=begin)
-
-
-def first_base(names: Iterable[str], *others: str) -> int:
-    """Return the base offset of the first segment that a start finds among files; 0 without any.
-
-    `others` are suffixes of logs that count besides.
-    """
-    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
-    return min((one.base_offset for one in logs if one.base_offset is not None), default=0)
 
 
 def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:

@@ -20,6 +20,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.log_segment import BrokerError
+from kcli.analysis.metadata_snapshot import damaged_snapshot
 from kcli.analysis.pieces import Piece
 from kcli.analysis.producers import read_snapshot
 from kcli.analysis.start_settings import KnownSettings
@@ -155,7 +156,7 @@ def checkpoint_losses(
 ) -> Iterator[Finding]:
     """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log.
 
-    And that it lacks producers.
+    And that it lacks producers, or has a snapshot of a metadata log that is not whole.
     """
     log_end = loaded.log_end_offset
     given = checkpoints(partition)
@@ -169,6 +170,7 @@ def checkpoint_losses(
     ):
         yield one._replace(code=ENDS.get(one.code, POSSIBLE))
     yield from _producer_losses(partition, loaded)
+    yield from damaged_snapshot(partition)
 
 
 def _producer_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:

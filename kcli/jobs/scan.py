@@ -54,6 +54,7 @@ OF_A_START = frozenset(
         "LOG-009",
         "LOG-014",
         "LOG-024",
+        "META-008",
         "START-003",
         "START-004",
         "START-008",

@@ -8,6 +8,7 @@ from kcli.analysis.broker_start import ENSEMBLE, NEWEST, TIERED, Version
 from kcli.analysis.checks.snapshots import NO_SNAPSHOT
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Checkpoints, LoadedLog, Settings, checkpoints
+from kcli.analysis.metadata_snapshot import damaged_snapshot
 from kcli.analysis.producers import Producer
 from kcli.analysis.start import lone_finding
 from kcli.analysis.start_files import all_deleted
@@ -127,6 +128,7 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     if found.log is not None:
         logs.append(found.log)
     yield _row(partition, given, found)
+    yield from damaged_snapshot(partition)
     if found.log is not None and forgets_producers(found.log):
         yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
     # a broker makes the directory first, and writes the file before the first record

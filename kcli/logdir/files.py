@@ -1,6 +1,7 @@
 """What a file's name says about it, and its siblings of the same segment."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -24,6 +25,15 @@ def segment_base(target: Target) -> int | None:
     name = parse_file(os.path.basename(target.path).removesuffix(SWAP))
     is_segment = (name.kind, name.scheme, name.is_inactive) == (LOG, IN_PARTITION, False)
     return name.base_offset if is_segment else None
+
+
+def first_base(names: Iterable[str], *others: str) -> int:
+    """Return the base offset of the first segment that a start finds among files; 0 without any.
+
+    `others` are suffixes of logs that count besides.
+    """
+    logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
+    return min((one.base_offset for one in logs if one.base_offset is not None), default=0)
 
 
 def sibling(target: Target, extension: str) -> str | None:

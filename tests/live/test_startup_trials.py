@@ -102,6 +102,24 @@ def directory_for(name: str) -> Callable[[Path, Path], None]:
     return damage
 
 
+def newest_snapshot(change: Callable[[bytearray], object]) -> Callable[[Path, Path], None]:
+    def damage(first: Path, _second: Path) -> None:
+        path = max((first / "__cluster_metadata-0").glob("*.checkpoint"))
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+
+    return damage
+
+
+def flip_in_the_middle(data: bytearray) -> None:
+    data[len(data) // 2] ^= 1
+
+
+def cut_the_footer(data: bytearray) -> None:
+    del data[-20:]
+
+
 def without_marker(first: Path, second: Path) -> None:
     zero_tail(first, second)
     for log_dir in (first, second):
@@ -149,13 +167,16 @@ TRIALS: dict[str, tuple[Callable[[Path, Path], None], str | None, int]] = {
     "a directory for meta.properties": (directory_for("meta.properties"), None, 1),
     "zeros after a clean stop": (zero_tail, "CorruptRecordException", 0),
     "zeros after a crash": (without_marker, None, 0),
+    "a flipped bit in a snapshot": (newest_snapshot(flip_in_the_middle), "CorruptRecordException", 0),
+    "an empty snapshot": (newest_snapshot(bytearray.clear), "NoSuchElementException", 0),
+    "a snapshot without its footer": (newest_snapshot(cut_the_footer), None, 0),
     "no partition.metadata": (metadata_file(None), None, 0),
     "another topic id": (metadata_file("version: 0\ntopic_id: 5hQ1pUdRTm6vQ7JUuZUV1A\n"), None, 0),
     "an empty partition.metadata": (metadata_file(""), "NullPointerException", 0),
     "a broken partition.metadata": (metadata_file("version 0\n"), None, 1),
 }
 """What is done to the log dirs, the exception that ends the process, and how many log dirs go offline."""
-USUAL = ("twice", "zeros after a crash")
+USUAL = ("twice", "zeros after a crash", "a flipped bit in a snapshot")
 """The trials of a usual run: each takes a broker's start of some seconds. `STARTUP_TRIALS=all` runs all."""
 
 
@@ -163,13 +184,20 @@ USUAL = ("twice", "zeros after a crash")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Node, Path]]:
     folder = tmp_path_factory.mktemp("trials")
     log_dirs = [folder / "data-1", folder / "data-2"]
-    settings = {"log.dirs": ",".join(map(str, log_dirs)), "metadata.log.dir": log_dirs[0]}
+    settings = {
+        "log.dirs": ",".join(map(str, log_dirs)),
+        "metadata.log.dir": log_dirs[0],
+        "metadata.log.max.record.bytes.between.snapshots": 200,
+        "metadata.log.max.snapshot.interval.ms": 1500,
+    }
     random = Random("trials")
     with Cluster(folder, {1: "broker,controller"}, free_base_port(), random, settings) as cluster:
         create(cluster, {"events": {}}, [[1]] * PARTITIONS)
         to = producer(cluster)
         for partition in range(PARTITIONS):
             write(to, "events", records(random, 20), partition=partition)
+        metadata = log_dirs[0] / "__cluster_metadata-0"
+        wait(lambda: any(metadata.glob("*[1-9]-*.checkpoint")), "a snapshot")
         cluster.nodes[1].stop()
         for log_dir in log_dirs:
             shutil.copytree(log_dir, folder / "before" / log_dir.name)

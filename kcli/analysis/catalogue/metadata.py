@@ -18,8 +18,10 @@ METADATA: dict[str, Rule] = {
     "META-003": Rule(
         "warning",
         "A metadata log or snapshot is not whole to its end.",
-        "It takes the newest snapshot with a footer, and the log up to its last whole batch.",
-        "Compare with the metadata log of another controller or broker.",
+        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With a "
+        "wrong checksum in the snapshot it does not start.",
+        "The answers here begin at the newest snapshot that is whole. Compare with the metadata log of "
+        "another controller or broker.",
     ),
     "META-004": Rule(
         "info",
@@ -44,5 +46,14 @@ METADATA: dict[str, Rule] = {
         "quorum-state cannot be read.",
         "A controller with such a file does not start.",
         "Who leads is taken from the last leader change in the log; quorum-state of another voter says more.",
+    ),
+    "META-008": Rule(
+        "error",
+        "The newest snapshot of the metadata log is damaged, or has no footer: its end is lost.",
+        "With a wrong checksum or without any batch it does not start (START-009). It does not look for the "
+        "footer: what is left is all to it, so that topics and brokers are unknown, or it stops at a record "
+        "that does not fit.",
+        "Copy the snapshot and the log from another controller or broker. Or move the snapshot elsewhere, if "
+        "an older one is whole and the log goes back that far.",
     ),
 }

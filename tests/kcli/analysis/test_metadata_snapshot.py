@@ -1,0 +1,91 @@
+"""The newest snapshot of the metadata log that is damaged: `check` and `startup` say the same."""
+
+import gzip
+import json
+import shutil
+
+import pytest
+
+from tests.kcli.jobs.starts import does_not_start, will_not_load
+from tests.recordings import pack
+
+pytestmark = pytest.mark.slow
+
+SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
+OLDER, NEWEST = "00000000000000000040-0000000001.checkpoint", "00000000000000000050-0000000001.checkpoint"
+FOOTER = 79
+"""Bytes of the last batch."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A log dir with one topic and the metadata log, beside two snapshots of another one."""
+    root = pack.unpack("single", tmp_path_factory.mktemp("recorded")) / "stopped"
+    for path in [*root.iterdir()]:
+        if path.is_dir() and path.name not in {"__cluster_metadata-0", "plain-0"}:
+            shutil.rmtree(path)
+    for name in (OLDER, NEWEST):
+        (root / "__cluster_metadata-0" / name).write_bytes(SNAPSHOT)
+    return root
+
+
+@pytest.fixture
+def log_dir(recorded, tmp_path):
+    return shutil.copytree(recorded, tmp_path / "d0")
+
+
+def damaged(log_dir, data, name=NEWEST):
+    (log_dir / "__cluster_metadata-0" / name).write_bytes(data)
+
+
+def found(kcli, command, log_dir):
+    done = kcli(command, log_dir, "-o", "json")
+    document = json.loads(done.stdout)
+    codes = {"META-008", "START-009", "START-008"}
+    findings = [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+    return done.exit_code, sorted(one for one in findings if one[0] in codes)
+
+
+FLIPPED = bytearray(SNAPSHOT)
+FLIPPED[len(SNAPSHOT) // 2] ^= 1
+CORRUPT = "CorruptRecordException"
+CRC, EMPTY = "offset 1: the checksum does not match", "there is no batch in the snapshot"
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "exception"),
+    [
+        pytest.param(bytes(FLIPPED), CRC, CORRUPT, id="a flipped bit"),
+        pytest.param(b"", EMPTY, "NoSuchElementException", id="empty"),
+        pytest.param(SNAPSHOT[:50], EMPTY, "NoSuchElementException", id="half a batch"),
+        pytest.param(bytes(90), "a batch of 0 bytes, the smallest has 14", CORRUPT, id="zeros"),
+    ],
+)
+def test_the_process_ends_where_the_newest_snapshot_cannot_be_read(kcli, log_dir, data, message, exception):
+    damaged(log_dir, data)
+    expected = [("META-008", NEWEST, message), ("START-009", NEWEST, f"{exception}: {message}")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+    assert str(log_dir) in will_not_load(kcli, log_dir) & does_not_start(kcli, log_dir)
+
+
+@pytest.mark.parametrize("cut", [1, FOOTER, FOOTER + 1])
+def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir, cut):
+    damaged(log_dir, SNAPSHOT[:-cut])
+    expected = [("META-008", NEWEST, "the snapshot has no footer: its end is lost")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+    assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) == set()
+
+
+def test_older_snapshots_are_not_read(kcli, log_dir):
+    damaged(log_dir, b"", OLDER)
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir)[1] == []
+
+
+def test_a_copy_with_a_damaged_snapshot_says_so(kcli, log_dir, tmp_path):
+    damaged(log_dir, bytes(FLIPPED))
+    done = kcli("salvage", log_dir / "__cluster_metadata-0", "--out", tmp_path / "out", "-o", "json")
+    findings = [(one["code"], one["file"]) for one in json.loads(done.stdout)["findings"]]
+    assert (done.exit_code, findings) == (1, [("META-008", NEWEST)])
