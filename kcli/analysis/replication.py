@@ -136,7 +136,7 @@ class Meeting(NamedTuple):
 def below_start(leader: Side, follower: Side, meeting: Meeting | None = None) -> int:
     """Return how many offsets of what a follower keeps lie below its leader's log start.
 
-    With its fetches it takes over that log start, and deletes the segments below
+    With its fetches it takes over that log start, and deletes the segments that end there
     (`UnifiedLog.maybeIncrementLogStartOffset`, `deleteLogStartOffsetBreachedSegments`). 0 where its whole
     log goes anyway. Without a meeting it keeps its log.
     """

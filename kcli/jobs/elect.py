@@ -123,6 +123,7 @@ def _row(
         brokers[candidate],
         replicas[follower].shown,
         brokers[follower],
+        log_start_offset=logs[candidate].log.log_start_offset,
         log_end_offset=logs[candidate].log.log_end_offset,
         follower_log_end_offset=logs[follower].log.log_end_offset,
         truncate_to=None if meeting is None else meeting.truncate_to,

@@ -14,6 +14,7 @@ class ElectionRow(NamedTuple):
     candidate_broker_id: Annotated[int | None, "of its meta.properties"]
     follower: Annotated[str, "partition directory of a replica that follows"]
     follower_broker_id: Annotated[int | None, "of its meta.properties"]
+    log_start_offset: Annotated[int, "of the candidate's log"]
     log_end_offset: Annotated[int, "of the candidate's log"]
     follower_log_end_offset: Annotated[int, "of the follower's log before it truncates"]
     truncate_to: Annotated[
@@ -44,8 +45,8 @@ class ElectionRow(NamedTuple):
     ]
     offsets_below_start: Annotated[
         int,
-        "of what the follower keeps, below the log start offset of the candidate: it takes that over and "
-        "deletes the segments below",
+        "of what the follower keeps, below the log start offset of the candidate, which it takes over: it "
+        "deletes the segments that end there, and reads nothing below",
     ]
     would_be_elected: Annotated[
         bool | None, "whether Kafka elects the candidate of the replicas here; null if the ISR is unknown"

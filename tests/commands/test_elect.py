@@ -188,7 +188,7 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
 
     document = elect(kcli, whole, cut)
     found = [(one["code"], one["dir"], one["message"]) for one in document["findings"]]
-    words = f"the log of {cut} begins at offset 12: as its follower this replica deletes offsets 0..11"
+    words = f"the log of {cut} begins at offset 12: as its follower this replica drops offsets 0..11"
     assert [row["offsets_below_start"] for row in document["rows"]] == [0, 12]
     assert [row["bytes_lost"] for row in document["rows"]] == [0, 0]
     assert ("REPL-006", str(whole), words) in found
@@ -196,11 +196,14 @@ def test_a_candidate_without_its_first_segments_costs_the_others_theirs(kcli, tm
     assert elect(kcli, "--isr", "1", whole, cut)["findings"] == []
     drawn = " ".join(kcli("replica", "elect", whole, cut, "-o", "table").stdout.split())
     assert "Least is lost with broker 1: nothing." in drawn
+    assert "broker 2 ? broker 1 keeps all from 12" in drawn
 
     done = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "json")
     found = [(one["code"], one["message"]) for one in json.loads(done.stdout)["findings"]]
-    words = "the log of the leader begins at offset 12: as its follower this replica deletes offsets 0..11"
+    words = "the log of the leader begins at offset 12: as its follower this replica drops offsets 0..11"
     assert ("REPL-006", words) in found
+    drawn = kcli("truncate", "--dry-run", "--leader", cut, whole, "-o", "table").stdout
+    assert "Nothing is lost" not in drawn
 
 
 @pytest.mark.parametrize("command", ["epoch diff", "replica elect", "replica diff"])

@@ -261,10 +261,10 @@ STARTS: dict[str, Rule] = {
     "REPL-006": Rule(
         "warning",
         "The log of a leader, or of a candidate, begins above that of another replica.",
-        "A follower takes over the log start of its leader with the records that it fetches, and deletes the "
-        "segments below.",
-        "Nothing where retention has deleted them on one broker and not yet on the other. Where the first "
-        "segments of a replica are lost, do not let it lead.",
+        "A follower takes over the log start of its leader with the records that it fetches. It deletes the "
+        "segments that end there, and reads nothing below.",
+        "Nothing where retention or a DeleteRecords request has reached one broker and not yet the other. "
+        "Where the first segments of a replica are lost, do not let it lead.",
     ),
     "TRUNC-001": Rule(
         "error",

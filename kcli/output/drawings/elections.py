@@ -21,7 +21,7 @@ def _severity(row: ElectionRow) -> str | None:
         return "error"
     if row.outcome == UNKNOWN:
         return "warning"
-    return "warning" if row.records_lost != 0 else None
+    return "warning" if row.records_lost != 0 or row.offsets_below_start else None
 
 
 def _cut(row: ElectionRow) -> str:
@@ -29,9 +29,12 @@ def _cut(row: ElectionRow) -> str:
         return "is stuck"
     if row.outcome == UNKNOWN:
         return UNKNOWN
+    start = f"from {row.log_start_offset}" if row.offsets_below_start else ""
     if row.truncate_to == row.follower_log_end_offset:
-        return "remote state" if row.outcome == "tiered" else KEEPS_ALL
-    return f"{row.truncate_to} of {row.follower_log_end_offset}"
+        if row.outcome == "tiered":
+            return "remote state"
+        return f"keeps all {start}" if start else KEEPS_ALL
+    return f"{row.truncate_to} of {row.follower_log_end_offset}" + (f", {start}" if start else "")
 
 
 def _lost(row: ElectionRow) -> str | None:

@@ -48,7 +48,7 @@ def draw_truncations(
     else:
         yield from draw_table(MANY, rows, screen)
         yield ""
-    yield from conclusion(screen, _verdict(rows), style="bold")
+    yield from conclusion(screen, _verdict(rows, findings), style="bold")
     if findings:
         yield sentences(screen, findings_line(findings))
 
@@ -271,7 +271,7 @@ def _epochs(entries: Sequence[Any], more: str) -> str:
     return "/".join(words) or "none"
 
 
-def _verdict(rows: Sequence[TruncationRow]) -> str:
+def _verdict(rows: Sequence[TruncationRow], findings: Sequence[Finding]) -> str:
     """Return what happens to segments, and what is lost."""
     count = {
         action: sum(one.action == action for row in rows for one in row.segments)
@@ -287,6 +287,8 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     )
     losers = [row for row in rows if _is_lossy(row)]
     if not losers:
+        if any(one.code == "REPL-006" for one in findings):
+            return f"Plan: {doing}. The truncation loses nothing; the leader's log start does (REPL-006)."
         return f"Plan: {doing}. Nothing is lost."
     known = [row.records_lost for row in losers if row.records_lost is not None]
     least = "at least " if len(known) < len(losers) else ""
