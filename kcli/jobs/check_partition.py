@@ -39,6 +39,7 @@ class DirectoryState(NamedTuple):
     the log is.
     """
     is_compacted: bool | None = None
+    is_tiered: bool | None = None
     settings: Settings = UNKNOWN_SETTINGS
 
     def judge(self, target: Target) -> PartitionJudge:
@@ -52,7 +53,7 @@ class DirectoryState(NamedTuple):
             is_compacted=self.is_compacted,
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=bool(found.epoch_lines),
-            log_start_line=self.offsets.log_start,
+            log_start_line=None if self.is_tiered is False else self.offsets.log_start,
         )
 
 
@@ -66,7 +67,8 @@ def directory_state(
         return
     lines = found.epoch_lines or ()
     yield from contradicting_lines(partition, lines)
-    yield from beginning_findings(partition, lines, is_tiered=known.is_tiered(partition))
+    is_tiered = known.is_tiered(partition)
+    yield from beginning_findings(partition, lines, is_tiered=is_tiered)
     yield from damaged_snapshot(partition)
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     newest = None
@@ -76,10 +78,16 @@ def directory_state(
         reaching = snapshots(partition.names, log_start)
         newest = max(reaching, default=None)
         needs_start |= lacks_snapshot(log_start, reaching)
-    is_compacted = is_cleaned(partition, offsets.cleaner_point, known)
-    of_producers = producer_snapshots(partition.names)
     states.append(
         DirectoryState(
-            found, offsets, of_producers, found.topic_id, newest, needs_start, is_compacted, settings
+            found,
+            offsets,
+            producer_snapshots(partition.names),
+            found.topic_id,
+            newest,
+            needs_start,
+            is_cleaned(partition, offsets.cleaner_point, known),
+            is_tiered,
+            settings,
         )
     )

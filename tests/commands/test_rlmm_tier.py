@@ -232,8 +232,9 @@ def test_remote_segments_that_no_epoch_leads_to(tmp_path, lost):
     checkpoint.write_bytes(b"")
     if lost:
         checkpoint.unlink()
-    of_leader = "no leader epoch leads to its remote segments (9): the log begins at offset 343"
-    of_log = "leader-epoch-checkpoint: none leads to the offsets below 343 in remote storage"
+    on_disk = "the log on disk begins at offset 343 and ends at 343"
+    of_leader = f"no leader epoch leads to its remote segments (9): {on_disk}"
+    of_log = "leader-epoch-checkpoint: none leads to the offsets below 343, which are not on disk"
     for words, message in (
         (("check", log_dir / "t-plain-0"), ("no " if lost else "no entry in ") + of_log),
         (("rlmm", "coverage", log_dir), of_leader),
@@ -244,6 +245,17 @@ def test_remote_segments_that_no_epoch_leads_to(tmp_path, lost):
         assert [(one["dir"], one["message"]) for one in found] == [(str(log_dir / "t-plain-0"), message)]
     drawn = CliRunner().invoke(app, ["rlmm", "coverage", str(log_dir), "-o", "table"]).stdout
     assert "The remote segments of 1 partition are not reached (EPOCH-001)" in " ".join(drawn.split())
+
+
+@pytest.mark.parametrize(("segment", "where"), [(343, "t-plain-0"), (342, "t-retention-0")])
+def test_remote_segments_that_an_epoch_at_the_log_end_does_not_lead_to(tmp_path, segment, where):
+    """Without the empty segment on disk the log ends where it begins in the checkpoint."""
+    log_dir = tmp_path / "node1"
+    shutil.copytree(cluster().node1, log_dir)
+    for path in (log_dir / where).glob(f"{segment:020d}.*"):
+        path.unlink()
+    found = [one for one in ask("rlmm", "coverage", log_dir)[0]["findings"] if one["code"] == "EPOCH-001"]
+    assert [one["dir"] for one in found] == [str(log_dir / where)]
 
 
 def test_coverage_counts_a_segment_where_it_begins(tmp_path):

@@ -31,7 +31,7 @@ class PartitionJudge:
 
     `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition,
     None where no metadata says whether. `log_start_line`: the log start offset in the checkpoint, None
-    without a line. `epoch` is that of the last batch so far.
+    without a line, or for a topic that is not tiered. `epoch` is that of the last batch so far.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class PartitionJudge:
             what = "no" if self.epochs is None else "no entry in"
             words = f"{what} {LEADER_EPOCH_CHECKPOINT}"
             if self._begins_elsewhere():
-                words += f": none leads to the offsets below {self._bases[0]} in remote storage"
+                words += f": none leads to the offsets below {self._bases[0]}, which are not on disk"
             yield Finding("EPOCH-001", words, dir=self.target.shown)
 
     def _lacks_epochs(self) -> bool:

@@ -20,7 +20,7 @@ from kcli.analysis.epochs import EpochCache, load, truncate_from_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.analysis.log_segment import LoadedSegment
-from kcli.analysis.remote.cache import CachedSegment, RemoteCache
+from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
 from kcli.analysis.remote.lineage import (
     NOTHING_REMOTE,
     HighestRemote,
@@ -122,10 +122,22 @@ def lead_of(
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     leader = _leader(partition, topic_id, log, cache)
-    if cache.segments and not leader.epochs:
-        what = f"no leader epoch leads to its remote segments ({len(cache.segments)})"
-        yield no_epochs(partition, f"{what}: the log begins at offset {leader.log_start_offset}")
+    copied = [one for one in cache.segments.values() if one.state == COPY_SEGMENT_FINISHED]
+    held = [one for one in copied if one.begun.end_offset >= log.log_start_offset]
+    if held and not any(_is_reached(log, cache, one) for one in held):
+        what = f"no leader epoch leads to its remote segments ({len(held)})"
+        on_disk = f"the log on disk begins at offset {leader.local_start} and ends at {log.log_end_offset}"
+        yield no_epochs(partition, f"{what}: {on_disk}")
     return leader
+
+
+def _is_reached(log: LoadedLog, cache: RemoteCache, segment: CachedSegment) -> bool:
+    """Whether a leader reads any offset of a remote segment: of those where that may change."""
+    epochs = running_epochs(log)
+    first = max(segment.begun.start_offset, log.log_start_offset)
+    end = min(segment.begun.end_offset + 1, log.log_end_offset)
+    places = {first, *(one.start_offset for one in epochs), *segment.epochs.values()}
+    return any(serving(cache, epochs, one).segment is not None for one in places if first <= one < end)
 
 
 def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:
