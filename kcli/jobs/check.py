@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import LOG, parse_file
+from formats.names import DELETE, LOG, parse_file
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.seams import is_as_before
@@ -248,6 +248,8 @@ class CheckReducer:
         row = CheckRow(place, result, len(about) + known.failed, errors, warnings, None, None, None, None)
         if target.kind == LOG_DIR:
             return row
+        if target.name is not None and target.name.kind == DELETE:
+            log_end = None  # a start gives 0, and deletes the directory
         return row._replace(
             segments=total.segments,
             batches=total.summary.batches,

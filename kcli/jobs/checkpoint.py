@@ -5,11 +5,11 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
+from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
 from kcli.analysis.cluster_image import configuration_of
 from kcli.analysis.findings import Finding
-from kcli.analysis.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, violations
+from kcli.analysis.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, Violation, violations
 from kcli.analysis.inventory import checkpointed
 from kcli.analysis.start import start
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
@@ -39,7 +39,7 @@ def _show(partition: Partition) -> Yield:
     lines = loaded.epoch_lines
     latest = lines[-1] if lines else None
     offsets = (yield from stored_offsets(partition, lines))._replace(log_end=loaded.log_end_offset)
-    violated = list(violations(offsets))
+    violated = _violations(partition.target, offsets)
     yield CheckpointRow(
         where(partition),
         log_start_offset=offsets.log_start,
@@ -81,14 +81,13 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
     is created again are those of the deleted one until then. A clean stop flushes each log up to its end, and
     checkpoints that as its recovery point: a log that ends below it has lost records since
-    (`LogManager.shutdown`). Beside a -delete directory the line may be that of another log.
+    (`LogManager.shutdown`).
     """
-    found = list(violations(offsets))
+    found = _violations(target, offsets)
     if found and is_running(target):
         return
-    is_live = target.name is not None and target.name.kind in {NORMAL, FUTURE}
     for one in found:
-        is_lost = offsets.clean and one.name == FLUSHED_ABOVE_END and is_live
+        is_lost = offsets.clean and one.name == FLUSHED_ABOVE_END
         yield Finding(
             "LOG-025" if is_lost else "CKPT-001",
             f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",
@@ -96,6 +95,16 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
             expected=one.limit,
             found=one.found,
         )
+
+
+def _violations(target: Target, offsets: Offsets) -> list[Violation]:
+    """Return the invariants that do not hold: none of a -delete or -stray directory.
+
+    The lines of its name, if there are any, are of the log that took its place.
+    """
+    if target.name is not None and target.name.kind in {DELETE, STRAY}:
+        return []
+    return list(violations(offsets))
 
 
 def beginning_findings(

@@ -17,7 +17,9 @@ class CheckRow(NamedTuple):
     segments: Annotated[int | None, "segments that were read; null of a log dir"]
     batches: Annotated[int | None, "batches that were read in them"]
     log_bytes: Annotated[int | None, "bytes that were read of them"]
-    log_end_offset: Annotated[int | None, "after a start; null of a log dir and of a log that does not load"]
+    log_end_offset: Annotated[
+        int | None, "after a start; null of a log dir, a log that does not load and a -delete directory"
+    ]
 
     @property
     def is_log_dir(self) -> bool:

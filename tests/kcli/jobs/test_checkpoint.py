@@ -1,5 +1,7 @@
 """Checkpoint files joined by partition: offsets as stored, and each contradiction by its name."""
 
+import json
+
 import pytest
 
 from kcli.jobs.checkpoint import show
@@ -95,3 +97,15 @@ def test_the_checkpoint_of_the_cleaner(tmp_path):
     row, found = shown(directory)
     assert row["cleaner_point"] is None
     assert found == ["DIR-003"]
+
+
+@pytest.mark.parametrize("kind", ["delete", "stray"])
+@pytest.mark.parametrize("command", ["check --include-leftovers", "checkpoint show", "salvage"])
+def test_the_lines_of_a_live_log_are_not_those_of_its_leftover(kcli, tmp_path, kind, command):
+    live = orders(tmp_path / "d", *LOG, epochs=EPOCHS, watermark=20, recovery=20, log_start=0)
+    leftover = orders(tmp_path / "made", LOG[0], epochs=((0, 0),))
+    moved = leftover.rename(live.parent / f"orders-0.4a1b2c3d4e5f60718293a4b5c6d7e8f9-{kind}")
+    place = live.parent if "check " in command else moved
+    out = ["--out", tmp_path / "out"] if command == "salvage" else []
+    found = json.loads(kcli(*command.split(), place, *out, "-o", "json").stdout)["findings"]
+    assert [one for one in found if one["code"] in {"CKPT-001", "LOG-025", "SALV-010", "SALV-011"}] == []
