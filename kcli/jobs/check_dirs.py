@@ -15,6 +15,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
+from formats.types import TopicPartition
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
@@ -57,26 +58,42 @@ def without_directory(target: Target) -> Iterator[Finding]:
         missing = [str(one) for one in listed if (one.topic, one.partition) not in there]
         if missing:
             words = f"{missing[0]}: there is no such directory"
+            if name == RECOVERY_POINT and directory_facts(target.path).clean_shutdown:
+                words += "; it was removed after the clean stop"
             finding = Finding("CKPT-002", words, dir=target.shown, path=shown(path))
             yield finding._replace(more=len(missing) - 1)
 
 
 def without_checkpoints(target: Target) -> Iterator[Finding]:
-    """Yield a finding for each checkpoint file that the clean stop of a log dir wrote, and that is missing.
+    """Yield a finding for each checkpoint file that the clean stop of a log dir wrote, and that says nothing.
 
-    Where there is none of them, nothing is said: the directory may be a copy of what lay beside them.
-    `LogManager.shutdown` writes recovery points and log starts, the latter in no release before 0.11, and
-    `ReplicaManager.shutdown` the high watermarks. Of logs that were loaded and never served there is no
-    high watermark: a broker that never got so far is rare, and the metadata log alone is no such log.
+    `LogManager.shutdown` writes recovery points, with a line for each log, and log starts, in no release
+    before 0.11; `ReplicaManager.shutdown` the high watermarks. A directory that was never formatted may be a
+    copy without these files.
     """
-    facts, partitions = directory_facts(target.path), _partition_dirs(target) or ()
-    has_logs = any(one.kind == NORMAL and one.topic != CLUSTER_METADATA for one in partitions)
-    written = [RECOVERY_POINT, *([LOG_START] if facts.is_kraft else []), HIGH_WATERMARK]
-    missing = [name for name in written if not os.path.lexists(os.path.join(target.path, name))]
-    if has_logs and facts.clean_shutdown and len(missing) < len(written):
-        for name in missing:
-            words = "the log dir was stopped cleanly, and the file is missing"
-            yield Finding("DIR-011", words, dir=target.shown, path=shown(os.path.join(target.path, name)))
+    facts = directory_facts(target.path)
+    logs = [
+        one for one in _partition_dirs(target) or () if one.kind == NORMAL and one.topic != CLUSTER_METADATA
+    ]
+    if not (logs and facts.clean_shutdown and facts.cluster_id is not None):
+        return
+    for name in (RECOVERY_POINT, *([LOG_START] if facts.is_kraft else []), HIGH_WATERMARK):
+        path = os.path.join(target.path, name)
+        words = None
+        if not os.path.lexists(path):
+            words = "the file is missing"
+        elif name == RECOVERY_POINT and facts.recovery_points is not None:
+            absent = sorted(
+                f"{one.topic}-{one.partition}"
+                for one in logs
+                if TopicPartition(one.topic, one.partition) not in facts.recovery_points
+            )
+            if absent:
+                more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+                words = f"no line of {absent[0]}{more} in it"
+        if words is not None:
+            words = f"the log dir was stopped cleanly, and {words}"
+            yield Finding("DIR-011", words, dir=target.shown, path=shown(path))
 
 
 def _partition_dirs(target: Target) -> set[PartitionDir] | None:

@@ -68,8 +68,9 @@ CHECKS: dict[str, Rule] = {
         "error",
         "A log that was stopped cleanly ends below its recovery point, up to which all was flushed.",
         "It does not notice: the log ends earlier, and new records get the offsets of the lost ones.",
-        "The end of the log was lost or removed since the stop: compare with another replica (kcli replica "
-        "diff) before this one may lead.",
+        "Where an index of the last segment is damaged (IDX-002), remove its indexes before the start: the "
+        "broker then finds the whole log. Else its end was lost or removed since the stop: compare with "
+        "another replica (kcli replica diff) before this one may lead.",
     ),
     "IDX-004": Rule(
         "error",

@@ -77,7 +77,7 @@ STARTS: dict[str, Rule] = {
     ),
     "DIR-011": Rule(
         "info",
-        "A checkpoint file of a log dir that was stopped cleanly is missing: the stop writes it.",
+        "A checkpoint file that the clean stop of a log dir wrote is missing, or lacks the line of a log.",
         "Without log starts, records that were deleted are there again; without high watermarks each begins "
         "at its log start, and rises as replicas fetch; without recovery points a later crash costs a full "
         "recovery.",

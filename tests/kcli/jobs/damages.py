@@ -343,6 +343,10 @@ DAMAGES = (
         Damage(f"checkpoint: no {name}", "DIR-011", gone(in_root(name)), wide=True)
         for name in (RECOVERY, LOG_START, "replication-offset-checkpoint")
     ),
+    Damage("checkpoint: empty recovery points", "DIR-011", whole(in_root(RECOVERY), b""), wide=True),
+    Damage(
+        "checkpoint: no recovery point of a log", "DIR-011", whole(in_root(RECOVERY), b"0\n0\n"), wide=True
+    ),
     Damage(
         "meta.properties: damaged", "DIR-005", whole(in_root("meta.properties"), b"version=7\n"), wide=True
     ),

@@ -1,5 +1,6 @@
 """Every damage of a matrix is found by `check`, each by its own code; without damage it finds nothing."""
 
+import gzip
 import json
 import os
 import shutil
@@ -398,7 +399,8 @@ def test_a_metadata_log_without_damage_ends_below_its_newest_snapshot(kcli, tmp_
     pack.unpack("single", tmp_path)
     directory = tmp_path / "single" / "stopped" / "__cluster_metadata-0"
     before = found(kcli, directory)
-    (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(b"")
+    snapshot = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
+    (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(snapshot)
     document = found(kcli, directory)
     more = [one for one in document["findings"] if one not in before["findings"]]
     assert [(one["code"], one["expected"]) for one in more] == [("START-007", 5000)]
