@@ -55,7 +55,7 @@ _INVARIANTS = (
         FLUSHED_ABOVE_END,
         "recovery_point",
         "log_end",
-        "records that were flushed are missing here",
+        "the log that a start opens lacks records that were flushed",
     ),
     (
         "cleaner-point-above-log-end",

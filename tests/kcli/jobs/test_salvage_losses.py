@@ -35,8 +35,8 @@ BASES = (0, 29, 58, 87)
 ABOVE = {
     "replication-offset-checkpoint": "high-watermark-above-log-end: 96, 87 at most; a start lowers the high "
     "watermark to the log end: committed records are missing here",
-    "recovery-point-offset-checkpoint": "recovery-point-above-log-end: 96, 87 at most; records that were "
-    "flushed are missing here",
+    "recovery-point-offset-checkpoint": "recovery-point-above-log-end: 96, 87 at most; the log that a start "
+    "opens lacks records that were flushed",
 }
 ABOVE_CODES = {"replication-offset-checkpoint": "SALV-011", "recovery-point-offset-checkpoint": "SALV-010"}
 
