@@ -1,7 +1,7 @@
 """The newest snapshot of the metadata log, which every start of a KRaft node reads from its beginning.
 
-The truth is `KRaftControlRecordStateMachine.maybeLoadSnapshot` and `RecordsSnapshotReader`, which look at
-checksums and miss no footer, and `MetadataLoader`, which does not load a snapshot without a record.
+The truth is `KRaftControlRecordStateMachine.maybeLoadSnapshot` and `RecordsSnapshotReader`, which verify
+checksums and do not look for a footer, and `MetadataLoader`, which loads no snapshot without a record.
 """
 
 import os
@@ -24,7 +24,8 @@ from kcli.logdir.files import first_base
 from kcli.logdir.listing import listed
 from kcli.logdir.partition import Partition, shown_path
 
-NO_SUCH_ELEMENT = "NoSuchElementException"
+NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
+UNREADABLE = frozenset({"no-permission", "read-failed"})
 NO_FOOTER = "the snapshot has no footer: its end is lost"
 
 
@@ -38,9 +39,9 @@ class SnapshotTrouble(NamedTuple):
 
 
 def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
-    """Return what is wrong with the newest snapshot in a directory of the metadata log; None for nothing.
+    """Return what is wrong with the newest snapshot in a directory of the metadata log.
 
-    None, too, without a snapshot, or for one that cannot be read.
+    None for nothing, or without a snapshot.
     """
     try:
         names = listed(metadata_log)[0]
@@ -49,8 +50,10 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
             return None
         with DataFile(os.path.join(metadata_log, found[max(found)])) as file:
             return _trouble(file)
-    except FileError:
-        return None  # said where it is opened
+    except FileError as error:
+        if error.code in UNREADABLE:
+            return SnapshotTrouble(error.path, UNCHECKED_IO, error.message, error.position)
+        return None  # no metadata log, or a broker that runs has removed the snapshot
 
 
 def _trouble(file: DataFile) -> SnapshotTrouble | None:

@@ -30,7 +30,7 @@ def segment_base(target: Target) -> int | None:
 def first_base(names: Iterable[str], *others: str) -> int:
     """Return the base offset of the first segment that a start finds among files; 0 without any.
 
-    `others` are suffixes of logs that count besides.
+    `others` are suffixes of logs that count as well.
     """
     logs = (one for one in map(parse_file, names) if one.kind == LOG and one.suffix in ("", SWAP, *others))
     return min((one.base_offset for one in logs if one.base_offset is not None), default=0)

@@ -319,6 +319,6 @@ CHECKS: dict[str, Rule] = {
         "Without such a producer it takes the next batch of it for the first: a batch that is sent again is "
         "not noticed, and an older epoch of a transactional producer is not refused.",
         "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
-        "the log end of the copy beside its logs, if no batch was left out before it.",
+        "the log end of the copy next to its logs, if no batch was left out before it.",
     ),
 }

@@ -6,8 +6,10 @@ import shutil
 
 import pytest
 
+from kcli.analysis.metadata_snapshot import newest_snapshot_trouble
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.recordings import pack
+from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +21,7 @@ FOOTER = 79
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A log dir with one topic and the metadata log, beside two snapshots of another one."""
+    """A log dir with one topic and the metadata log, and two snapshots of another one."""
     root = pack.unpack("single", tmp_path_factory.mktemp("recorded")) / "stopped"
     for path in [*root.iterdir()]:
         if path.is_dir() and path.name not in {"__cluster_metadata-0", "plain-0"}:
@@ -76,6 +78,21 @@ def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir
     for command in ("check", "startup"):
         assert found(kcli, command, log_dir) == (1, expected)
     assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) == set()
+
+
+def test_a_snapshot_that_cannot_be_read_ends_the_process(log_dir):
+    """As `FileRawSnapshotReader.open`."""
+    path = log_dir / "__cluster_metadata-0" / NEWEST
+    path.chmod(0)
+    reported = as_unprivileged(
+        "from kcli.analysis.metadata_snapshot import newest_snapshot_trouble",
+        "print(newest_snapshot_trouble(sys.argv[1]).exception)",
+        path.parent,
+    )
+    assert reported.split() == ["UncheckedIOException"]
+    path.unlink()
+    assert newest_snapshot_trouble(str(path.parent)) is None
+    assert newest_snapshot_trouble(str(log_dir / "absent")) is None
 
 
 def test_older_snapshots_are_not_read(kcli, log_dir):
