@@ -6,8 +6,11 @@ import random
 
 import pytest
 
-from .logs import random_log
+from kcli.jobs import ls
+
+from .logs import UNREPAIRED, random_log
 from .oracle import Oracle, cases, encoded
+from .test_lookup_oracle import unit_of
 
 pytestmark = pytest.mark.oracle
 
@@ -60,8 +63,12 @@ def test_random_truncations_answer(oracle: Oracle, oracle_seed):
         copy = oracle.copy(log.directory)
         answer = oracle.ask("truncate", directory=copy, target=target, **log.opening)
         errors = [stage["error"] for stage in answer.values() if "error" in stage]
-        if "zero tail" in log.damage and errors == ["CorruptRecordException"]:
-            oracle.discard(copy)  # zeros below the recovery point stop the load, or the search for the target
+        if errors and not UNREPAIRED.isdisjoint(log.damage):  # the load fails, or the search for the target
+            if "error" in answer["loaded"]:
+                outcome = ls.ls(unit_of(log), recover=True)
+                assert outcome.error is not None, (seed, log.damage, answer)
+                assert errors[0] in outcome.error.message, (seed, log.damage, answer)
+            oracle.discard(copy)
             log.remove()
             continue
         assert errors == [], (seed, log.damage, answer)
