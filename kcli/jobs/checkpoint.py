@@ -165,8 +165,10 @@ def is_cleaned(partition: Partition, cleaner_point: int | None, known: KnownSett
     """Whether a cleaner compacts a partition, whose line in the cleaner's checkpoint is `cleaner_point`.
 
     None: no cleaner knows it, and no metadata log says what the policy of its topic is: neither one that is
-    `known`, nor that of its broker.
+    `known`, nor that of its broker. Of a metadata log itself, segments are only deleted (`KafkaRaftLog`).
     """
+    if partition.topic == CLUSTER_METADATA:
+        return False
     if partition.topic in COMPACTED_TOPICS or cleaner_point is not None:
         return True
     by_inputs = known.is_compacted(partition)

@@ -86,6 +86,20 @@ def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path
     assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
 
 
+def test_no_segment_of_a_metadata_log_is_compacted(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    directory = root / "__cluster_metadata-0"
+    segment(directory, 10_000, put_range(10_000, 5))
+    for path in ("check", "salvage"):
+        words = ("--out", tmp_path / "out") if path == "salvage" else ()
+        done = kcli(path, directory, *words, "-o", "json")
+        codes = {one["code"] for one in json.loads(done.stdout)["findings"]}
+        assert codes & {"LOG-019", "LOG-023", "SALV-010", "SALV-011"} == {
+            "SALV-010" if words else "LOG-023"
+        }, path
+
+
 def renamed(directory, base, other):
     for extension in ("log", "index", "timeindex"):
         os.rename(directory / f"{base:020}.{extension}", directory / f"{other:020}.{extension}")
