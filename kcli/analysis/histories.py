@@ -24,10 +24,11 @@ class CommonPart(NamedTuple):
 def part(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> CommonPart:
     """Return where two histories part; offsets below the first epoch of either are not compared.
 
-    `first` and `end` (exclusive) bound what both have; of two without a common offset `end` is `first`.
+    `first` and `end` (exclusive) bound what both have; of two without a common offset `end` is `first`. A
+    history without epochs does not part from any.
     """
     if not one or not other:
-        return CommonPart(None, None, 0, 0)
+        return CommonPart(None, None, 0, min(one_end, other_end))
     first = max(one[0].start_offset, other[0].start_offset)
     end = max(min(one_end, other_end), first)
     bounds = sorted({first, *(entry.start_offset for entry in (*one, *other))})

@@ -95,9 +95,13 @@ def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
     document = diff(kcli, here, there)
 
     assert [(one["code"], one["dir"]) for one in document["findings"]] == [("EPOCH-001", str(there))]
+    (row,) = document["rows"]
+    assert row["log_end_offset"] - row["other_log_end_offset"] == row["records_only_here"] > 0
+    assert (row["divergence_offset"], row["records_only_there"]) == (None, 0)
     screen = kcli("epoch", "diff", here, there, "-o", "table").stdout
     assert "In 1 of 1 pair a replica has no leader epochs" in screen
     assert "same as far" not in screen
+    assert "broker" not in screen.partition("OTHER")[2]  # it is the name of both
 
 
 def test_a_checkpoint_without_entries_is_none_that_is_missing(kcli, tmp_path):

@@ -41,8 +41,13 @@ def draw_diffs(
 def _pairs(
     rows: Sequence[EpochDiffRow], drawn: Sequence[EpochRow], screen: Screen
 ) -> Iterator[RenderableType]:
-    """Yield a table of the pairs, the replicas by the names that they have in the drawing."""
+    """Yield a table of the pairs, the replicas by the names that they have in the drawing.
+
+    By their directories where one has no epochs, which is not drawn.
+    """
     names = {one.where.dir: one.name for found in replicas(drawn, screen) for one in found}
+    if not names.keys() >= {path for row in rows for path in (row.where.dir, row.other_dir)}:
+        names = {}
     columns = [
         ShownColumn("REPLICA", lambda row: names.get(row.where.dir, row.where.dir)),
         ShownColumn("OTHER", lambda row: names.get(row.other_dir, row.other_dir)),

@@ -24,6 +24,7 @@ ONE = history((1, 0), (4, 10), (6, 20))
         (history((4, 12), (7, 25)), 40, (20, 4, 12, 30)),
         (history((9, 50)), 60, (None, None, 50, 50)),
         ((), 0, (None, None, 0, 0)),
+        ((), 20, (None, None, 0, 20)),
     ],
 )
 def test_histories_part_at_the_first_offset_of_different_epochs(other, other_end, expected):
