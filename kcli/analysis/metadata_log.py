@@ -35,9 +35,13 @@ def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end
     return snapshot_epoch > latest_epoch or (snapshot_epoch == latest_epoch and snapshot_end > log_end)
 
 
-def behind_message(log_end: int, snapshot_end: int) -> str:
-    """Return the message of START-007."""
-    return f"the log ends at offset {log_end}, its newest snapshot at {snapshot_end}: all segments go"
+def behind_message(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> str:
+    """Return the message of START-007: the epoch or the offset at which a log is behind its snapshot."""
+    if snapshot_epoch > latest_epoch:
+        ends = f"ends in leader epoch {latest_epoch}, its newest snapshot in {snapshot_epoch}"
+    else:
+        ends = f"ends at offset {log_end}, its newest snapshot at {snapshot_end}"
+    return f"the log {ends}: all segments go"
 
 
 def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Reporter) -> LoadedLog:
@@ -56,7 +60,7 @@ def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Report
         return loaded
     reporter.report(
         "START-007",
-        behind_message(loaded.log_end_offset, offset),
+        behind_message(latest, loaded.log_end_offset, epoch, offset),
         None,
         expected=offset,
         found=loaded.log_end_offset,

@@ -297,8 +297,9 @@ def _at_the_end(
     of_last += contradictions(target, state.offsets._replace(log_end=log_end))
     if state.metadata_snapshot is not None and log_end is not None:
         epoch, end = state.metadata_snapshot
-        if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
-            words = behind_message(log_end, end)
+        latest = known.judge.epoch if known.judge is not None else 0
+        if is_behind(latest, log_end, epoch, end):
+            words = behind_message(latest, log_end, epoch, end)
             of_last.append(Finding("START-007", words, dir=target.shown, expected=end, found=log_end))
             log_end = end
     return of_last, log_end

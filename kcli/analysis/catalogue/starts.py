@@ -124,9 +124,11 @@ STARTS: dict[str, Rule] = {
     ),
     "START-007": Rule(
         "warning",
-        "A metadata log ends below its newest snapshot.",
+        "A metadata log ends below its newest snapshot, by leader epoch, then by offset.",
         "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
-        "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
+        "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader. "
+        "Else, and where it is the only voter, copy the directory before a start: a snapshot that is not of "
+        "this log does not belong there.",
     ),
     "START-008": Rule(
         "error",
