@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from formats.batch import HEADER_UP_TO_MAGIC, LENGTH_POSITION, LOG_OVERHEAD, SMALLEST_LENGTH
 from formats.bounds import LARGEST_BATCH
-from formats.control import SNAPSHOT_FOOTER, control_record
+from formats.control import CONTROL_NAMES, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, UNKNOWN_NAME, control_record
 from formats.errors import FormatError
-from formats.magic import is_valid, read_header
+from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
 from formats.names import CLUSTER_METADATA
 from formats.record import batch_records
+from kcli.analysis.broker_start import ILLEGAL_STATE
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_findings import checksum_message
-from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError, file_batches
+from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.analysis.metadata_log import snapshots
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import first_base
@@ -25,6 +27,7 @@ from kcli.logdir.listing import listed
 from kcli.logdir.partition import Partition, shown_path
 
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
+NULL_POINTER = "NullPointerException"
 UNREADABLE = frozenset({"no-permission", "read-failed"})
 NO_FOOTER = "the snapshot has no footer: its end is lost"
 
@@ -57,28 +60,79 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
 
 
 def _trouble(file: DataFile) -> SnapshotTrouble | None:
-    batches, last = 0, b""
+    number, footer, after = -1, None, 0
     try:
-        for batch in file_batches(file, 0, file.size):
-            batches, last = batches + 1, b""
-            if batch.size <= LARGEST_BATCH:
-                last = file.read(batch.position, batch.size)
-                if not is_valid(last):
-                    words = checksum_message(read_header(last).base_offset)
-                    return SnapshotTrouble(file.path, CORRUPT_RECORD, words, batch.position)
+        for number, (position, size) in enumerate(_batches(file)):
+            records = None
+            if size <= LARGEST_BATCH:
+                records = _control_types(file.path, position, file.read(position, size))
+            if number == 0 and size <= LARGEST_BATCH:
+                _check_header(file.path, records)
+            if footer is None and records and SNAPSHOT_FOOTER in records:
+                footer = position + size
+            elif footer is not None and records is None:
+                after += 1
     except BrokerError as error:
         return SnapshotTrouble(file.path, error.exception, error.message, error.position)
-    if not batches:
+    if number < 0:
         return SnapshotTrouble(file.path, NO_SUCH_ELEMENT, "there is no batch in the snapshot", 0)
-    return None if _is_footer(last) else SnapshotTrouble(file.path, None, NO_FOOTER, file.size)
+    if footer is None:
+        return SnapshotTrouble(file.path, None, NO_FOOTER, file.size)
+    if after:
+        many = "a batch follows" if after == 1 else f"{after} batches follow"
+        return SnapshotTrouble(file.path, None, f"{many} the footer, and the broker reads on", footer)
+    return None
 
 
-def _is_footer(batch: bytes) -> bool:
+def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
+    """Yield the position and size of each batch as `ByteBufferLogInputStream` finds them in a snapshot.
+
+    BrokerError where it throws: unlike `FileLogInputStream` it looks at the magic, and at a batch that runs
+    past the end.
+    """
+    position = 0
+    if 0 < file.size < HEADER_UP_TO_MAGIC:
+        words = f"{file.size} bytes, fewer than a batch needs to begin"
+        raise BrokerError(NULL_POINTER, file.path, 0, words)
+    while (left := file.size - position) >= LOG_OVERHEAD:
+        head = file.read(position, HEADER_UP_TO_MAGIC)
+        length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
+        if length < SMALLEST_LENGTH:
+            words = f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}"
+            raise BrokerError(CORRUPT_RECORD, file.path, position, words)
+        if left < HEADER_UP_TO_MAGIC:
+            return
+        magic = magic_of(head)
+        if magic < 0 or is_above_latest(magic):
+            raise BrokerError(CORRUPT_RECORD, file.path, position, f"no batch has magic {magic}")
+        if LOG_OVERHEAD + length > left:
+            return
+        if is_legacy(magic):
+            words = f"a batch of magic {magic}, where a record batch is due"
+            raise BrokerError(ILLEGAL_STATE, file.path, position, words)
+        yield position, LOG_OVERHEAD + length
+        position += LOG_OVERHEAD + length
+
+
+def _control_types(path: str, position: int, batch: bytes) -> list[int] | None:
+    """Return the types of the records of a control batch, None of another; BrokerError for a bad checksum."""
+    if not is_valid(batch):
+        base = int.from_bytes(batch[:LENGTH_POSITION], "big", signed=True)
+        raise BrokerError(CORRUPT_RECORD, path, position, checksum_message(base))
+    if not read_header(batch).is_control:
+        return None
     with suppress(FormatError):
-        if batch and read_header(batch).is_control:
-            records = [*batch_records(batch, LARGEST_BATCH)]
-            return any(control_record(one.key, one.value).type == SNAPSHOT_FOOTER for one in records)
-    return False
+        return [control_record(one.key, one.value).type for one in batch_records(batch, LARGEST_BATCH)]
+    return []
+
+
+def _check_header(path: str, records: list[int] | None) -> None:
+    """Raise the BrokerError of `RecordsSnapshotReader` for a first batch that is no header of a snapshot."""
+    if not records:
+        raise BrokerError(ILLEGAL_STATE, path, 0, "the first batch is no control batch with a record")
+    if records[0] != SNAPSHOT_HEADER:
+        name = CONTROL_NAMES.get(records[0], UNKNOWN_NAME)
+        raise BrokerError(ILLEGAL_STATE, path, 0, f"the first record is {name}, not SNAPSHOT_HEADER")
 
 
 def damaged_snapshot(partition: Partition) -> Iterator[Finding]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,14 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.analysis.metadata_snapshot import newest_snapshot_trouble
 from kcli.analysis.positions import Position
 from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Unit
 from kcli.jobs import epoch, ls, positions
 from kcli.jobs.truncate import Request, dry_run
 from kcli.logdir.tree import Selection, find
+from tests.recordings import pack
 from tests.rows import named
 
 from .oracle import Oracle, cases
@@ -24,6 +29,9 @@ from .oracle import Oracle, cases
 pytestmark = pytest.mark.oracle
 
 CASES = 60
+SNAPSHOTS = 400
+SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
+BATCHES = (0, 83, 9432, len(SNAPSHOT))
 SUFFIXES = (".checkpoint", ".checkpoint", ".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
 NOW = 1_700_000_000_000
 
@@ -93,3 +101,38 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
             assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output
         oracle.discard(directory)
     assert behind
+
+
+def damaged(choose: random.Random) -> bytes:
+    """Return a snapshot of which batches are gone or there twice, and a few bytes cut, added or changed."""
+    batches = [SNAPSHOT[start:end] for start, end in pairwise(BATCHES)]
+    kept = [one for one in batches if choose.random() < 0.9]
+    data = bytearray(b"".join([*kept, *choose.choices(batches, k=choose.choice([0, 0, 1]))]))
+    damage = choose.randrange(5)
+    if damage == 1:
+        del data[choose.randrange(len(data) + 1) :]
+    if damage == 2:
+        data += choose.choice([bytes, choose.randbytes])(choose.randrange(40))
+    if damage == 3 and data:
+        at = choose.choice([0, 83, 9432]) + choose.randrange(24)
+        data[at % len(data)] = choose.choice([0, 1, 2, 3, 255])
+    if damage == 4:
+        del data[choose.randrange(20) :]
+    return bytes(data)
+
+
+def test_a_snapshot_that_ends_the_process_does_so_here(oracle: Oracle, oracle_seed: int) -> None:
+    seen: Counter[str | None] = Counter()
+    for number in range(cases(SNAPSHOTS)):
+        directory = oracle.fresh("__cluster_metadata-0")
+        directory.mkdir()
+        (directory / f"{40:020d}-{1:010d}.checkpoint").write_bytes(
+            damaged(random.Random(f"{oracle_seed}:{number}"))
+        )
+        found = newest_snapshot_trouble(str(directory))
+        said = oracle.ask("metadata_snapshot", directory=oracle.copy(directory), now_ms=NOW)
+        exception = None if found is None else found.exception
+        assert exception == said.get("error"), (oracle_seed, number, found, said)
+        seen[exception] += 1
+        oracle.discard(directory)
+    assert len(seen) > 3, seen

@@ -49,10 +49,10 @@ METADATA: dict[str, Rule] = {
     ),
     "META-008": Rule(
         "error",
-        "The newest snapshot of the metadata log is damaged, or has no footer: its end is lost.",
-        "With a wrong checksum or without any batch it does not start (START-009). It does not look for the "
-        "footer: what is left is all to it, so that topics and brokers are unknown, or it stops at a record "
-        "that does not fit.",
+        "The newest snapshot of the metadata log is damaged, has no footer, or goes on after it.",
+        "With a wrong checksum or magic, without its header or any batch it does not start (START-009). It "
+        "does not look for the footer: what is left is all to it, so that topics and brokers are unknown, or "
+        "it stops at a record that does not fit, as one that comes twice.",
         "Copy the snapshot and the log from another controller or broker. Or move the snapshot elsewhere, if "
         "an older one is whole and the log goes back that far.",
     ),

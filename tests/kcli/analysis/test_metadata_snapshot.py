@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
 OLDER, NEWEST = "00000000000000000040-0000000001.checkpoint", "00000000000000000050-0000000001.checkpoint"
-FOOTER = 79
+FOOTER = 75
 """Bytes of the last batch."""
 
 
@@ -52,6 +52,18 @@ FLIPPED = bytearray(SNAPSHOT)
 FLIPPED[len(SNAPSHOT) // 2] ^= 1
 CORRUPT = "CorruptRecordException"
 CRC, EMPTY = "offset 1: the checksum does not match", "there is no batch in the snapshot"
+NO_HEADER = "the first batch is no control batch with a record"
+HEADER = 12 + int.from_bytes(SNAPSHOT[8:12], "big")
+"""Bytes of the first batch."""
+SECOND = HEADER + 12 + int.from_bytes(SNAPSHOT[HEADER + 8 : HEADER + 12], "big")
+"""Bytes of the first two."""
+
+
+def of_magic(magic):
+    """Return the snapshot with another magic in its second batch, which no checksum covers."""
+    data = bytearray(SNAPSHOT)
+    data[HEADER + 16] = magic
+    return bytes(data)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +73,29 @@ CRC, EMPTY = "offset 1: the checksum does not match", "there is no batch in the 
         pytest.param(b"", EMPTY, "NoSuchElementException", id="empty"),
         pytest.param(SNAPSHOT[:50], EMPTY, "NoSuchElementException", id="half a batch"),
         pytest.param(bytes(90), "a batch of 0 bytes, the smallest has 14", CORRUPT, id="zeros"),
+        pytest.param(SNAPSHOT + bytes(12), "a batch of 0 bytes, the smallest has 14", CORRUPT, id="12 zeros"),
+        pytest.param(SNAPSHOT + b"garbage " * 9, "no batch has magic 103", CORRUPT, id="a tail of garbage"),
+        pytest.param(of_magic(3), "no batch has magic 3", CORRUPT, id="magic 3"),
+        pytest.param(of_magic(255), "no batch has magic -1", CORRUPT, id="magic -1"),
+        pytest.param(
+            of_magic(1),
+            "a batch of magic 1, where a record batch is due",
+            "IllegalStateException",
+            id="magic 1",
+        ),
+        pytest.param(SNAPSHOT[HEADER:], NO_HEADER, "IllegalStateException", id="no header"),
+        pytest.param(
+            SNAPSHOT[-FOOTER:],
+            "the first record is SNAPSHOT_FOOTER, not SNAPSHOT_HEADER",
+            "IllegalStateException",
+            id="the footer alone",
+        ),
+        pytest.param(
+            SNAPSHOT[:16],
+            "16 bytes, fewer than a batch needs to begin",
+            "NullPointerException",
+            id="16 bytes",
+        ),
     ],
 )
 def test_the_process_ends_where_the_newest_snapshot_cannot_be_read(kcli, log_dir, data, message, exception):
@@ -78,6 +113,24 @@ def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir
     for command in ("check", "startup"):
         assert found(kcli, command, log_dir) == (1, expected)
     assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) == set()
+
+
+@pytest.mark.parametrize(
+    ("after", "many"),
+    [(SNAPSHOT[HEADER:SECOND], "a batch follows"), (SNAPSHOT[HEADER:SECOND] * 2, "2 batches follow")],
+)
+def test_batches_after_the_footer_are_read_too(kcli, log_dir, after, many):
+    damaged(log_dir, SNAPSHOT + after + SNAPSHOT[-FOOTER:])
+    expected = [("META-008", NEWEST, f"{many} the footer, and the broker reads on")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+
+
+@pytest.mark.parametrize("tail", [SNAPSHOT[-FOOTER:], bytes(11), SNAPSHOT[:16], SNAPSHOT[:50]])
+def test_what_the_broker_passes_over_after_the_footer_is_no_damage(kcli, log_dir, tail):
+    damaged(log_dir, SNAPSHOT + tail)
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir)[1] == []
 
 
 def test_a_snapshot_that_cannot_be_read_ends_the_process(log_dir):

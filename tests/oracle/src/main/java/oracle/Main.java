@@ -24,6 +24,7 @@ public final class Main {
         Map.entry("log_manager", LogManagers::answer),
         Map.entry("lookup", Lookup::answer),
         Map.entry("metadata_log", MetadataLog::answer),
+        Map.entry("metadata_snapshot", MetadataLog::snapshot),
         Map.entry("bootstrap", Bootstrap::answer),
         Map.entry("index", Indexes::answer),
         Map.entry("producer_snapshot", Indexes::producerSnapshot),
