@@ -8,7 +8,7 @@ The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, Re
     00000000000000000042.snapshot              producer snapshot: the number is its exclusive end offset
       + .deleted .cleaned .swap                waiting for removal, being compacted, replacing others
     00000000000000000042-0000000003.checkpoint   KRaft snapshot: exclusive end offset, epoch
-      + -<random> before, .part or .deleted after
+      + -<random> before, .part or .deleted after; Kafka reads characters 1 to 20 and 22 to 31 alone
     42_<uuid>.index                            in remote-log-index-cache: split at the first underscore
     00000000000000000042-<uuid>.log            in LocalTieredStorage, and an object of Aiven's plugin
     00000000000000000042-<uuid>.indexes        objects of the plugin; also .rsm-manifest
@@ -124,7 +124,7 @@ _TOPIC_DIRECTORY = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 """Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
-_KRAFT = re.compile(r"(.{20})-([^-.]{10})(?:-[^.]*)?\.checkpoint((?:\.part|\.deleted)?)")
+_KRAFT = re.compile(r"(.{20}).(.{10}).*\.checkpoint((?:\.part|\.deleted)?)", re.DOTALL)
 _WELL_KNOWN = re.compile(r"(.+?)((?:\.tmp)?)")
 _JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
 
@@ -185,6 +185,11 @@ def has_no_offset(name: str) -> bool:
 def file_prefix(offset: int) -> str:
     """Return an offset as file names have it (LogFileUtils.filenamePrefixFromOffset)."""
     return f"{'-' * (offset < 0)}{abs(offset):020d}"
+
+
+def snapshot_file(offset: int, epoch: int) -> str:
+    """Return the name that a node opens for a snapshot (Snapshots.snapshotPath)."""
+    return f"{file_prefix(offset)}-{'-' * (epoch < 0)}{abs(epoch):010d}.checkpoint"
 
 
 @lru_cache(maxsize=SAME_NAMES)
@@ -280,7 +285,9 @@ def _kraft_snapshot(name: str) -> FileName | None:
     base_offset, epoch = integer(match.group(1), LONG_BITS), integer(match.group(2), INT_BITS)
     if base_offset is None or epoch is None:
         return None
-    return FileName(name, KRAFT_SNAPSHOT, IN_PARTITION, base_offset, match.group(3), epoch)
+    suffix = match.group(3)
+    is_canonical = bool(suffix) or name == snapshot_file(base_offset, epoch)
+    return FileName(name, KRAFT_SNAPSHOT, IN_PARTITION, base_offset, suffix, epoch, is_canonical=is_canonical)
 
 
 def _segment_file(name: str) -> FileName | None:

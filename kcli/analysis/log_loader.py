@@ -137,7 +137,7 @@ class LogLoader:
             return loaded
         from kcli.analysis.metadata_log import at_latest_snapshot  # noqa: PLC0415 - of one topic
 
-        return at_latest_snapshot(loaded, self.partition.names, self.reporter)
+        return at_latest_snapshot(loaded, self.partition.entries, self.reporter)
 
     def _cut_epochs(self, log_end: int) -> EpochCache:
         """Return the cache between log start and log end; note whether the broker flushes it to its file."""

@@ -3,26 +3,42 @@
 It must not end below its newest snapshot.
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
 
-from formats.names import KRAFT_SNAPSHOT, parse_file
+from formats.java_text import LONG_BITS, integer
+from formats.names import KRAFT_SNAPSHOT, parse_file, snapshot_file
 from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.log_segment import BrokerError, empty_segment
+from kcli.analysis.log_segment import NUMBER_FORMAT, BrokerError, empty_segment
 from kcli.analysis.producers import rebuild
 from kcli.analysis.start_findings import Reporter
 
+OUT_OF_NAME = "StringIndexOutOfBoundsException"
+SNAPSHOT_ENDS = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
 
-def snapshots(files: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
+
+def snapshots(entries: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
     """Return the names of the snapshots that reach the log start, by their epoch and end offset.
 
-    The largest of these is the newest one, as of `OffsetAndEpoch.compareTo`.
+    The largest of these is the newest one, as of `OffsetAndEpoch.compareTo`. `entries` are those of the
+    directory, files or not. The names are those that a node opens, whether they are there or not.
     """
     return {
-        (name.epoch, name.base_offset): name.name
-        for name in map(parse_file, files)
+        (name.epoch, name.base_offset): snapshot_file(name.base_offset, name.epoch)
+        for name in map(parse_file, entries)
         if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
         if name.base_offset is not None and name.base_offset >= log_start
     }
+
+
+def name_error(entry: str) -> str | None:
+    """Return what `Snapshots.parse` throws at the name of an entry; None where it throws nothing."""
+    if not entry.endswith(SNAPSHOT_ENDS) or parse_file(entry).epoch is not None:
+        return None
+    offset, through_epoch = entry[:20], 31
+    if len(offset) == 20 and (integer(offset, LONG_BITS) is None or len(entry) >= through_epoch):
+        return NUMBER_FORMAT
+    return OUT_OF_NAME
 
 
 def lacks_snapshot(log_start: int, found: Mapping[tuple[int, int], str]) -> bool:
@@ -44,13 +60,18 @@ def behind_message(latest_epoch: int, log_end: int, snapshot_epoch: int, snapsho
     return f"the log {ends}: all segments go"
 
 
-def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Reporter) -> LoadedLog:
+def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Reporter) -> LoadedLog:
     """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
 
-    Begun anew where its newest snapshot is ahead. BrokerError where the log does not begin at offset 0, and
-    no snapshot reaches its start.
+    Begun anew where its newest snapshot is ahead. BrokerError where an entry has the name of no snapshot, or
+    where the log does not begin at offset 0, and no snapshot reaches its start.
     """
-    found = snapshots(files, loaded.log_start_offset)
+    for entry in entries:
+        exception = name_error(entry)
+        if exception is not None:
+            words = "the name ends like that of a snapshot, and does not begin with an offset and an epoch"
+            raise BrokerError(exception, os.path.join(loaded.path, entry), None, words)
+    found = snapshots(entries, loaded.log_start_offset)
     epoch, offset = max(found, default=(-1, -1))
     if lacks_snapshot(loaded.log_start_offset, found):
         message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"

@@ -14,21 +14,26 @@ from formats.bounds import LARGEST_BATCH
 from formats.control import CONTROL_NAMES, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, UNKNOWN_NAME, control_record
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
-from formats.names import CLUSTER_METADATA
+from formats.names import CLUSTER_METADATA, parse_partition_dir
 from formats.record import batch_records
 from kcli.analysis.broker_start import ILLEGAL_STATE
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_findings import checksum_message
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.analysis.metadata_log import snapshots
+from kcli.analysis.start import load
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import first_base
 from kcli.logdir.listing import listed
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.tree import PARTITION, Target
 
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"
-UNREADABLE = frozenset({"no-permission", "read-failed"})
+OUT_OF_RANGE = "OffsetOutOfRangeException"
+NOT_FOUND = "not-found"
+UNREADABLE = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
 NO_FOOTER = "the snapshot has no footer: its end is lost"
 
 
@@ -44,19 +49,44 @@ class SnapshotTrouble(NamedTuple):
 def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
     """Return what is wrong with the newest snapshot in a directory of the metadata log.
 
-    None for nothing, or without a snapshot.
+    None for nothing, or without a snapshot. A newest one of which there is no file is passed over by
+    `KafkaRaftLog.latestSnapshot`, and the log is read from offset 0.
     """
     try:
-        names = listed(metadata_log)[0]
-        found = snapshots(names, first_base(names))
-        if not found:
-            return None
-        with DataFile(os.path.join(metadata_log, found[max(found)])) as file:
+        files, others = listed(metadata_log)
+    except FileError:
+        return None
+    found = snapshots([*files, *others], first_base(files))
+    if not found:
+        return None
+    path = os.path.join(metadata_log, found[max(found)])
+    try:
+        with DataFile(path) as file:
             return _trouble(file)
     except FileError as error:
         if error.code in UNREADABLE:
-            return SnapshotTrouble(error.path, UNCHECKED_IO, error.message, error.position)
-        return None  # no metadata log, or a broker that runs has removed the snapshot
+            return SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
+        log_start = _log_start(metadata_log, max(found)) if error.code == NOT_FOUND else 0
+        if log_start > 0:
+            words = f"there is no file of it, and the log begins at offset {log_start}"
+            return SnapshotTrouble(path, OUT_OF_RANGE, words, None)
+        return None
+
+
+def _log_start(metadata_log: str, newest: tuple[int, int]) -> int:
+    """Return where a start lets the metadata log begin.
+
+    0, too, where it does not load, or where the snapshot was removed since it was listed, as a running broker
+    does.
+    """
+    name, log_dir = parse_partition_dir(METADATA_DIRECTORY), os.path.dirname(metadata_log)
+    target = Target(kind=PARTITION, path=metadata_log, shown=metadata_log, name=name, log_dir=log_dir)
+    partition = Partition(target)
+    with suppress(BrokerError, FileError):
+        if newest in snapshots(partition.entries, 0):
+            loaded = load(partition, clean=False, recovery_point=0, log_start_offset=0, exact=False)
+            return loaded.log_start_offset
+    return 0
 
 
 def _trouble(file: DataFile) -> SnapshotTrouble | None:

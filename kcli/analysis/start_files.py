@@ -177,13 +177,15 @@ def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
         return True
     if parsed.suffix or parsed.base_offset < log.log_start_offset:
         return False
-    return log.high_watermark is None or parsed == _snapshot_at(partition, log.log_end_offset)
+    if log.high_watermark is None or not parsed.is_canonical:
+        return True
+    return parsed == _snapshot_at(partition, log.log_end_offset)
 
 
 def _snapshot_at(partition: Partition, offset: int) -> FileName | None:
     """Return the snapshot at which a metadata log begins anew: of several at its offset the newest epoch."""
     found = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
-    at_offset = [name for name in found if name.base_offset == offset]
+    at_offset = [name for name in found if name.base_offset == offset and name.is_canonical]
     return max(at_offset, key=lambda name: name.epoch or 0, default=None)
 
 

@@ -62,6 +62,12 @@ class Partition:
         return self._listed[0]
 
     @property
+    def entries(self) -> list[str]:
+        """Every entry of the directory: its files, and the other entries, as of `listed`."""
+        files, others = self._listed
+        return [*files, *others]
+
+    @property
     def unexpected_names(self) -> tuple[Note, ...]:
         """What is named like a file of a log and is none, or has no offset in its name."""
         return tuple(unexpected_names(self.target, *self._listed))

@@ -33,6 +33,17 @@ FILES = [
     ("+0000000000000000042.log", names.LOG, "partition", 42, "", None, None, False),
     ("00000000000000000042-0000000003.checkpoint", names.KRAFT_SNAPSHOT, "partition", 42, "", 3, None, True),
     (
+        "00000000000000000042-0000000003 (1).checkpoint",
+        names.KRAFT_SNAPSHOT,
+        "partition",
+        42,
+        "",
+        3,
+        None,
+        False,
+    ),
+    ("00000000000000000042_0000000003.checkpoint", names.KRAFT_SNAPSHOT, "partition", 42, "", 3, None, False),
+    (
         "00000000000000000042-0000000003-12345.checkpoint.part",
         names.KRAFT_SNAPSHOT,
         "partition",

@@ -120,6 +120,24 @@ def cut_the_footer(data: bytearray) -> None:
     del data[-20:]
 
 
+def in_place_of_a_snapshot(change: Callable[[Path], object]) -> Callable[[Path, Path], None]:
+    def damage(first: Path, _second: Path) -> None:
+        path = max((first / "__cluster_metadata-0").glob("*.checkpoint"))
+        path.unlink()
+        change(path)
+
+    return damage
+
+
+def named_like_a_snapshot(name: str) -> Callable[[Path, Path], None]:
+    def damage(first: Path, _second: Path) -> None:
+        metadata = first / "__cluster_metadata-0"
+        newest = max(metadata.glob("*.checkpoint"))
+        shutil.copy(newest, metadata / name.format(newest.stem))
+
+    return damage
+
+
 def without_marker(first: Path, second: Path) -> None:
     zero_tail(first, second)
     for log_dir in (first, second):
@@ -170,6 +188,29 @@ TRIALS: dict[str, tuple[Callable[[Path, Path], None], str | None, int]] = {
     "a flipped bit in a snapshot": (newest_snapshot(flip_in_the_middle), "CorruptRecordException", 0),
     "an empty snapshot": (newest_snapshot(bytearray.clear), "NoSuchElementException", 0),
     "a snapshot without its footer": (newest_snapshot(cut_the_footer), None, 0),
+    "garbage after a snapshot": (
+        newest_snapshot(lambda data: data.extend(b"x" * 40)),
+        "CorruptRecordException",
+        0,
+    ),
+    "a snapshot without its header": (
+        newest_snapshot(lambda data: data.__delitem__(slice(12 + int.from_bytes(data[8:12], "big")))),
+        "IllegalStateException",
+        0,
+    ),
+    "a directory for a snapshot": (in_place_of_a_snapshot(Path.mkdir), "UncheckedIOException", 0),
+    "a link that leads nowhere for a snapshot": (
+        in_place_of_a_snapshot(lambda path: path.symlink_to("nowhere")),
+        None,
+        0,
+    ),
+    "a snapshot and a copy of it": (named_like_a_snapshot("{} (1).checkpoint"), None, 0),
+    "an old- snapshot": (named_like_a_snapshot("old-{}.checkpoint"), "NumberFormatException", 0),
+    "a short name of a snapshot": (
+        named_like_a_snapshot("abc.checkpoint"),
+        "StringIndexOutOfBoundsException",
+        0,
+    ),
     "no partition.metadata": (metadata_file(None), None, 0),
     "another topic id": (metadata_file("version: 0\ntopic_id: 5hQ1pUdRTm6vQ7JUuZUV1A\n"), None, 0),
     "an empty partition.metadata": (metadata_file(""), "NullPointerException", 0),

@@ -33,6 +33,16 @@ SNAPSHOTS = 400
 SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
 BATCHES = (0, 83, 9432, len(SNAPSHOT))
 SUFFIXES = (".checkpoint", ".checkpoint", ".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+NAMES = (
+    "{offset:020d}-{epoch:010d} (1)",
+    "{offset:020d}-{epoch:010d}-12345",
+    "{offset:020d}_{epoch:010d}",
+    "{offset:020d}",
+    "{offset}-{epoch}",
+    "old-{offset:020d}-{epoch:010d}",
+    "bootstrap",
+)
+"""Also of copies of snapshots, and of what is none."""
 NOW = 1_700_000_000_000
 
 
@@ -54,6 +64,10 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, int]:
     for _ in range(choose.randrange(4)):
         offset, number = choose.randrange(end + 40), choose.randrange(8)
         (directory / f"{offset:020d}-{number:010d}{choose.choice(SUFFIXES)}").write_bytes(b"")
+    if choose.random() < 0.3:
+        offset, number = choose.randrange(end + 40), choose.choice([0, 7, 7, 1 << 31])
+        name = choose.choice(NAMES).format(offset=offset, epoch=number) + choose.choice(SUFFIXES)
+        (directory / name).touch()
     for name in directory.glob("partition.metadata"):
         name.unlink()
     if choose.random() < 0.2:
@@ -129,6 +143,11 @@ def test_a_snapshot_that_ends_the_process_does_so_here(oracle: Oracle, oracle_se
         (directory / f"{40:020d}-{1:010d}.checkpoint").write_bytes(
             damaged(random.Random(f"{oracle_seed}:{number}"))
         )
+        if not number % 50:
+            path = next(directory.iterdir())
+            path.unlink()
+            path.mkdir() if number % 100 else path.symlink_to("nowhere")
+            (directory / f"{number % 4 // 2 * 40:020d}.log").touch()
         found = newest_snapshot_trouble(str(directory))
         said = oracle.ask("metadata_snapshot", directory=oracle.copy(directory), now_ms=NOW)
         exception = None if found is None else found.exception

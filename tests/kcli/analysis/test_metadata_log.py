@@ -2,8 +2,10 @@
 
 import pytest
 
+from kcli.analysis import metadata_log
 from kcli.jobs import epoch, ls
-from tests.partitions import log_dir, put_range, rows, segment, unit
+from kcli.jobs.startup import StartRequest, startup
+from tests.partitions import codes, log_dir, put_range, rows, segment, unit
 
 
 @pytest.fixture
@@ -52,6 +54,47 @@ def test_a_log_that_begins_past_every_snapshot_is_not_loaded(tmp_path):
     snapshot(directory, 30, 0)
     outcome = ls.ls(unit(directory))
     assert (outcome.error.error, "IllegalStateException" in outcome.error.message) == ("load-failed", True)
+
+
+def test_a_copy_of_a_snapshot_stands_for_the_one_of_its_offset_and_epoch(metadata):
+    (metadata / f"{21:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
+    assert ends(metadata) == (21, 21, 21)
+
+
+def test_a_snapshot_need_not_be_a_file(metadata):
+    (metadata / f"{21:020d}-{3:010d}.checkpoint").symlink_to("nowhere")
+    assert ends(metadata) == (21, 21, 21)
+    (metadata / f"{22:020d}-{3:010d}.checkpoint").mkdir()
+    assert ends(metadata) == (22, 22, 22)
+
+
+STRAY_NAMES = {
+    "bootstrap.checkpoint": "NumberFormatException",
+    f"old-{20:020d}-{3:010d}.checkpoint": "NumberFormatException",
+    f"{20:020d}-{1 << 31:010d}.checkpoint": "NumberFormatException",
+    f"{20:020d}.checkpoint": "NumberFormatException",
+    "abc.checkpoint": "StringIndexOutOfBoundsException",
+    "20-3.checkpoint": "StringIndexOutOfBoundsException",
+    "20-3.checkpoint.part": "NumberFormatException",
+    "2-3.checkpoint.part": "StringIndexOutOfBoundsException",
+    "x.checkpoint.deleted": "NumberFormatException",
+}
+
+
+@pytest.mark.parametrize(("name", "exception"), STRAY_NAMES.items())
+@pytest.mark.parametrize("kind", ["touch", "mkdir"])
+def test_a_name_of_no_snapshot_ends_the_process(metadata, name, exception, kind):
+    assert metadata_log.name_error(name) == exception
+    getattr(metadata / name, kind)()
+    outcome = startup(unit(metadata), request=StartRequest(now_ms=0))
+    assert ("START-008" in codes(outcome), outcome.rows[0].error) == (True, exception)
+
+
+@pytest.mark.parametrize("name", ["abc.checkpoint.tmp", "checkpoint", f"{5:020d}-{1:010d}.checkpoint.part"])
+def test_other_names_leave_the_log_alone(metadata, name):
+    (metadata / name).touch()
+    assert metadata_log.name_error(name) is None
+    assert ends(metadata) == (0, 20, None)
 
 
 def test_other_topics_have_no_such_snapshots(tmp_path):
