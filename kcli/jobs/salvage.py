@@ -16,13 +16,13 @@ from pathlib import Path
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, file_prefix, parse_file
+from formats.names import CLUSTER_METADATA, file_prefix, parse_file
 from formats.properties import read_partition_metadata
 from formats.quorum import read_quorum_state
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, Kept, LeftOut, sorted_out
+from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, LeftOut, sorted_out
 from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
@@ -30,6 +30,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
+from kcli.jobs.salvage_snapshots import copy_bytes, copy_snapshots
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -39,7 +40,6 @@ from kcli.rows import Failure
 from kcli.rows.salvage import LostRange, SalvageRow, SavedFile
 
 ALL, INDEXES = "all", "indexes"
-CHUNK = 4 << 20
 MOST_LOST = 1000
 """Ranges that a row lists."""
 MOST_REFUSED = 1000
@@ -204,7 +204,7 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
                 saved.add(base)
                 copy.batches += one.batches
                 with DataFile(logs[base]) as log:
-                    _copy_bytes(log, one, into.write)
+                    copy_bytes(log, one.start, one.end, into.write)
     if not saved:
         for path in logs.values():  # FileError of one that cannot be read: it is no empty log
             DataFile(path).close()
@@ -214,11 +214,6 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
     found = list(losses.findings(known, damaged))
     copy.findings.extend(found)
     copy.lacks_records = any(one.severity == "error" for one in found)
-
-
-def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> None:
-    for position in range(kept.start, kept.end, CHUNK):
-        write(log.read(position, min(CHUNK, kept.end - position)))
 
 
 def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
@@ -238,12 +233,7 @@ def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
     trouble = _copied(partition, made, QUORUM_STATE, read_quorum_state)
     if trouble not in {None, MISSING}:
         copy.report("SALV-008", partition, QUORUM_STATE, f"{trouble}: the copy has no vote")
-    for name in partition.names:
-        file = parse_file(name)
-        if file.kind == KRAFT_SNAPSHOT and not file.suffix:
-            path, new = os.path.join(partition.path, name), os.path.join(made, name)
-            with DataFile(path) as snapshot, open(new, "wb") as into:
-                _copy_bytes(snapshot, Kept(0, snapshot.size, 0, 0), into.write)
+    copy.findings.extend(copy_snapshots(partition, made))
     lines: list[EpochEntry] = []
 
     def read_epochs(data: bytes) -> None:
@@ -334,8 +324,8 @@ def _take_out(partition: Partition, error: BrokerError, copy: _Copy) -> None:
         before = error.path + ".old"
     os.rename(error.path, before)
     with DataFile(before) as log, open(error.path, "wb") as into:
-        for kept in (Kept(0, position, 0, 0), Kept(end, log.size, 0, 0)):
-            _copy_bytes(log, kept, into.write)
+        copy_bytes(log, 0, position, into.write)
+        copy_bytes(log, end, log.size, into.write)
     os.unlink(before)
     copy.batches -= 1
     offset = None if found is None else found.base_offset

@@ -321,4 +321,12 @@ CHECKS: dict[str, Rule] = {
         "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
         "the log end of the copy next to its logs, if no batch was left out before it.",
     ),
+    "SALV-014": Rule(
+        "error",
+        "A snapshot of a metadata log cannot be read, or an entry has the name of none: the copy lacks it.",
+        "It does not start with the newest snapshot if that cannot be read, but for a broken link, or with a "
+        "name that ends in .checkpoint and does not begin with an offset and an epoch.",
+        "Nothing for a name, nor where a newer snapshot is in the copy. Else copy the file from another "
+        "controller or broker into the copy.",
+    ),
 }

@@ -23,7 +23,7 @@ LOST = (
 )
 MOST = 25
 """Ranges that are listed."""
-FILES_LOST = ("SALV-004", "SALV-006", "SALV-007", "SALV-008")
+FILES_LOST = ("SALV-004", "SALV-006", "SALV-007", "SALV-008", "SALV-014")
 """Findings about a file that is not in the copy as it should be."""
 RECORDS_LOST, MAY_BE_LOST, PAST_END = ("SALV-009", "SALV-010"), "SALV-011", "SALV-012"
 """Findings about records that no log has, or may be in none."""

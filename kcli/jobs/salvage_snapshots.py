@@ -1,0 +1,45 @@
+"""The snapshots in the salvaged copy of a metadata log: as they are, but for those that cannot be read."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file
+from kcli.analysis.findings import Finding
+from kcli.analysis.metadata_log import name_error
+from kcli.logdir.buffers import DataFile, FileError, irregular, shown
+from kcli.logdir.partition import Partition
+
+CHUNK = 4 << 20
+
+
+def copy_snapshots(partition: Partition, made: str) -> Iterator[Finding]:
+    """Copy the snapshots of a metadata log, damaged ones, too; yield which are not in the copy, and why.
+
+    One that a node would delete at its start is not copied, nor what keeps it from starting by its name.
+    """
+    for name in partition.entries:
+        file, path, new = parse_file(name), os.path.join(partition.path, name), os.path.join(made, name)
+        trouble = name_error(name) if partition.topic == CLUSTER_METADATA else None
+        if trouble is not None:
+            yield _left_out(partition, name, f"a node does not start with this name ({trouble})")
+        elif file.kind == KRAFT_SNAPSHOT and file.epoch is not None and not file.suffix:
+            try:
+                with DataFile(path) as snapshot, open(new, "wb") as into:
+                    copy_bytes(snapshot, 0, snapshot.size, into.write)
+            except FileError as error:
+                with suppress(FileNotFoundError):
+                    os.unlink(new)
+                if os.path.lexists(path):  # else a broker that runs has removed it
+                    yield _left_out(partition, name, f"cannot be read ({irregular(path) or error.message})")
+
+
+def copy_bytes(file: DataFile, start: int, end: int, write: Callable[[bytes], object]) -> None:
+    """Write the bytes of a file between two positions; FileError where they cannot be read."""
+    for position in range(start, end, CHUNK):
+        write(file.read(position, min(CHUNK, end - position)))
+
+
+def _left_out(partition: Partition, name: str, why: str) -> Finding:
+    path = os.path.join(partition.shown, shown(name))
+    return Finding("SALV-014", f"{why}: it is not in the copy", partition.shown, path)

@@ -1,0 +1,92 @@
+"""Which snapshots of a metadata log are not in its salvaged copy: each is said."""
+
+import gzip
+import json
+
+import pytest
+
+from tests.partitions import log_dir, put_range, segment
+from tests.recordings import pack
+from tests.unprivileged import as_unprivileged
+
+OLDER, NEWER = f"{5:020d}-{0:010d}.checkpoint", f"{10:020d}-{0:010d}.checkpoint"
+SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
+STATE = (
+    '{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[],'
+    '"data_version":0}'
+)
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    """A metadata log with two snapshots."""
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 0, put_range(0, 10))
+    (directory / "quorum-state").write_text(STATE)
+    for name in (OLDER, NEWER):
+        (directory / name).write_bytes(SNAPSHOT)
+    return directory
+
+
+def left_out(kcli, directory, out):
+    """Return status and SALV-014 of a copy, and the snapshots in it."""
+    done = kcli("salvage", directory, "--out", out, "-o", "json")
+    found = [
+        (one["file"], one["message"])
+        for one in json.loads(done.stdout)["findings"]
+        if one["code"] == "SALV-014"
+    ]
+    return done.exit_code, found, sorted(path.name for path in out.glob("*.checkpoint*"))
+
+
+def put_directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+def put_dangling(path):
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("name", [OLDER, NEWER])
+@pytest.mark.parametrize(
+    ("change", "what"), [(put_directory, "a directory"), (put_dangling, "a symbolic link that leads nowhere")]
+)
+def test_what_is_no_file_is_left_out(kcli, metadata, tmp_path, name, change, what):
+    change(metadata / name)
+    message = f"cannot be read ({what}, not a regular file): it is not in the copy"
+    (other,) = {OLDER, NEWER} - {name}
+    assert left_out(kcli, metadata, tmp_path / "out") == (1, [(name, message)], [other])
+    drawn = kcli("salvage", metadata, "--out", tmp_path / "again", "-o", "table").stdout
+    assert f"Not saved: {name}. All batches are saved." in " ".join(drawn.split())
+
+
+def test_one_that_may_not_be_read_costs_nothing_else(metadata, tmp_path):
+    (metadata / OLDER).chmod(0)
+    out = tmp_path / "out"
+    out.mkdir()
+    out.chmod(0o777)
+    said = as_unprivileged(
+        "from kcli.jobs.salvage import Salvage; from tests.partitions import unit",
+        "done = Salvage(out=sys.argv[2] + '/copy', now_ms=0)(unit(sys.argv[1]))\n"
+        "print(done.error, [(one.code, one.file) for one in done.findings if one.severity == 'error'])",
+        metadata,
+        out,
+    )
+    assert said == f"None [('SALV-014', '{OLDER}')]\n"
+    assert [path.name for path in (out / "copy").glob("*.checkpoint")] == [NEWER]
+
+
+@pytest.mark.parametrize("name", ["bootstrap.checkpoint", "abc.checkpoint", "abc-9.checkpoint.deleted"])
+def test_a_name_of_no_snapshot_is_left_out(kcli, metadata, tmp_path, name):
+    (metadata / name).touch()
+    exit_code, ((file, message),), saved = left_out(kcli, metadata, tmp_path / "out")
+    assert (exit_code, file, saved) == (1, name, [OLDER, NEWER])
+    assert message.startswith("a node does not start with this name (")
+
+
+@pytest.mark.parametrize("suffix", [".part", ".deleted"])
+def test_what_a_node_deletes_is_no_loss(kcli, metadata, tmp_path, suffix):
+    (metadata / f"{NEWER}{suffix}").touch()
+    assert left_out(kcli, metadata, tmp_path / "out") == (0, [], [OLDER, NEWER])
