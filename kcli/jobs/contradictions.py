@@ -14,11 +14,13 @@ from kcli.jobs.brokers import brokers_of
 from kcli.jobs.duplicates import with_duplicates
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
-from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, quorum_state_error
+from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, lacks_quorum_state, quorum_state_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
 NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
-"""Kinds of notes: log dirs that do not start together, of different clusters, and a file that is damaged."""
+"""Kinds of notes: log dirs that do not start together, of different clusters, and a damaged or missing file.
+"""
+LOST_STATE = "missing, and the metadata log has records: the node has forgotten its vote"
 
 
 def with_contradictions(found: Found) -> Found:
@@ -35,7 +37,7 @@ def with_damaged_states(found: Found, groups: list[tuple[LogDirState, ...]] | No
 
 
 def with_quorum_states(found: Found) -> Found:
-    """Return the same with a note about each quorum-state that a broker cannot read."""
+    """Return the same with a note about each quorum-state that a broker cannot read, or has lost."""
     return replace(found, notes=[*found.notes, *_quorum_states(found.targets)])
 
 
@@ -78,6 +80,8 @@ def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
         name = target.name
         if target.kind != PARTITION or name is None or (name.topic, name.kind) != (CLUSTER_METADATA, NORMAL):
             continue
-        error = quorum_state_error(target.path)
+        error, path = quorum_state_error(target.path), os.path.join(target.shown, QUORUM_STATE)
         if error is not None:
-            yield Note(QUORUM, os.path.join(target.shown, QUORUM_STATE), error.message)
+            yield Note(QUORUM, path, error.message)
+        elif lacks_quorum_state(target.path):
+            yield Note(QUORUM, path, LOST_STATE)

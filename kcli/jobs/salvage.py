@@ -32,7 +32,7 @@ from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsa
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
 from kcli.jobs.salvage_snapshots import copy_bytes, copy_snapshots
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
-from kcli.logdir.log_dirs import QUORUM_STATE
+from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
 from kcli.logdir.tree import Target
@@ -231,7 +231,8 @@ def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
         elif _has_topic_ids(partition):
             copy.report("SALV-007", partition, PARTITION_METADATA, words)
     trouble = _copied(partition, made, QUORUM_STATE, read_quorum_state)
-    if trouble not in {None, MISSING}:
+    is_metadata = partition.topic == CLUSTER_METADATA
+    if trouble is not None and (trouble != MISSING or (is_metadata and lacks_quorum_state(partition.path))):
         copy.report("SALV-008", partition, QUORUM_STATE, f"{trouble}: the copy has no vote")
     copy.findings.extend(copy_snapshots(partition, made))
     lines: list[EpochEntry] = []

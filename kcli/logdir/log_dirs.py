@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from formats.checkpoint import IO_EXCEPTION, java_exception, read_offset_checkpoint
 from formats.errors import FormatError
-from formats.names import REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
+from formats.names import (
+    KRAFT_SNAPSHOT,
+    LOG,
+    REMOTE_LOG_INDEX_CACHE,
+    PartitionDir,
+    parse_file,
+    parse_partition_dir,
+)
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
@@ -94,6 +101,24 @@ def quorum_state_error(metadata_log: str) -> FileError | None:
     except FileError as error:
         return None if error.code == "not-a-directory" else error
     return None
+
+
+def lacks_quorum_state(metadata_log: str) -> bool:
+    """Whether a directory of the metadata log has records or a snapshot, and no quorum-state.
+
+    Every voter and observer writes the file before it appends or fetches one (`QuorumState`).
+    """
+    if os.path.lexists(os.path.join(metadata_log, QUORUM_STATE)):
+        return False
+    with suppress(OSError), os.scandir(metadata_log) as listing:
+        return any(_has_records(entry) for entry in listing)
+    return False
+
+
+def _has_records(entry: os.DirEntry[str]) -> bool:
+    name = parse_file(entry.name)
+    is_written = name.kind == LOG or (name.kind == KRAFT_SNAPSHOT and name.epoch not in {None, 0})
+    return is_written and not name.is_inactive and entry.is_file() and entry.stat().st_size > 0
 
 
 def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:

@@ -419,6 +419,10 @@ def test_the_topic_id_of_a_metadata_log_is_never_lost_and_its_vote_may_be(kcli, 
     ((code, file, message),) = found_in(document)
     assert (done.exit_code, code, file) == (1, "SALV-008", "quorum-state")
     assert message.startswith("damaged (") and message.endswith("): the copy has no vote")
+    put(directory / "quorum-state", None)
+    done, document = salvage(kcli, directory, tmp_path / "3")
+    lost = ("SALV-008", "quorum-state", "missing: the copy has no vote")
+    assert (done.exit_code, found_in(document)) == (1, [lost])
 
 
 def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):

@@ -280,7 +280,7 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-008": Rule(
         "error",
-        "quorum-state of a metadata log is damaged or cannot be read: the copy has none.",
+        "quorum-state of a metadata log is damaged, missing or cannot be read: the copy has none.",
         "It does not know that it voted: it may vote twice in an epoch.",
         "Where another voter was elected since, nothing. Else do not start this one before a leader is.",
     ),

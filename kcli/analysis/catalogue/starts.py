@@ -69,9 +69,10 @@ STARTS: dict[str, Rule] = {
     ),
     "DIR-010": Rule(
         "warning",
-        "The quorum-state of the metadata log is damaged.",
-        "From 3.9 on it does not start (START-009). A release before clears the file and starts without its "
-        "vote and its epoch of the quorum, unless the file is of an unknown version or cannot be opened.",
+        "The quorum-state of the metadata log is damaged, or missing though the log has records.",
+        "Without the file it starts without its vote, in the epoch of its log. With a damaged one it does "
+        "not start from 3.9 on (START-009); a release before clears the file and starts without its vote and "
+        "its epoch of the quorum, unless the file is of an unknown version or cannot be opened.",
         "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
         "twice in one epoch. On a broker nothing is lost.",
     ),

@@ -1,4 +1,4 @@
-"""Log dirs that do not fit together, a damaged quorum-state: which commands say so. One log end by all."""
+"""Log dirs that do not fit together, a quorum-state damaged or lost: who says so. One log end by all."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.analysis import cluster_image
+from kcli.logdir.log_dirs import lacks_quorum_state
 from tests.partitions import locked, orders, put_range, segment
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,24 @@ def test_a_damaged_quorum_state(log_dirs, command, text):
     if command in {"startup", "check"}:
         expected.append(("START-009", str(path)))
     assert sorted(findings(command, *log_dirs)[0]) == expected
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "startup"])
+def test_a_quorum_state_that_is_missing(log_dirs, command):
+    path = log_dirs[0] / "__cluster_metadata-0" / "quorum-state"
+    path.unlink()
+    assert findings(command, *log_dirs) == ([("DIR-010", str(path))], 0)
+
+
+def test_a_metadata_log_that_never_ran_lacks_no_quorum_state(log_dirs):
+    """As `kafka-storage format --standalone` leaves it."""
+    metadata = log_dirs[0] / "__cluster_metadata-0"
+    for path in metadata.iterdir():
+        path.unlink()
+    (metadata / f"{0:020d}-{0:010d}.checkpoint").write_bytes(b"x")
+    assert not lacks_quorum_state(str(metadata))
+    (metadata / f"{1:020d}-{1:010d}.checkpoint").write_bytes(b"x")
+    assert lacks_quorum_state(str(metadata))
 
 
 @pytest.mark.parametrize(
