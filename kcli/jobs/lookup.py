@@ -10,7 +10,6 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
 from kcli.jobs.searches import Answer, at_or_after, failing_lookup, first_batch, largest
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.tree import Target
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 
 
@@ -20,7 +19,7 @@ def offset(unit: Unit, *, offset: int | str) -> Outcome:
     Further targets of the unit are directories of `__remote_log_metadata`: by them an offset that is not on
     local disk has a remote segment.
     """
-    return answer(unit, partial(_offset, offset, unit.targets[1:]))
+    return answer(unit, partial(_offset, offset, unit))
 
 
 def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
@@ -32,7 +31,12 @@ def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGE
     return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
 
 
-def _offset(asked: int | str, metadata: tuple[Target, ...], partition: Partition) -> Yield:
+def _offset(asked: int | str, unit: Unit, partition: Partition) -> Yield:
+    metadata = unit.targets[1:]
+    if metadata and not unit.number:
+        from kcli.jobs.rlmm.metadata import folded  # noqa: PLC0415 - only with remote metadata
+
+        yield from folded(metadata).findings
     loaded = yield from start(partition)
     number = resolve(asked, loaded.log_start_offset, loaded.log_end_offset)
     place = where(partition)

@@ -257,6 +257,41 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
         assert status == 1 and "offset 12: " in finding["message"] and words in finding["message"]
 
 
+def with_flipped_bit(tmp_path, *, clean):
+    """Return a log dir of one metadata partition, a bit flipped in the batch of offset 12."""
+    directory = shutil.copytree(cluster().node1 / METADATA, tmp_path / METADATA)
+    for kind in ("index", "timeindex"):
+        (directory / f"{0:020}.{kind}").touch()  # a start recovers a segment without them
+    data = bytearray((directory / LOG).read_bytes())
+    data[batch(data, 12) + 100] ^= 0x40
+    (directory / LOG).write_bytes(data)
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    if clean:
+        (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
+    return tmp_path
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_no_event_of_a_damaged_batch_counts_nor_of_what_recovery_cuts(tmp_path, clean):
+    """ConsumerTask ends at a batch whose checksum does not match: CompletedFetch throws a KafkaException."""
+    here = with_flipped_bit(tmp_path, clean=clean)
+    user = cluster().node1 / "t-plain-0"
+    for words in (
+        ("rlmm", "state", here),
+        ("rlmm", "check", here),
+        ("rlmm", "dump", here),
+        ("rlmm", "offsets", user, "--remote-metadata", here),
+        ("lookup", "offset", "5", user, "--remote-metadata", here),
+        ("check", here),
+    ):
+        document, status = ask(*words)
+        found = [one["message"] for one in document["findings"] if one["code"] == "RLMM-035"]
+        assert (status, len(found)) == (1, clean) and all(one.startswith("offset 12: ") for one in found)
+    rows, _ = ask("rlmm", "state", here)
+    offsets = {row["metadata_offset"] for row in rows["rows"]}
+    assert 12 not in offsets and any(one > 12 for one in offsets) is clean
+
+
 @pytest.mark.parametrize("last", [5, 3])
 def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
     """RLMM-020 says that no event does. Of the refused one, offsets 5 to 3, it is not known what became."""

@@ -204,4 +204,12 @@ REMOTE: dict[str, Rule] = {
         "Nothing: the topic was deleted, and its remote segments with it.",
         "Nothing.",
     ),
+    "RLMM-035": Rule(
+        "error",
+        "A batch of __remote_log_metadata is damaged, and recovery does not cut it.",
+        "As the leader of this metadata partition it sends the batch, at which metadata consumers stop for "
+        "good, as of RLMM-001.",
+        "Look for a replica that has the batch whole, see kcli replica diff: let that one lead, then restart "
+        "the brokers.",
+    ),
 }

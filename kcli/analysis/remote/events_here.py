@@ -4,7 +4,7 @@ A broker reads the partition from its first offset to its end, and no release co
 missing, an event is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,12 +26,16 @@ class EventsHere:
 
     `start`: where the log begins by its first file, or by its log start. `end`: it was as long as that at
     least, by its checkpoints. `trouble`: why more may be missing than `ranges` shows, None for no reason.
+    `log_end`: returns where a start lets the log end, None where no broker reads it. `is_cut`: a start cuts
+    the log before what is left of it.
     """
 
     start: int = 0
     end: int = 0
     ranges: list[tuple[int, int]] = field(default_factory=list)
     trouble: str | None = None
+    log_end: Callable[[], int | None] = lambda: None
+    is_cut: bool = False
 
     def add_batches(self, fields: NDArray[np.void]) -> None:
         """Take the headers of some batches, in the order of the log."""
@@ -58,6 +62,17 @@ class EventsHere:
             is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
             if is_damage or finding.code in NOT_TAKEN:
                 self.trouble = self.trouble or DAMAGED
+
+    def stops(self, offset: int) -> bool:
+        """Take that nothing can be read at an offset; return whether brokers stop there.
+
+        They do not where recovery cuts the log.
+        """
+        end = self.log_end()
+        if end is None:
+            return False
+        self.is_cut = self.is_cut or end <= offset
+        return offset < end
 
     def gone(self) -> list[tuple[int, int]]:
         """Return the ranges of offsets that are not here: before the first event, between two, at the end.

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias
 
 from formats.checkpoint import read_committed_offsets
@@ -22,9 +23,17 @@ from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.partitioning import partition_of_events, partition_of_key
 from kcli.analysis.remote.events import has_whole_header
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm.events import read_entry, read_event, records_of, report_end, report_old_layout
+from kcli.jobs.rlmm.events import (
+    log_end,
+    read_entry,
+    read_event,
+    records_of,
+    report_end,
+    report_old_layout,
+)
 from kcli.jobs.rlmm.rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
@@ -175,9 +184,18 @@ def paged(unit: Unit, read: _Read) -> Outcome:
 
 
 def records_as_rows(
-    file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector, row_of: RowOf
+    file: DataFile,
+    unit: Unit,
+    rows: list[Item],
+    findings: FindingCollector,
+    row_of: RowOf,
+    *,
+    here: EventsHere,
 ) -> Unit | None:
-    """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
+    """Append the rows of as many batches as one call may hold; return the unit for those that are left.
+
+    `here` takes the offsets of what is read.
+    """
     cursor = _Cursor.unpack(unit.cursor)
     held = 0
     walk = Walk(file, unit.position)
@@ -185,7 +203,8 @@ def records_as_rows(
         if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.position) >= BYTES_PER_CALL:
             return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=0).pack()))
         shown = cursor.shown if batch.position == unit.position else 0
-        for index, record in enumerate(records_of(file, batch, findings, again=shown > 0)):
+        here.add(batch.header.base_offset, batch.header.last_offset)
+        for index, record in enumerate(records_of(file, batch, findings, here, again=shown > 0)):
             if index < shown:
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
@@ -196,7 +215,7 @@ def records_as_rows(
             if metadata is not None and not cursor.old_layout_reported:
                 is_old = report_old_layout(metadata, record.offset, batch.position, findings)
                 cursor = cursor._replace(old_layout_reported=is_old)
-    report_end(file, walk.stop, findings)
+    report_end(file, walk.stop, findings, here)
     return None
 
 
@@ -211,7 +230,8 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
         metadata, refused = read_event(decode, record.offset, value, position, findings)
         return _event_row(event, record, metadata, refused), metadata
 
-    return records_as_rows(file, unit, rows, findings, row_of)
+    here = EventsHere(log_end=cache(partial(log_end, unit.target)))
+    return records_as_rows(file, unit, rows, findings, row_of, here=here)
 
 
 def _event_row(

@@ -1,6 +1,9 @@
 """The events in a segment of __remote_log_metadata: those that a broker can use, the others as findings."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -24,12 +27,17 @@ from formats.remote_metadata import (
 )
 from formats.remote_snapshot import SnapshotEntry, decode_entry
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
 from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
 from kcli.analysis.remote.events import refusal
 from kcli.analysis.remote.events_here import EventsHere
-from kcli.logdir.buffers import DataFile
+from kcli.analysis.start import start
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import BulkWalk, Window
+from kcli.logdir.files import segment_base
+from kcli.logdir.partition import Partition
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
+from kcli.logdir.tree import Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""
@@ -50,13 +58,15 @@ class _Values(NamedTuple):
 def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iterator[Event]:
     """Yield the events of a segment that a broker can use, in order; what else there is are findings.
 
-    `here` takes the offsets of all that is read.
+    `here` takes the offsets of all that is read. Nothing follows where a start cuts the log.
     """
     read, is_old_reported = event_decoder(), False
     walk = BulkWalk(file)
     for window in walk:
+        if here.is_cut:
+            return
         here.add_batches(window.fields)
-        for part in values_of(file, window, findings):
+        for part in values_of(file, window, findings, here):
             for offset, value, position in zip(*part, strict=True):
                 metadata, refused = read_event(read, offset, value, position, findings)
                 if metadata is None:
@@ -65,7 +75,8 @@ def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iter
                     is_old_reported = report_old_layout(metadata, offset, position, findings)
                 if refused is None:
                     yield offset, metadata
-    report_end(file, walk.stop, findings)
+    if not here.is_cut:
+        report_end(file, walk.stop, findings, here)
 
 
 def read_event(
@@ -122,22 +133,28 @@ def report_old_layout(
     return is_old
 
 
-def values_of(file: DataFile, window: Window, findings: FindingCollector) -> Iterator[_Values]:
-    """Yield the records of a window in order, those of ordinary batches many at once."""
+def values_of(
+    file: DataFile, window: Window, findings: FindingCollector, here: EventsHere
+) -> Iterator[_Values]:
+    """Yield the records of a window that a broker reads, in order, those of ordinary batches many at once."""
     ordinary = _are_ordinary(window)
     bounds = [0, *((ordinary[1:] != ordinary[:-1]).nonzero()[0] + 1).tolist(), len(ordinary)]
     for begin, end in pairwise(bounds):
         positions = window.positions[begin:end]
         if not ordinary[begin]:
             for position in positions.tolist():
-                yield _plainly(file, position, findings)
+                yield _plainly(file, position, findings, here)
+                if here.is_cut:
+                    return
             continue
         fields = window.fields[begin:end]
         for part in record_columns(window.data, positions - window.base, LARGEST_BATCH, fields):
             if isinstance(part, RecordColumns):
                 yield _of_columns(part, positions[part.first :])
             else:
-                yield _plainly(file, int(positions[part.number]), findings)
+                yield _plainly(file, int(positions[part.number]), findings, here)
+                if here.is_cut:
+                    return
 
 
 def _are_ordinary(window: Window) -> NDArray[np.bool_]:
@@ -162,9 +179,9 @@ def _of_columns(columns: RecordColumns, positions: NDArray[np.int64]) -> _Values
     return _Values(columns.offset.tolist(), values, positions[columns.batch].tolist())
 
 
-def _plainly(file: DataFile, position: int, findings: FindingCollector) -> _Values:
+def _plainly(file: DataFile, position: int, findings: FindingCollector, here: EventsHere) -> _Values:
     batch = Batch(position, read_header(file.read(position, LARGEST_HEADER)))
-    records = list(records_of(file, batch, findings))
+    records = list(records_of(file, batch, findings, here, damaged=False))
     return _Values(
         [record.offset for record in records],
         [None if record.value is None else bytes(record.value) for record in records],
@@ -173,32 +190,50 @@ def _plainly(file: DataFile, position: int, findings: FindingCollector) -> _Valu
 
 
 def records_of(
-    file: DataFile, batch: Batch, findings: FindingCollector, *, again: bool = False
+    file: DataFile,
+    batch: Batch,
+    findings: FindingCollector,
+    here: EventsHere,
+    *,
+    damaged: bool = True,
+    again: bool = False,
 ) -> Iterator[Record | LegacyRecord]:
-    """Yield the records of a batch.
+    """Yield the records of a batch, those of a wrong checksum if `damaged`.
 
     One that is not read, or not to its end, leaves a finding; a wrong CRC does, unless it is read `again`.
     """
     position, header = batch
     at = f"offset {header.base_offset}"
     legacy = isinstance(header, LegacyHeader)
-    if header.is_control:
-        findings.add("RLMM-008", position, f"{at}: a control batch")
-    elif header.size > LARGEST_BATCH:
+    if header.size > LARGEST_BATCH:
         findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
-    else:
-        raw = file.read(position, header.size)
-        if not again and not is_valid(raw):
-            findings.add("LOG-003", position, checksum_message(header.base_offset))
-        elif not again and is_above_latest(header.magic):
-            findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
-        try:
-            yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)
-        except FormatError as error:
-            findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
+        return
+    raw = file.read(position, header.size)
+    is_whole = is_valid(raw) and not is_above_latest(header.magic)
+    if not is_valid(raw) and not again:
+        findings.add("LOG-003", position, checksum_message(header.base_offset))
+    elif is_above_latest(header.magic) and not again:
+        findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
+    if not is_whole and not again:
+        report_stop(header.base_offset, position, findings, here)
+    if is_whole and header.is_control:
+        findings.add("RLMM-008", position, f"{at}: a control batch")
+    if header.is_control or not (is_whole or damaged):
+        return
+    try:
+        if legacy:
+            yield from _messages(raw, batch, findings, here, damaged=damaged)
+        else:
+            yield from batch_records(raw, LARGEST_BATCH)
+    except FormatError as error:
+        findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
+        if is_whole:
+            report_stop(header.base_offset, position, findings, here)
 
 
-def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[LegacyRecord]:
+def _messages(
+    raw: bytes, batch: Batch, findings: FindingCollector, here: EventsHere, *, damaged: bool
+) -> Iterator[LegacyRecord]:
     """Yield the records of a message of magic 0 or 1.
 
     Those in a wrapper have checksums of their own, and can be cut.
@@ -206,14 +241,17 @@ def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[
     position, header = batch
     opened = message_set(raw, LARGEST_BATCH)
     for record in set_records(opened):
-        if header.codec and not record.is_valid:
+        is_whole = not header.codec or record.is_valid
+        if not is_whole:
             findings.add(
                 "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
             )
-        if record.error is None:
-            yield record
-        else:
+            report_stop(record.offset, position, findings, here)
+        if record.error is not None:
             findings.add("LOG-003", position, f"offset {record.offset}: {record.error.moved(position)}")
+            report_stop(record.offset, position, findings, here)
+        elif is_whole or damaged:
+            yield record
     if opened.cut:
         findings.add(
             "LOG-003",
@@ -222,18 +260,54 @@ def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[
         )
 
 
-def report_end(file: DataFile, stop: Stop | None, findings: FindingCollector) -> None:
-    """Report how the walk over a file's batches ended, unless it is at the end of the file."""
+def log_end(target: Target) -> int | None:
+    """Return where a start lets the log of a segment end; None where it does not load.
+
+    A file that is no segment of its directory is in a log without an end.
+    """
+    partition = Partition(partition_of(target))
+    if all(f"{segment.stem}.log" != os.path.basename(target.path) for segment in partition.segments):
+        return sys.maxsize
+    ends: list[int] = []
+
+    def started() -> Iterator[Finding]:
+        ends.append((yield from start(partition)).log_end_offset)
+
+    with suppress(FileError):
+        for _ in started():
+            pass  # what a start finds is said by other commands
+    return ends[0] if ends else None
+
+
+def report_stop(offset: int, position: int, findings: FindingCollector, here: EventsHere) -> None:
+    """Report that brokers cannot read a batch, unless a start cuts the log before it.
+
+    Their consumer checks what it fetches (`CompletedFetch`); the broker does not before it answers.
+    """
+    if here.stops(offset):
+        findings.add("RLMM-035", position, f"offset {offset}: {STOPS}")
+
+
+def report_end(file: DataFile, stop: Stop | None, findings: FindingCollector, here: EventsHere) -> None:
+    """Report how the walk over a file's batches ended, unless it is at the end of the file.
+
+    `here` has what was read before. A fetch goes on in the next segment after a batch that is not whole.
+    """
     if stop is None:
         raise AssertionError("a walk that has ended says where")
     grown = file.grown(is_torn=stop.reason in TORN)
     if grown > 0:
         findings.add("LOG-005", stop.position, growth_message(grown))
-    elif stop.reason == "end":
         return
-    elif stop.reason in {"short", "incomplete"}:
+    if stop.reason == "end":
+        return
+    offset = here.ranges[-1][1] + 1 if here.ranges else segment_base(findings.target) or 0
+    if stop.reason in TORN:
         findings.add("LOG-001", stop.position, describe_torn(stop))
-    elif stop.reason == "zeros":
+        here.stops(offset)
+        return
+    if stop.reason == "zeros":
         findings.add("LOG-004", stop.position, "only zeros follow")
     else:
         findings.add("LOG-002", stop.position, f"{stop.reason.replace('-', ' ')} {stop.found}")
+    report_stop(offset, stop.position, findings, here)

@@ -23,6 +23,7 @@ from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, UNKNOWN, 
 from formats.record import Record
 from formats.remote_metadata import PARTITION_DELETE_STATES, SEGMENT_STATES, RemoteLogMetadata
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed
 from kcli.jobs.rlmm.dump import file_place, metadata_partition, paged, records_as_rows
@@ -115,7 +116,7 @@ def _records(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
             findings.add("RLMM-001", position, f"offset {record.offset}: {error}")
             return row._replace(raw=bytes(record.value), error=str(error)), None
 
-    return records_as_rows(file, unit, rows, findings, row_of)
+    return records_as_rows(file, unit, rows, findings, row_of, here=EventsHere())
 
 
 def _flat_file(unit: Unit, data: bytes) -> Outcome:

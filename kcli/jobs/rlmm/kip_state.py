@@ -71,7 +71,7 @@ def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iter
     walk = BulkWalk(file)
     for window in walk:
         here.add_batches(window.fields)
-        for part in values_of(file, window, findings):
+        for part in values_of(file, window, findings, EventsHere()):
             for offset, value, position in zip(*part, strict=True):
                 if value is None:
                     findings.add("RLMM-002", position, f"offset {offset}: null value")
@@ -80,7 +80,7 @@ def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iter
                     yield offset, _event(read_record(value))
                 except FormatError as error:
                     findings.add("RLMM-001", position, f"offset {offset}: {error}")
-    report_end(file, walk.stop, findings)
+    report_end(file, walk.stop, findings, EventsHere())
 
 
 def _event(

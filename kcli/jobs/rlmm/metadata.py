@@ -6,7 +6,7 @@ others: without it nothing can be said of the remote segments.
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from heapq import merge
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from kcli.analysis.remote.events_here import UNREADABLE, EventsHere, gone_words,
 from kcli.analysis.start_settings import topic_config
 from kcli.jobs.common import log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import Event, events
+from kcli.jobs.rlmm.events import Event, events, log_end
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
@@ -170,7 +170,8 @@ def events_here(files: Iterable[Target]) -> EventsHere:
         start = (facts.log_start_offsets or {}).get(key, 0)
         end = max((given or {}).get(key, 0) for given in (facts.high_watermarks, facts.recovery_points))
     stem = os.path.basename(first.path).partition(".")[0]
-    return EventsHere(max(start, int(stem) if stem.isdecimal() else 0), end)
+    begin = max(start, int(stem) if stem.isdecimal() else 0)
+    return EventsHere(begin, end, log_end=cache(partial(log_end, first)))
 
 
 def gone_findings(number: int | None, directory: str, here: EventsHere) -> Iterator[Finding]:

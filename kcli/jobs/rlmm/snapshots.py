@@ -8,7 +8,7 @@ files that one metadata partition covers, and the segments of that partition as 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias
 
 from formats.checkpoint import read_committed_offsets
@@ -27,7 +27,7 @@ from kcli.analysis.remote.events import has_whole_header
 from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import read_entry
+from kcli.jobs.rlmm.events import log_end, read_entry
 from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
@@ -158,12 +158,14 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
     """
     files: dict[tuple[str, int], list[tuple[SnapshotFile, FileWork]]] = {}
     here = Here()
+    logs: dict[str, EventsHere] = {}
 
     def read(target: Target, findings: FindingCollector) -> None:
         if target.kind != REMOTE_LOG_SNAPSHOT:
             with DataFile(target.path) as file, reading(target.path):
-                events_here = EventsHere()
-                for event in asked.of(asked.events(file, findings, events_here), events_here):
+                unread = EventsHere(log_end=cache(partial(log_end, target)))
+                log = logs.setdefault(os.path.dirname(target.path), unread)
+                for event in asked.of(asked.events(file, findings, log), log):
                     record = event[1]
                     if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
                         for each, work in files.get((record.topic, record.partition), ()):

@@ -164,7 +164,7 @@ ABOVE_2 = batch(3, [DELETE], magic=3)
         ([ONE, put_batch(b"not gzip", 1, base_offset=3, attributes=1), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, put_batch(b"x", 1, base_offset=3, attributes=7), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, batch(3, [b"\0\0\0\0\0\0"], attributes=0x20), ONE], 6, ["RLMM-008"], len(ONE)),
-        ([ONE, ABOVE_2, batch(4, [DELETE] * 2)], 6, ["LOG-015"], len(ONE)),
+        ([ONE, ABOVE_2, batch(4, [DELETE] * 2)], 6, ["LOG-015", "RLMM-035"], len(ONE)),
         ([b"short"], 0, ["LOG-001"], 0),
         ([], 0, [], None),
     ],

@@ -54,7 +54,7 @@ def test_damage_is_a_finding_and_the_rest_is_shown(dump):
     shown, findings = dump(PLAIN, put_wrapper(2, inside + PLAIN[:-1]))
     assert [event[:3] for event in shown] == [(0, 7, MARKED), (1, 8, MARKED), (2, 9, None)]
     at = len(PLAIN)
-    assert [finding[:2] for finding in findings] == [("LOG-003", at), ("RLMM-001", at)]
+    assert [finding[:2] for finding in findings] == [("LOG-003", at), ("RLMM-001", at), ("RLMM-035", at)]
     assert findings[0][2] == "offset 1: the checksum of this message does not match (and 1 more)"
 
 
