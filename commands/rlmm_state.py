@@ -173,7 +173,7 @@ def _reading(layout: str, source: str | None, common: Common, at: str | None) ->
         raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
     asked = Asked(common.selection(), _until(at))
     if layout == KAFKA:
-        return asked, snapshots.expand, snapshots.grouped
+        return asked, partial(snapshots.expand, selection=asked.selection), snapshots.grouped
     from kcli.jobs.rlmm import kip_state  # noqa: PLC0415 - nothing but this layout needs it
 
     if source is not None:

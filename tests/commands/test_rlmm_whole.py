@@ -55,6 +55,20 @@ def test_without_its_events_a_partition_has_no_answer_and_the_others_have(node, 
         assert found == {key: live[key] for key in found} and len(found) == 54
 
 
+@pytest.mark.parametrize("command", ["state", "check"])
+def test_a_partition_without_its_events_is_an_error_where_the_events_are_asked(node, command):
+    assert errors_of(ask("rlmm", command, node)[0]) == {}
+    shutil.rmtree(node / METADATA)
+    document, status = ask("rlmm", command, node)
+
+    assert (status, errors_of(document)) == (4, dict.fromkeys(ABSENT, "no-remote-metadata"))
+    assert all(f"are in {METADATA}, which is not here" in one["message"] for one in document["errors"])
+    document, _ = ask("rlmm", command, node, "--topic", "t-txn")
+    assert errors_of(document) == {}
+    document, _ = ask("rlmm", command, *node.glob("__remote_log_metadata-*"))
+    assert errors_of(document) == {}
+
+
 def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
     shutil.rmtree(node / METADATA)
     shutil.copytree(node / "t-plain-0", tmp_path / "fol" / "t-plain-0")

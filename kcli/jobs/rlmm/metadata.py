@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from formats.errors import FormatError
-from formats.names import REMOTE_LOG_METADATA
+from formats.names import NORMAL, REMOTE_LOG_METADATA
 from formats.types import TopicPartition
 from kcli.analysis.cluster_image import cluster_image
 from kcli.analysis.collector import FindingCollector
@@ -27,9 +27,11 @@ from kcli.jobs.rlmm.events import Event, events, log_end
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Found, Target
+from kcli.logdir.tree import PARTITION, Found, Selection, Target
 
 ABSENT = "not here"
+NOT_HERE = "no-remote-metadata"
+NAME_IT = "is not here: name the log dir of a broker that has it"
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
 
@@ -265,10 +267,31 @@ def cache_of(partition: Partition, metadata: Folded, *, is_needed: bool = True) 
         message = f"{_words(partition, number, metadata, size)} cannot be read: {error}"
         raise FileError(partition.path, error.code, message)
     if not found and is_needed and not here:
-        remedy = "is not here: name the log dir of a broker that has it, or --remote-metadata"
-        message = f"{_words(partition, number, metadata, size)} {remedy}"
-        raise FileError(partition.path, "no-remote-metadata", message)
+        words = _words(partition, number, metadata, size)
+        raise FileError(partition.path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
     return found[0][1] if found else RemoteCache()
+
+
+def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[FileError]:
+    """Yield an error for each selected user partition whose metadata partition is not among the targets.
+
+    Of topics that have remote storage by the cluster metadata.
+    """
+    given = [target for target in targets if target.kind == PARTITION and target.name is not None]
+    here = {rlmm.metadata_partition(target) for target in given}
+    for target in given:
+        name, partition = target.name, Partition(target)
+        size = topic_size(target)
+        if name is None or name.kind != NORMAL or size is None or not selection.wants(name):
+            continue
+        if not has_remote_storage(partition):
+            continue
+        user = (partition.topic_id() or _id_by_name(partition) or "", name.topic, name.partition)
+        number = place_of(user, (), size)
+        if number is not None and number not in here:
+            place = f"{REMOTE_LOG_METADATA}-{number}"
+            message = f"the events of {name.topic}-{name.partition} are in {place}, which {NAME_IT}"
+            yield FileError(target.shown, NOT_HERE, message)
 
 
 def _id_by_name(partition: Partition) -> str | None:

@@ -29,9 +29,10 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import log_end, read_entry
 from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
+from kcli.jobs.rlmm.metadata import without_events
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.tree import PARTITION, Found, Selection, Target
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteReplayRow
 
@@ -119,10 +120,11 @@ EVENTS, SNAPSHOTS = "events", "snapshots"
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 
 
-def expand(source: str | None, found: Found) -> Found:
+def expand(source: str | None, found: Found, *, selection: Selection) -> Found:
     """Return the same with the segments of __remote_log_metadata as targets, for SNAPSHOTS its files too.
 
-    Without a source these count only where there are no segments.
+    Without a source these count only where there are no segments. Where segments are the source, a selected
+    partition without its events among them is a failure.
     """
     expanded = rlmm.expand(found)
     targets = [target for target in expanded.targets if target.kind in ACCEPTS]
@@ -131,6 +133,7 @@ def expand(source: str | None, found: Found) -> Found:
         source = EVENTS if has_events else SNAPSHOTS
     if source == EVENTS:
         targets = [target for target in targets if target.kind == LOG]
+        expanded.failures.extend(without_events(found.targets, selection))
     elif not any(target.kind == REMOTE_LOG_SNAPSHOT for target in targets):
         targets = []
     return replace(expanded, targets=targets)
