@@ -65,7 +65,7 @@ def offset(
 
     command = Command(
         name="lookup offset",
-        job=partial(jobs.offset, offset=parse_offset(offset)),
+        job=partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
         split=split if remote_metadata else None,
         differs=_is_missing if exit_code else None,
     )

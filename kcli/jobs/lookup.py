@@ -1,25 +1,34 @@
 """What `kcli lookup` runs: where an offset or a timestamp lies, as a starting broker would find it."""
 
+from collections.abc import Generator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.analysis import lookup
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.remote.lineage import serving
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
 from kcli.jobs.searches import Answer, at_or_after, failing_lookup, first_batch, largest
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 
+if TYPE_CHECKING:
+    from kcli.jobs.rlmm.leader import Leader
 
-def offset(unit: Unit, *, offset: int | str) -> Outcome:
+
+def offset(unit: Unit, *, offset: int | str, by_events: bool = False) -> Outcome:
     """Return one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first.
 
-    Further targets of the unit are directories of `__remote_log_metadata`: by them an offset that is not on
-    local disk has a remote segment.
+    With `by_events` the further targets of the unit are directories of `__remote_log_metadata`: by them an
+    offset that is not on local disk has a remote segment, or an error where its events are not there.
     """
-    return answer(unit, partial(_offset, offset, unit))
+    return answer(unit, partial(_offset, offset, unit if by_events else None))
 
 
 def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
@@ -31,18 +40,16 @@ def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGE
     return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
 
 
-def _offset(asked: int | str, unit: Unit, partition: Partition) -> Yield:
-    metadata = unit.targets[1:]
-    if metadata and not unit.number:
-        from kcli.jobs.rlmm.metadata import folded  # noqa: PLC0415 - only with remote metadata
-
-        yield from folded(metadata).findings
-    loaded = yield from start(partition)
-    number = resolve(asked, loaded.log_start_offset, loaded.log_end_offset)
-    place = where(partition)
-    reason = lookup.outside(
-        number, loaded.log_start_offset, loaded.local_log_start_offset, loaded.log_end_offset
+def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
+    loaded, leader, error = yield from _led(partition, unit)
+    begin, local_begin = (
+        (loaded.log_start_offset, loaded.local_log_start_offset)
+        if leader is None
+        else (leader.log_start_offset, leader.local_start)
     )
+    number = resolve(asked, begin, loaded.log_end_offset)
+    place = where(partition)
+    reason = lookup.outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
         found = first_batch(partition, loaded, number)
         if found is not None:
@@ -54,15 +61,39 @@ def _offset(asked: int | str, unit: Unit, partition: Partition) -> Yield:
             "no records"
         )
     segment_id = None
-    if metadata and reason.startswith(lookup.REMOTE):
-        from kcli.jobs.rlmm.leader import remote_segment  # noqa: PLC0415 - only with remote metadata
-
-        segment = remote_segment(partition, loaded, metadata, number)
-        segment_id = None if segment is None else segment.metadata.segment_id
-        reason += f", segment {segment_id}" if segment else ", which has no segment for it"
+    if reason.startswith(lookup.REMOTE):
+        if error is not None:
+            raise error
+        if leader is not None:
+            segment = serving(leader.remote, leader.epochs, number).segment
+            segment_id = None if segment is None else segment.metadata.segment_id
+            reason += f", segment {segment_id}" if segment else ", which has no segment for it"
     yield LookupOffsetRow(
         place, number, found=False, batch=FoundBatch(), reason=reason, remote_segment_id=segment_id
     )
+
+
+def _led(
+    partition: Partition, unit: Unit | None
+) -> Generator[Finding, None, "tuple[LoadedLog, Leader | None, FileError | None]"]:
+    """Yield what a start finds; return the log, and the Leader by the events of the unit, or why not by them.
+
+    None for both without a unit.
+    """
+    if unit is None:
+        return (yield from start(partition)), None, None
+    from kcli.jobs.rlmm.leader import lead_of  # noqa: PLC0415 - only with remote metadata
+    from kcli.jobs.rlmm.metadata import cache_of, folded  # noqa: PLC0415 - only with remote metadata
+
+    metadata = folded(unit.targets[1:])
+    if not unit.number:
+        yield from metadata.findings
+    try:
+        cache = cache_of(partition, metadata)
+    except FileError as error:
+        return (yield from start(partition)), None, error
+    leader = yield from lead_of(partition, partition.topic_id(), cache)
+    return leader.log, leader, None
 
 
 def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:

@@ -98,6 +98,29 @@ def test_lookup_offset_with_remote_metadata_that_lacks_the_partition(node, tmp_p
     assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
 
 
+def test_lookup_offset_where_no_metadata_partition_is_left(node):
+    for directory in node.glob("__remote_log_metadata-*"):
+        shutil.rmtree(directory)
+    document, status = ask("lookup", "offset", "5", node / "t-plain-0", "--remote-metadata", node)
+    assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
+
+    document, _ = ask("lookup", "offset", "latest", node / "t-plain-0", "--remote-metadata", node)
+    assert (errors_of(document), document["rows"][0]["reason"].partition(":")[0]) == ({}, "log end")
+
+
+def test_both_lookups_begin_where_a_leader_does(node):
+    """No leader epoch leads to the remote segments: RemoteLogManager.findLogStartOffset finds none."""
+    (node / "t-plain-0" / "leader-epoch-checkpoint").write_text("0\n1\n3 343\n")
+    words = ("lookup", "offset", "100", node / "t-plain-0", "--remote-metadata", node)
+    plain, remote = ask(*words)[0], ask("rlmm", *words)[0]
+
+    for document in (plain, remote):
+        (row,) = document["rows"]
+        assert row["reason"].startswith("below log start: the log starts at 343; a fetch gets OFFSET_OUT_OF")
+        assert "EPOCH-001" in {one["code"] for one in document["findings"]}
+    assert ask("lookup", "offset", "earliest", *words[3:])[0]["rows"][0]["offset"] == 343
+
+
 def test_the_cluster_metadata_says_which_topics_need_no_events(node):
     for directory in node.glob("__remote_log_metadata-*"):
         shutil.rmtree(directory)

@@ -186,14 +186,6 @@ def side_of_leader(leader: Leader) -> Side:
     )
 
 
-def remote_segment(
-    partition: Partition, log: LoadedLog, metadata: tuple[Target, ...], offset: int
-) -> CachedSegment | None:
-    """Return the remote segment that serves an offset of a loaded log, by events of the metadata topic."""
-    cache = cache_of(partition, folded(metadata))
-    return serving(cache, running_epochs(log), offset).segment
-
-
 def running_epochs(log: LoadedLog) -> EpochCache:
     """Return the leader epochs that a running broker holds: one that begins at the log end, too."""
     return load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
