@@ -22,7 +22,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, without_checkpoints, without_directory
 from kcli.jobs.check_partition import DirectoryState, directory_state
-from kcli.jobs.check_remote import is_remote_metadata, remote_findings
+from kcli.jobs.check_remote import is_remote_metadata, remote_findings, without_epochs
 from kcli.jobs.check_start import (
     REFUSED,
     log_end_now,
@@ -232,6 +232,10 @@ class CheckReducer:
         if known.state is not None:
             has_records = any(one.size for one in known.segments)
             findings += self.fleet.findings(target, known.state.topic_id, has_records=has_records)
+            metadata, is_tiered = self.fleet.remote, known.state.is_tiered is not False
+            is_said = any(one.code == "EPOCH-001" for one in (*known.findings, *findings))
+            if metadata and is_tiered and log_end is not None and not is_said:
+                findings += without_epochs(target, metadata, known.state.inspected, log_end)
         return findings, log_end
 
     def _row(self, target: Target, known: Checked, log_end: int | None) -> CheckRow:

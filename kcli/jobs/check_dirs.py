@@ -24,6 +24,7 @@ from kcli.jobs.check_remote import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.duplicates import partitions_twice
 from kcli.jobs.known_settings import KnownMetadata, newest_images
+from kcli.jobs.rlmm.metadata import Folded, folded
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import (
     HIGH_WATERMARK,
@@ -142,6 +143,12 @@ class Fleet:
                 if (name := user_partition(one)) is not None:
                     found = self._remote.setdefault((cluster, name.topic, name.partition), {})
                     found.setdefault((one.code, one.message), one)
+
+    @cached_property
+    def remote(self) -> Folded | None:
+        """What the partitions of __remote_log_metadata among the inputs come to; None for none."""
+        metadata = tuple(one for one in self._targets if is_remote_metadata(one))
+        return folded(metadata) if metadata else None
 
     def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
         """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""

@@ -1,13 +1,21 @@
 """What `check` finds in a partition of __remote_log_metadata: what `rlmm check` finds in its events."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
+from kcli.analysis.epochs import load
 from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.analysis.start import Inspected
 from kcli.engine.contract import Unit
+from kcli.jobs.common import answer
 from kcli.jobs.rlmm import check as rlmm_check
 from kcli.jobs.rlmm.fold import Asked
+from kcli.jobs.rlmm.leader import lead_of, unreached
+from kcli.jobs.rlmm.metadata import Folded, cache_of
+from kcli.logdir.buffers import FileError
 from kcli.logdir.listing import listed_log
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, Target, entry_of
 
 OF_THE_EVENTS = "RLMM-"
@@ -25,6 +33,22 @@ def user_partition(finding: Finding) -> PartitionDir | None:
     if finding.severity == SEVERITIES[0] or not finding.code.startswith(OF_THE_EVENTS):
         return None
     return parse_partition_dir(finding.message.partition(": ")[0])
+
+
+def without_epochs(target: Target, metadata: Folded, found: Inspected, log_end: int) -> Iterator[Finding]:
+    """Yield that no leader epoch leads to the remote segments of a partition.
+
+    Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
+    """
+    partition, log_start = Partition(target), found.given.log_start_offset
+    with suppress(FileError):
+        cache = cache_of(partition, metadata, is_needed=False)
+        epochs = load(found.epochs, log_end, log_start, running=True).entries
+        if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
+            started = answer(
+                Unit(number=0, targets=(target,)), lambda one: lead_of(one, one.topic_id(), cache)
+            )
+            yield from (one for one in started.findings if one.code == "EPOCH-001")
 
 
 def remote_findings(directory: Target) -> Iterator[Finding]:

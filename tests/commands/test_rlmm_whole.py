@@ -121,6 +121,18 @@ def test_both_lookups_begin_where_a_leader_does(node):
     assert ask("lookup", "offset", "earliest", *words[3:])[0]["rows"][0]["offset"] == 343
 
 
+def test_check_says_that_no_epoch_leads_to_the_remote_segments(node):
+    def found():
+        return [one["dir"] for one in ask("check", node)[0]["findings"] if one["code"] == "EPOCH-001"]
+
+    assert found() == []
+    directory = node / "t-plain-0"
+    (directory / "leader-epoch-checkpoint").write_text("0\n1\n3 343\n")
+    assert found() == [str(directory)]
+    (directory / "leader-epoch-checkpoint").write_text("0\n2\n2 300\n3 343\n")  # after an unclean election
+    assert found() == []
+
+
 def test_the_cluster_metadata_says_which_topics_need_no_events(node):
     for directory in node.glob("__remote_log_metadata-*"):
         shutil.rmtree(directory)

@@ -122,20 +122,27 @@ def lead_of(
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     leader = _leader(partition, topic_id, log, cache)
-    copied = [one for one in cache.segments.values() if one.state == COPY_SEGMENT_FINISHED]
-    held = [one for one in copied if one.begun.end_offset >= log.log_start_offset]
-    if held and not any(_is_reached(log, cache, one) for one in held):
-        what = f"no leader epoch leads to its remote segments ({len(held)})"
+    count = unreached(cache, running_epochs(log), log.log_start_offset, log.log_end_offset)
+    if count:
+        what = f"no leader epoch leads to its remote segments ({count})"
         on_disk = f"the log on disk begins at offset {leader.local_start} and ends at {log.log_end_offset}"
         yield no_epochs(partition, f"{what}: {on_disk}")
     return leader
 
 
-def _is_reached(log: LoadedLog, cache: RemoteCache, segment: CachedSegment) -> bool:
+def unreached(cache: RemoteCache, epochs: EpochCache, log_start: int, log_end: int) -> int:
+    """Return how many copied segments a log has from its start on; 0 if an epoch of it leads to one."""
+    copied = [one for one in cache.segments.values() if one.state == COPY_SEGMENT_FINISHED]
+    held = [one for one in copied if one.begun.end_offset >= log_start]
+    return 0 if any(_is_reached(cache, epochs, one, log_start, log_end) for one in held) else len(held)
+
+
+def _is_reached(
+    cache: RemoteCache, epochs: EpochCache, segment: CachedSegment, log_start: int, log_end: int
+) -> bool:
     """Whether a leader reads any offset of a remote segment: of those where that may change."""
-    epochs = running_epochs(log)
-    first = max(segment.begun.start_offset, log.log_start_offset)
-    end = min(segment.begun.end_offset + 1, log.log_end_offset)
+    first = max(segment.begun.start_offset, log_start)
+    end = min(segment.begun.end_offset + 1, log_end)
     places = {first, *(one.start_offset for one in epochs), *segment.epochs.values()}
     return any(serving(cache, epochs, one).segment is not None for one in places if first <= one < end)
 
