@@ -133,6 +133,16 @@ def test_check_says_that_no_epoch_leads_to_the_remote_segments(node):
     assert found() == []
 
 
+def test_check_counts_ages_to_the_last_event_and_rlmm_check_to_now(node):
+    """A copy of a log dir that is looked at later is whole; a copy that hangs at a live broker is said."""
+
+    def unfinished(*words):
+        return [one for one in ask(*words, node)[0]["findings"] if one["code"] == "RLMM-009"]
+
+    assert (len(unfinished("check")), len(unfinished("rlmm", "check"))) == (0, 2)
+    assert unfinished("rlmm", "check", "--at", "100") == []  # past the last event of each metadata partition
+
+
 def test_the_cluster_metadata_says_which_topics_need_no_events(node):
     for directory in node.glob("__remote_log_metadata-*"):
         shutil.rmtree(directory)
