@@ -22,7 +22,7 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, ZEROS, DamagedRange, Stop
 
-DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION, UNREADABLE = (
+DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION, UNREADABLE, SNAPSHOT = (
     "damaged",
     "checksum",
     "magic",
@@ -31,6 +31,7 @@ DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION, UNREADABLE = (
     "codec",
     "transaction",
     "unreadable",
+    "snapshot",
 )
 """Why bytes are left out."""
 DISK_REFUSES = frozenset({"no-permission", "read-failed"})

@@ -7,6 +7,7 @@ that start would write is written. So the rules of recovery are those of `kcli.a
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
-from kcli.jobs.salvage_snapshots import copy_bytes, copy_snapshots
+from kcli.jobs.salvage_snapshots import BEHIND, copy_bytes, copy_snapshots, superseded
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -50,11 +51,11 @@ MOST_REFUSED = 1000
 class _Copy:
     """What goes into a copy and what is left out; changed in place.
 
-    `lacks_records`: some are in no log. `epochs_trouble`: why the leader-epoch-checkpoint of the partition
-    says nothing, None where it does.
+    `held`: batches of each segment in the copy, by its base offset. `lacks_records`: some are in no log.
+    `epochs_trouble`: why the leader-epoch-checkpoint of the partition says nothing, None where it does.
     """
 
-    batches: int = 0
+    held: Counter[int] = field(default_factory=Counter)
     batches_lost: int = 0
     bytes_lost: int = 0
     lost: list[LostRange] = field(default_factory=list)
@@ -140,6 +141,10 @@ class Salvage:
                 _copy_others(partition, made, copy)
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
+                copy.findings.extend(one for one in loaded.findings if one.code == BEHIND)
+                for base, one in superseded(loaded, made, copy.held):
+                    copy.leave_out(partition, f"{file_prefix(base)}.log", one)
+                    del copy.held[base]
                 copy.findings.extend(
                     checkpoint_losses(partition, loaded, is_tiered=self.known.is_tiered(partition))
                 )
@@ -157,7 +162,7 @@ def _row(partition: Partition, job: Salvage, made: str, loaded: LoadedLog, copy:
         out_dir=shown(job.out),
         what=job.what,
         segments=len(loaded.segments),
-        batches=copy.batches if job.what == ALL else None,
+        batches=copy.held.total() if job.what == ALL else None,
         bytes=sum(one.log_size for one in loaded.segments),
         log_start_offset=loaded.log_start_offset,
         log_end_offset=loaded.log_end_offset,
@@ -202,7 +207,7 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
                         misplaced.add(base)
                     continue
                 saved.add(base)
-                copy.batches += one.batches
+                copy.held[base] += one.batches
                 with DataFile(logs[base]) as log:
                     copy_bytes(log, one.start, one.end, into.write)
     if not saved:
@@ -328,7 +333,7 @@ def _take_out(partition: Partition, error: BrokerError, copy: _Copy) -> None:
         copy_bytes(log, 0, position, into.write)
         copy_bytes(log, end, log.size, into.write)
     os.unlink(before)
-    copy.batches -= 1
+    copy.held[parse_file(os.path.basename(error.path)).base_offset or 0] -= 1
     offset = None if found is None else found.base_offset
     one = LeftOut(position, end, offset, TRANSACTION, 1)
     copy.leave_out(partition, os.path.basename(error.path), one)
@@ -366,7 +371,8 @@ def _write_epochs(
         _write(made, LEADER_EPOCH_CHECKPOINT, b"")
     copy.findings.extend(findings)
     if copy.epochs_trouble is not None:
-        lacks = Lacks(copy.epochs_trouble, copy.batches, is_damaged=bool(copy.lost) or copy.lacks_records)
+        batches = copy.held.total()
+        lacks = Lacks(copy.epochs_trouble, batches, is_damaged=bool(copy.lost) or copy.lacks_records)
         copy.findings.extend(unsaved_epochs(partition, loaded, cache, lacks, remote_storage=remote_storage))
 
 

@@ -1,16 +1,19 @@
 """The snapshots in the salvaged copy of a metadata log: as they are, but for those that cannot be read."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, file_prefix, parse_file
 from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.metadata_log import name_error
+from kcli.analysis.saved_batches import SNAPSHOT, LeftOut
 from kcli.logdir.buffers import DataFile, FileError, irregular, shown
 from kcli.logdir.partition import Partition
 
 CHUNK = 4 << 20
+BEHIND = "START-007"
 
 
 def copy_snapshots(partition: Partition, made: str) -> Iterator[Finding]:
@@ -32,6 +35,20 @@ def copy_snapshots(partition: Partition, made: str) -> Iterator[Finding]:
                     os.unlink(new)
                 if os.path.lexists(path):  # else a broker that runs has removed it
                     yield _left_out(partition, name, f"cannot be read ({irregular(path) or error.message})")
+
+
+def superseded(loaded: LoadedLog, made: str, held: Mapping[int, int]) -> Iterator[tuple[int, LeftOut]]:
+    """Yield the base offset and the bytes of each segment that goes: the newest snapshot is ahead of the log.
+
+    `loaded` is the copy, `made` its directory, where the logs are whole; `held` how many batches each has.
+    """
+    if all(one.code != BEHIND for one in loaded.findings):
+        return
+    kept = {segment.base_offset: position for segment, position in loaded.lost}
+    for base in loaded.deleted:
+        end = kept.get(base, os.stat(os.path.join(made, f"{file_prefix(base)}.log")).st_size)
+        if end:
+            yield base, LeftOut(0, end, base, SNAPSHOT, held[base])
 
 
 def copy_bytes(file: DataFile, start: int, end: int, write: Callable[[bytes], object]) -> None:

@@ -10,7 +10,7 @@ class LostRange(NamedTuple):
     """Bytes of a log that are not in the copy: from `start` to `end`, exclusive.
 
     `first_offset` is that of the batch there; null where there is none. `reason` is damaged, checksum, magic,
-    header, offsets, codec, transaction or unreadable.
+    header, offsets, codec, transaction, unreadable or snapshot (of a metadata log that is behind it).
     """
 
     file: str

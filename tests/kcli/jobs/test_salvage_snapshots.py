@@ -90,3 +90,16 @@ def test_a_name_of_no_snapshot_is_left_out(kcli, metadata, tmp_path, name):
 def test_what_a_node_deletes_is_no_loss(kcli, metadata, tmp_path, suffix):
     (metadata / f"{NEWER}{suffix}").touch()
     assert left_out(kcli, metadata, tmp_path / "out") == (0, [], [OLDER, NEWER])
+
+
+def test_a_log_that_goes_for_a_newer_snapshot_is_left_out(kcli, metadata, tmp_path):
+    segment(metadata, 10, put_range(10, 5) + put_range(15, 5))
+    (metadata / f"{40:020d}-{0:010d}.checkpoint").write_bytes(SNAPSHOT)
+    done = kcli("salvage", metadata, "--out", tmp_path / "out", "-o", "json")
+    document = json.loads(done.stdout)
+    (row,) = document["rows"]
+    lost = [(one["first_offset"], one["reason"]) for one in row["lost"]]
+    assert (done.exit_code, lost) == (1, [(0, "snapshot"), (10, "snapshot")])
+    assert (row["batches"], row["batches_lost"], row["bytes"]) == (0, 3, 0)
+    assert row["bytes_lost"] == sum(path.stat().st_size for path in metadata.glob("*.log"))
+    assert [one["code"] for one in document["findings"]].count("START-007") == 1
