@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
 from formats.magic import record_count
+from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
@@ -18,6 +19,7 @@ from kcli.analysis.log_segment import KAFKA_STORAGE, BrokerError, file_batches, 
 from kcli.analysis.start import LOAD_FAILED, start_from
 from kcli.analysis.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.metadata_dirs import metadata_log
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Walk, only_zeros
 
@@ -27,8 +29,8 @@ Outcome: TypeAlias = Literal["loads", "fails"]
 
 LOOKED_AT = 1000
 """Batches of a segment in which producers are looked for."""
-STOPS = {True: "the log dir goes offline", False: "the broker's process ends"}
-"""What a failure stops, by whether it is one of the disk."""
+GOES_OFFLINE, PROCESS_ENDS = "the log dir goes offline", "the broker's process ends"
+"""What a failure stops."""
 
 
 class Startup(NamedTuple):
@@ -88,9 +90,22 @@ def forgets_producers(log: LoadedLog) -> bool:
 
 def refusal(partition: Partition, error: BrokerError) -> Finding:
     """Return the finding about a log that the broker would not load."""
-    message = f"{error}: {STOPS[is_of_disk(error)]}"
+    message = f"{error}: {_stopped(partition, error)}"
     path = shown_path(partition, error.path)
     return Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
+
+
+def _stopped(partition: Partition, error: BrokerError) -> str:
+    """Return what a failure stops: that of a log in the metadata log dir the process, always.
+
+    `KafkaRaftManager` opens the metadata log, before `LogManager` all others.
+    """
+    if not is_of_disk(error) or (partition.topic, partition.state) == (CLUSTER_METADATA, NORMAL):
+        return PROCESS_ENDS
+    log_dir = partition.target.log_dir
+    if log_dir is None or metadata_log(log_dir) is None:
+        return GOES_OFFLINE
+    return f"{GOES_OFFLINE}, and {PROCESS_ENDS}: the metadata log lies there"
 
 
 def failure(partition: Partition, error: BrokerError) -> StartFailure:

@@ -135,7 +135,7 @@ STARTS: dict[str, Rule] = {
         "error",
         "The broker would not load a log.",
         "It stops there: its process ends with the exception that the finding names, or the log dir goes "
-        "offline, and the other log dirs are served.",
+        "offline, and the other log dirs are served, unless it is the one of the metadata log.",
         "The finding names the file and the byte. Copy the directory before anything else; kcli "
         "startup --shutdown unclean shows whether recovery would repair it.",
     ),
