@@ -46,6 +46,16 @@ def lacks_snapshot(log_start: int, found: Mapping[tuple[int, int], str]) -> bool
     return log_start > 0 and not found
 
 
+def needs_start(entries: Collection[str], log_start: int) -> bool:
+    """Whether only `at_latest_snapshot` says if a log with these entries loads."""
+    found = snapshots(entries, log_start)
+    return (
+        lacks_snapshot(log_start, found)
+        or any(map(name_error, entries))
+        or any(name not in entries for name in found.values())
+    )
+
+
 def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:
     """Whether a log ends below its newest snapshot."""
     return snapshot_epoch > latest_epoch or (snapshot_epoch == latest_epoch and snapshot_end > log_end)
@@ -63,8 +73,9 @@ def behind_message(latest_epoch: int, log_end: int, snapshot_epoch: int, snapsho
 def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Reporter) -> LoadedLog:
     """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
 
-    Begun anew where its newest snapshot is ahead. BrokerError where an entry has the name of no snapshot, or
-    where the log does not begin at offset 0, and no snapshot reaches its start.
+    Begun anew where its newest snapshot is ahead. BrokerError where an entry has the name of no snapshot,
+    where the log does not begin at offset 0, and no snapshot reaches its start, or where it is begun anew,
+    and an older snapshot has a copy alone, under another name.
     """
     for entry in entries:
         exception = name_error(entry)
@@ -79,6 +90,10 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0
     if not is_behind(latest, loaded.log_end_offset, epoch, offset):
         return loaded
+    for one, name in sorted(found.items()):
+        if one < (epoch, offset) and name not in entries:
+            words = f"{name} is not there to be renamed: a copy of it has another name"
+            raise BrokerError("UncheckedIOException", loaded.path, None, words)
     reporter.report(
         "START-007",
         behind_message(latest, loaded.log_end_offset, epoch, offset),

@@ -7,7 +7,8 @@ from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge
 from kcli.analysis.invariants import Offsets
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Settings
-from kcli.analysis.metadata_log import lacks_snapshot, name_error, snapshots
+from kcli.analysis.metadata_log import needs_start as needs_metadata_start
+from kcli.analysis.metadata_log import snapshots
 from kcli.analysis.metadata_snapshot import damaged_snapshot
 from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import KnownSettings
@@ -35,8 +36,8 @@ class DirectoryState(NamedTuple):
     topic_id: str | None = None
     metadata_snapshot: tuple[int, int] | None = None
     needs_start: bool = False
-    """Segments lie in .swap files, or no snapshot reaches the start of a metadata log, or something has the
-    name of none: only a start says what the log is.
+    """Segments lie in .swap files, or the snapshots of a metadata log may keep it from loading: only a start
+    says what the log is.
     """
     is_compacted: bool | None = None
     is_tiered: bool | None = None
@@ -75,9 +76,8 @@ def directory_state(
     needs_start = any(name.endswith(".log" + SWAP) for name in partition.names)
     if partition.topic == CLUSTER_METADATA:
         log_start = first_base(partition.names)
-        reaching = snapshots(partition.entries, log_start)
-        newest = max(reaching, default=None)
-        needs_start |= lacks_snapshot(log_start, reaching) or any(map(name_error, partition.entries))
+        newest = max(snapshots(partition.entries, log_start), default=None)
+        needs_start |= needs_metadata_start(partition.entries, log_start)
     states.append(
         DirectoryState(
             found,

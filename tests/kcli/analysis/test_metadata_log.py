@@ -5,6 +5,7 @@ import pytest
 from kcli.analysis import metadata_log
 from kcli.jobs import epoch, ls
 from kcli.jobs.startup import StartRequest, startup
+from tests.kcli.jobs.starts import will_not_load
 from tests.partitions import codes, log_dir, put_range, rows, segment, unit
 
 
@@ -58,6 +59,17 @@ def test_a_log_that_begins_past_every_snapshot_is_not_loaded(tmp_path):
 
 def test_a_copy_of_a_snapshot_stands_for_the_one_of_its_offset_and_epoch(metadata):
     (metadata / f"{21:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
+    assert ends(metadata) == (21, 21, 21)
+
+
+def test_an_older_snapshot_that_has_a_copy_alone_cannot_be_renamed(kcli, metadata):
+    (metadata / f"{5:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
+    assert ends(metadata) == (0, 20, None)
+    snapshot(metadata, 21, 3)
+    outcome = startup(unit(metadata), request=StartRequest(now_ms=0))
+    assert (codes(outcome)[0], outcome.rows[0].error) == ("START-008", "UncheckedIOException")
+    assert will_not_load(kcli, metadata) == {str(metadata)}
+    snapshot(metadata, 5, 3)
     assert ends(metadata) == (21, 21, 21)
 
 
