@@ -235,13 +235,13 @@ def _kinds(window: Window, is_earlier: NDArray[np.bool_]) -> NDArray[np.int_]:
 
 
 def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
-    """Return what a snapshot of the metadata log holds. FileError for one that has no end."""
+    """Return what a snapshot of the metadata log holds. FileError for one that does not end with its footer."""
     found = Metadata(os.path.dirname(shown_as) or ".")
     name = parse_file(os.path.basename(path))
     with DataFile(path) as file:
         is_whole = found.read(file, shown_as)
     if not is_whole and name.base_offset is not None:
-        raise FileError(path, "incomplete", "a snapshot without its footer: it was not written to its end")
+        raise FileError(path, "incomplete", "a snapshot that does not end with its footer")
     found.snapshot = shown_as
     _is_of_snapshot(found, path)
     return found

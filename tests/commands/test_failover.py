@@ -191,7 +191,7 @@ def test_a_snapshot_without_its_footer_is_refused(kcli, metadata):
     done = kcli("failover", "--broker", "1", snapshot(metadata, footer=False), "-o", "json")
 
     assert done.exit_code == 3
-    assert "without its footer" in document(done)["errors"][0]["message"]
+    assert "does not end with its footer" in document(done)["errors"][0]["message"]
 
 
 def test_records_after_the_newest_whole_snapshot_count(kcli, metadata):
