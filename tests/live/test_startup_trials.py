@@ -138,6 +138,10 @@ def named_like_a_snapshot(name: str) -> Callable[[Path, Path], None]:
     return damage
 
 
+def no_quorum_state(first: Path, _second: Path) -> None:
+    (first / "__cluster_metadata-0" / "quorum-state").unlink()
+
+
 def without_marker(first: Path, second: Path) -> None:
     zero_tail(first, second)
     for log_dir in (first, second):
@@ -211,6 +215,7 @@ TRIALS: dict[str, tuple[Callable[[Path, Path], None], str | None, int]] = {
         "StringIndexOutOfBoundsException",
         0,
     ),
+    "no quorum-state": (no_quorum_state, None, 0),
     "no partition.metadata": (metadata_file(None), None, 0),
     "another topic id": (metadata_file("version: 0\ntopic_id: 5hQ1pUdRTm6vQ7JUuZUV1A\n"), None, 0),
     "an empty partition.metadata": (metadata_file(""), "NullPointerException", 0),
