@@ -1,6 +1,7 @@
 """`rlmm` where the events about a partition are not all here: a recorded cluster without some of them."""
 
 import shutil
+import struct
 
 import pytest
 
@@ -349,6 +350,29 @@ def test_no_event_of_a_damaged_batch_counts_nor_of_what_recovery_cuts(tmp_path, 
     rows, _ = ask("rlmm", "state", here)
     offsets = {row["metadata_offset"] for row in rows["rows"]}
     assert 12 not in offsets and any(one > 12 for one in offsets) is clean
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "offsets"),
+    [(slice(8, 12), b"\0\0\0\5", 12), (slice(16, 17), b"\xff", 12), (slice(16, 17), b"\3", 38)],
+    ids=["length", "negative magic", "magic 3"],
+)
+def test_brokers_stop_at_a_damaged_header_below_the_log_end(tmp_path, field, value, offsets):
+    """As a real 4.3.1: a fetch has the bytes, and ByteBufferLogInputStream of the consumer throws."""
+    here = with_flipped_bit(tmp_path, clean=True)
+    directory = here / METADATA
+    data = bytearray((cluster().node1 / METADATA / LOG).read_bytes())
+    at, after = batch(data, 12), batch(data, 30)
+    data[at + field.start : at + field.stop] = value
+    (directory / LOG).write_bytes(data)
+    entry = struct.pack(">ii", 30, after)  # a clean start reads the log from the last entry on
+    (directory / f"{0:020}.index").write_bytes(entry)
+    document, _ = ask("rlmm", "state", here)
+
+    (found,) = [one for one in document["findings"] if one["code"] == "RLMM-035"]
+    assert found["message"].startswith("offset 12: brokers stop at this offset")
+    shown = {row["metadata_offset"] for row in document["rows"]}
+    assert 12 not in shown and max(shown) < offsets
 
 
 @pytest.mark.parametrize("last", [5, 3])

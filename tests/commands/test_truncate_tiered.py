@@ -75,6 +75,19 @@ def test_a_lookup_that_fails(story):
     assert [finding["code"] for finding in document["findings"]] == ["TRUNC-007"]
 
 
+def test_a_damaged_batch_of_the_events_is_reported(story):
+    first_segments(story)
+    leader, follower = story.replica("a", LOCAL, EPOCHS), story.replica("b", [(0, 0), (1, 0)], [(0, 0)])
+    story.follow(follower, leader)
+    (log,) = (story.root / "events").glob("**/*.log")
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    document = truncate(story, follower, leader, status=3)
+
+    assert "LOG-003" in {finding["code"] for finding in document["findings"]}
+
+
 def test_without_remote_metadata_there_is_no_guess(story):
     leader, follower = story.replica("a", LOCAL, EPOCHS), story.replica("b", [(0, 0)], [(0, 0)])
     (error,) = truncate(story, follower, leader, "--alone", status=3)["errors"]
