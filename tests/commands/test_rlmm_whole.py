@@ -4,7 +4,9 @@ import shutil
 import struct
 
 import pytest
+from typer.testing import CliRunner
 
+from commands.app import app
 from tests.builders import put_record, put_records
 from tests.commands.test_rlmm_tier import SPECS, ask
 from tests.stories import TOPIC_ID, Story, event, uuid
@@ -350,6 +352,15 @@ def test_no_event_of_a_damaged_batch_counts_nor_of_what_recovery_cuts(tmp_path, 
     rows, _ = ask("rlmm", "state", here)
     offsets = {row["metadata_offset"] for row in rows["rows"]}
     assert 12 not in offsets and any(one > 12 for one in offsets) is clean
+
+
+def test_coverage_promises_no_tier_for_events_that_brokers_do_not_read(tmp_path):
+    here = with_flipped_bit(tmp_path, clean=True)
+    partition = cluster().node1 / "t-delete-records-0"
+    words = ["rlmm", "coverage", partition, "--remote-metadata", here, "-o", "table"]
+    drawn = " ".join(CliRunner().invoke(app, [*map(str, words)]).stdout.split())
+
+    assert "Brokers do not read all events of the remote segments (RLMM-035);" in drawn
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
     RemoteLogSegmentMetadataSnapshot: SEGMENT_STATES,
 }
 """Kafka's names of the states that a record can have."""
+CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-003", "RLMM-035"})
+"""Findings about what ends the metadata consumer of a broker (`ConsumerTask`)."""
 
 
 def state_name(record: RemoteLogMetadata) -> str:

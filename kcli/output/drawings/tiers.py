@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.remote.events import CONSUMER_STOPS
 from kcli.output.drawings.grid import NUMBER, SIZE, TIME, ShownColumn, span
 from kcli.output.drawings.marks import STYLES
 from kcli.output.drawings.places import name_of, place_parts, title
@@ -164,7 +165,7 @@ def draw_coverage(
             ShownColumn("REMOTE", lambda bar: bar.bytes("remote_bytes"), SIZE, rank=1),
             ShownColumn("SAFE TO LOSE", lambda bar: bar.bytes("safe_to_lose_bytes"), SIZE),
         ),
-        verdict=lambda _: _covered(bars, cells, sum(one.code == "EPOCH-001" for one in findings)),
+        verdict=lambda _: _covered(bars, cells, findings),
     )
     yield from draw_table(view, bars, screen, findings)
 
@@ -181,12 +182,17 @@ def _bar(bar: _Bar, cells: dict[str, str], width: int) -> str:
     return "".join(drawn)
 
 
-def _covered(bars: Sequence[_Bar], cells: dict[str, str], without_epochs: int) -> str:
+def _covered(bars: Sequence[_Bar], cells: dict[str, str], findings: Sequence[Finding]) -> str:
     lost = sum(row.tiers == "none" for bar in bars for row in bar.rows)
     safe = size(sum(bar.bytes("safe_to_lose_bytes") for bar in bars))
     legend = ", ".join(f"{cells[tier]} {tier}" for tier in cells)
     gaps = f"{counted(lost, 'range')} in no tier" if lost else "every offset is in a tier"
-    if without_epochs:
+    without_epochs = sum(one.code == "EPOCH-001" for one in findings)
+    stops = sorted({one.code for one in findings} & CONSUMER_STOPS)
+    if stops:
+        unread = f"brokers do not read all events of the remote segments ({', '.join(stops)})"
+        gaps = f"{gaps}, {unread}" if lost else unread
+    elif without_epochs:
         unread = f"the remote segments of {counted(without_epochs, 'partition')} are not reached (EPOCH-001)"
         gaps = f"{gaps}, {unread}" if lost else unread
     return f"{legend}. {gaps[0].upper()}{gaps[1:]}; {safe} of local logs are in remote storage too."
