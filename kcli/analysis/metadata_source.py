@@ -235,7 +235,7 @@ def _kinds(window: Window, is_earlier: NDArray[np.bool_]) -> NDArray[np.int_]:
 
 
 def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
-    """Return what a snapshot of the metadata log holds. FileError for one that does not end with its footer."""
+    """Return what a snapshot of the metadata log holds. FileError where it ends without its footer."""
     found = Metadata(os.path.dirname(shown_as) or ".")
     name = parse_file(os.path.basename(path))
     with DataFile(path) as file:
