@@ -20,7 +20,7 @@ from kcli.logdir.tree import PARTITION, Found, Note, Target
 NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
 """Kinds of notes: log dirs that do not start together, of different clusters, and a damaged or missing file.
 """
-LOST_STATE = "missing, and the metadata log has records: the node has forgotten its vote"
+LOST_STATE = "missing, and the metadata log has records: a voter has forgotten its vote"
 
 
 def with_contradictions(found: Found) -> Found:
