@@ -400,3 +400,16 @@ def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
 
     assert "RLMM-020" not in codes
     assert ("RLMM-003" in codes, "RLMM-025" in codes) == (last < 5, last < 5)
+
+
+@pytest.mark.parametrize("command", ["state", "coverage"])
+def test_a_metadata_partition_of_another_cluster_does_not_count(node, tmp_path, command):
+    other = tmp_path / "other"
+    shutil.copytree(node / METADATA, other / METADATA)
+    text = (node / "meta.properties").read_text()
+    lines = ["cluster.id=another" if "cluster.id" in one else one for one in text.splitlines()]
+    (other / "meta.properties").write_text("\n".join(lines) + "\n")
+    (other / METADATA / LOG).write_bytes(b"")
+    shutil.rmtree(node / METADATA)
+    document, status = ask("rlmm", command, node, other)
+    assert (status, errors_of(document)) == (4, dict.fromkeys(ABSENT, "no-remote-metadata"))

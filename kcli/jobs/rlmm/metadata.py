@@ -39,12 +39,14 @@ EVIDENCE = 64
 class MetadataPartition(NamedTuple):
     """One partition of the topic: `lacks` says why not all its events are here, None where they are.
 
-    `error`: that of a copy that cannot be read, where no other copy has everything.
+    `error`: that of a copy that cannot be read, where no other copy has everything. `cluster_id`: None where
+    it is not known.
     """
 
     number: int | None
     lacks: str | None
     error: FileError | None = None
+    cluster_id: str | None = None
 
 
 class Folded(NamedTuple):
@@ -97,7 +99,7 @@ def _folded(
 ) -> Folded:
     store, findings = RemoteStore(), list[Finding]()
     partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
-    for number, same in _by_partition(copies):
+    for (number, cluster_id), same in _by_partition(copies).items():
         reads = [_Read(copy) for copy in same]
         last = -1
         for offset, record in merge(*(iter(one) for one in reads), key=itemgetter(0)):
@@ -112,25 +114,31 @@ def _folded(
         error = None if lacks is None else next((one.error for one in reads if one.error), None)
         findings += [finding for one in reads for finding in one.findings]
         findings += gone_findings(number, same[0].target.shown, here)
-        partitions.append(MetadataPartition(number, lacks, error))
+        partitions.append(MetadataPartition(number, lacks, error, cluster_id))
     return Folded(store, tuple(findings), tuple(partitions), places)
 
 
-def _by_partition(copies: Iterable[_Copy]) -> Iterator[tuple[int | None, list[_Copy]]]:
-    """Yield the copies of each metadata partition; one of an unknown cluster is of the only one there is."""
-    given = [(rlmm.metadata_partition(copy.target), _cluster_of(copy), copy) for copy in copies]
+def _by_partition(copies: Iterable[_Copy]) -> dict[tuple[int | None, str | None], list[_Copy]]:
+    """Return the copies of each metadata partition, by its number and cluster.
+
+    One of an unknown cluster is of the only one there is.
+    """
+    given = [(rlmm.metadata_partition(copy.target), _cluster_of(copy.target), copy) for copy in copies]
     known = {cluster for _, cluster, _ in given if cluster is not None}
     only = next(iter(known)) if len(known) == 1 else None
     groups: dict[tuple[int | None, str | None], list[_Copy]] = {}
     for number, cluster, copy in given:
         groups.setdefault((number, cluster or only), []).append(copy)
-    for (number, _), same in groups.items():
-        yield number, same
+    return groups
 
 
-def _cluster_of(copy: _Copy) -> str | None:
-    log_dir = copy.target.log_dir
-    return None if log_dir is None else directory_facts(log_dir).cluster_id
+def _cluster_of(target: Target) -> str | None:
+    return None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
+
+
+def _is_of(cluster_id: str | None, other: str | None) -> bool:
+    """Whether two cluster ids may be of one cluster: None is not known."""
+    return cluster_id == other or None in {cluster_id, other}
 
 
 class _Read:
@@ -261,7 +269,12 @@ def cache_of(partition: Partition, metadata: Folded, *, is_needed: bool = True) 
     by_name = topic_id or _id_by_name(partition) or ""
     user = found[0][0] if found else (by_name, partition.topic or "", partition.number or 0)
     number = place_of(user, metadata.places.items(), size)
-    here = [each for each in metadata.partitions if number in {each.number, None}]
+    cluster = _cluster_of(partition.target)
+    here = [
+        each
+        for each in metadata.partitions
+        if number in {each.number, None} and _is_of(cluster, each.cluster_id)
+    ]
     error = next((each.error for each in here if each.error is not None), None)
     if error is not None and all(each.error is not None for each in here):
         message = f"{_words(partition, number, metadata, size)} cannot be read: {error}"
@@ -278,17 +291,17 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
     Of topics that have remote storage by the cluster metadata.
     """
     given = [target for target in targets if target.kind == PARTITION and target.name is not None]
-    here = {rlmm.metadata_partition(target) for target in given}
+    here = {(rlmm.metadata_partition(target), _cluster_of(target)) for target in given}
     for target in given:
         name, partition = target.name, Partition(target)
-        size = topic_size(target)
+        size, cluster = topic_size(target), _cluster_of(target)
         if name is None or name.kind != NORMAL or size is None or not selection.wants(name):
             continue
         if not has_remote_storage(partition):
             continue
         user = (partition.topic_id() or _id_by_name(partition) or "", name.topic, name.partition)
         number = place_of(user, (), size)
-        if number is not None and number not in here:
+        if number is not None and not any(one == number and _is_of(cluster, other) for one, other in here):
             place = f"{REMOTE_LOG_METADATA}-{number}"
             message = f"the events of {name.topic}-{name.partition} are in {place}, which {NAME_IT}"
             yield FileError(target.shown, NOT_HERE, message)
