@@ -2,6 +2,7 @@
 
 import shutil
 import struct
+from itertools import pairwise
 
 import pytest
 from typer.testing import CliRunner
@@ -251,7 +252,7 @@ def damaged_length(log):
         (lambda log: log.write_bytes(b""), "RLMM-032", "the events before offset 64 are gone"),
         (without_offsets(0, 39), "RLMM-032", "the events before offset 40 are gone"),
         (without_offsets(6, 39), "RLMM-032", "the events of offsets 6..39 are gone"),
-        (damaged_length, "LOG-001", "damaged"),
+        (damaged_length, "LOG-001", "the events before offset 64 are gone"),
     ],
 )
 def test_objects_are_of_no_segment_only_where_all_events_are_here(node, damage, code, why):
@@ -400,6 +401,42 @@ def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
 
     assert "RLMM-020" not in codes
     assert ("RLMM-003" in codes, "RLMM-025" in codes) == (last < 5, last < 5)
+
+
+def split(directory, *at):
+    """Split the one segment of a directory before these batches; return the files."""
+    whole = directory / LOG
+    data, starts, position = whole.read_bytes(), [], 0
+    while position < len(data):
+        starts.append(position)
+        position += 12 + struct.unpack_from(">i", data, position + 8)[0]
+    parts = [0, *at, len(starts)]
+    bounds = [*starts, len(data)]
+    for begin, end in pairwise(parts):
+        part = data[bounds[begin] : bounds[end]]
+        (directory / f"{struct.unpack_from('>q', part)[0]:020}.log").write_bytes(part)
+    return sorted(directory.glob("*.log"))
+
+
+@pytest.mark.parametrize("command", ["state", "check", "coverage", "offsets"])
+def test_what_a_segment_has_in_part_is_gone_where_another_follows(node, command):
+    files = split(node / "__remote_log_metadata-3", 20, 40)
+    first, following = (int(path.name.partition(".")[0]) for path in files[1:])
+    document, status = ask("rlmm", command, node)
+    assert {one["code"] for one in document["findings"]}.isdisjoint({"LOG-001", "RLMM-032"})
+    files[1].write_bytes(files[1].read_bytes()[:-1])
+    document, status = ask("rlmm", command, node)
+    (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+    assert (status, f"{following - 1} of __remote_log_metadata-3 are gone" in found) == (1, True)
+    assert first < following
+
+
+@pytest.mark.parametrize("command", ["state", "check"])
+def test_events_in_a_segment_that_was_not_named_are_not_gone(node, command):
+    for path in split(node / "__remote_log_metadata-3", 20, 40):
+        document, status = ask("rlmm", command, path)
+        assert (status, document["findings"]) == (0, []) or command == "check"
+        assert "RLMM-032" not in {one["code"] for one in document["findings"]}, path
 
 
 @pytest.mark.parametrize("command", ["state", "coverage"])

@@ -15,7 +15,9 @@ from kcli.analysis.findings import Finding
 
 UNREADABLE = "unreadable"
 DAMAGED = "damaged"
+ENDS_IN_PART = "a batch is there in part"
 CUT = "cut by --at"
+TORN_TAIL = "LOG-001"
 NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003"})
 """Findings about events that may name a segment, and are not taken: unreadable, or refused by a broker."""
 
@@ -57,11 +59,16 @@ class EventsHere:
             self.ranges.append((first, last))
 
     def take(self, findings: Iterable[Finding]) -> None:
-        """Take what was found of a file: after damage, and in it, events are missing."""
+        """Take what was found of a file: after damage, and in it, events are missing.
+
+        Past a batch that the file has in part there is no event in it.
+        """
         for finding in findings:
             is_damage = finding.code.startswith("LOG-") and finding.severity != "info"
-            if is_damage or finding.code in NOT_TAKEN:
-                self.trouble = self.trouble or DAMAGED
+            if finding.code == TORN_TAIL:
+                self.trouble = self.trouble or ENDS_IN_PART
+            elif is_damage or finding.code in NOT_TAKEN:
+                self.trouble = DAMAGED if self.trouble in {None, ENDS_IN_PART} else self.trouble
 
     def stops(self, offset: int) -> bool:
         """Take that nothing can be read at an offset; return whether brokers stop there.

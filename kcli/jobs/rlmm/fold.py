@@ -5,6 +5,7 @@ directories of a cluster are folded side by side, and nothing is left to combine
 are in memory, not the events.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -22,7 +23,8 @@ from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events
 from kcli.jobs.rlmm.metadata import events_here, gone_findings
 from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.tree import Selection, Target
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, Target, partition_of
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemotePartition
 
@@ -136,10 +138,17 @@ def folding(
         folded.here.take(findings.first.values())
 
     def found() -> Iterator[Item | Finding | FileError]:
-        yield from gone_findings(folded.metadata_partition, folded.dir, folded.here)
+        if _is_whole(unit):
+            yield from gone_findings(folded.metadata_partition, folded.dir, folded.here)
         yield from answer(folded)
 
     return reading_all(unit, read, found)
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Whether all segments in the directory of a unit are its targets, as where the directory was named."""
+    named = {os.path.basename(target.path) for target in unit.targets}
+    return all(f"{one.stem}.log" in named for one in Partition(partition_of(unit.target)).segments)
 
 
 def reading_all(

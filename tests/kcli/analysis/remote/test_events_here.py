@@ -5,7 +5,15 @@ import pytest
 
 from formats.bulk import dtype
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote.events_here import CUT, DAMAGED, UNREADABLE, EventsHere, gone_words, together
+from kcli.analysis.remote.events_here import (
+    CUT,
+    DAMAGED,
+    ENDS_IN_PART,
+    UNREADABLE,
+    EventsHere,
+    gone_words,
+    together,
+)
 
 
 def here(*ranges, start=0, end=0, trouble=None):
@@ -76,6 +84,14 @@ def test_nothing_is_known_to_be_gone_of_a_log_of_which_nothing_is_read(trouble):
     assert here(start=7, end=9, trouble=trouble).lacks == trouble
 
 
+def test_past_a_batch_that_is_there_in_part_a_file_has_no_event():
+    torn = here((0, 19), (25, 29), end=40)
+    torn.take([Finding("LOG-001", "")])
+    assert (torn.gone(), torn.trouble) == ([(20, 24), (30, 39)], ENDS_IN_PART)
+    torn.take([Finding("LOG-003", ""), Finding("LOG-001", "")])
+    assert (torn.gone(), torn.lacks) == ([], DAMAGED)
+
+
 def test_an_unreadable_file_may_hold_what_is_not_here():
     assert here((10, 19), (25, 29), end=40, trouble=UNREADABLE).gone() == []
 
@@ -88,7 +104,7 @@ def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
 @pytest.mark.parametrize(
     ("code", "trouble"),
     [
-        ("LOG-001", DAMAGED),
+        ("LOG-001", ENDS_IN_PART),
         ("LOG-003", DAMAGED),
         ("RLMM-001", DAMAGED),
         ("RLMM-003", DAMAGED),
