@@ -27,8 +27,8 @@ COMMANDS = {
 }
 MESSAGES = (b"the process that read it died", b"--jobs cannot work here, use --jobs 1")
 """Of a unit whose worker died twice; of a worker that died before it began."""
-RUNS = 5
-"""Of each command."""
+RUNS, MOST_RUNS = 5, 50
+"""Of each command; on a busy machine the workers of many may have ended before the moment comes."""
 MOST_SECONDS = 60
 """A run takes one or two; on a busy machine more."""
 
@@ -50,7 +50,7 @@ def test_workers_killed_at_random_moments_cost_no_byte(logs, words, tmp_path):
     whole = subprocess.run([*KCLI, *words, logs], capture_output=True, check=True, env=ENVIRONMENT)
     seconds = time.monotonic() - begun
     killed, statuses = 0, []
-    for _ in range(RUNS):
+    while len(statuses) < RUNS or (len(statuses) < MOST_RUNS and not (killed and 0 in statuses)):
         moments = [chance.uniform(0, 0.6) * seconds for _ in range(chance.choice([1, 2]))]
         status, out, error, deaths = run_and_kill(
             [*KCLI, *words, "--jobs", "2", logs], moments, tmp_path, chance
