@@ -186,6 +186,11 @@ class DataFile:
         length = min(length, self.size - position)
         return self._stored(position, length) if length > 0 else b""
 
+    @property
+    def has_plain_reads(self) -> bool:
+        """Whether each read is one of the file alone: two threads may read at once."""
+        return not self.reading.rate
+
     def _stored(self, position: int, length: int) -> bytes:
         """Return bytes of the file as it is stored, all of which lay in it when it was opened."""
         try:
@@ -193,13 +198,7 @@ class DataFile:
             while len(data) < length:
                 more = os.pread(self._fd, length - len(data), position + len(data))
                 if not more:
-                    raise FileError(
-                        self.path,
-                        "changed",
-                        f"the file shrank while it was read: {self._opened} bytes when opened, "
-                        f"{position + len(data)} now",
-                        position + len(data),
-                    )
+                    raise self._shrunk(position + len(data))
                 data += more
         except OSError as error:
             raise file_error(self.path, error) from error
@@ -216,17 +215,16 @@ class DataFile:
             while done < len(view):
                 more = os.preadv(self._fd, [view[done:]], position + done)
                 if not more:
-                    raise FileError(
-                        self.path,
-                        "changed",
-                        f"the file shrank while it was read: {self.size} bytes when opened, "
-                        f"{position + done} now",
-                        position + done,
-                    )
+                    raise self._shrunk(position + done)
                 done += more
         except OSError as error:
             raise file_error(self.path, error) from error
         self._has_read(position, len(view))
+
+    def _shrunk(self, position: int) -> FileError:
+        """Return the error of a file that has no byte at a position where it had one."""
+        sizes = f"{self._opened} bytes when opened, {os.fstat(self._fd).st_size} now"
+        return FileError(self.path, "changed", f"the file shrank while it was read: {sizes}", position)
 
     def _has_read(self, position: int, length: int) -> None:
         """Wait until so much may have been read, and let go of it, if it was asked for."""

@@ -34,6 +34,8 @@ A walk that damage breaks off soon has not read megabytes.
 KEPT_MEMORY = 8 << 20
 WORTH_A_THREAD = 1 << 18
 """Fewer bytes are there sooner than another thread begins to read."""
+OWN_SHARE = 4
+"""One part in so many of a window is read by the thread that checks the one before: so both end together."""
 HINTED_FROM = 8 << 20
 LARGEST_INDEX = 16 << 20
 HOPS = 4096
@@ -122,12 +124,15 @@ class BulkWalk:
     def _windows(self, reader: BackgroundCall) -> Iterator[Window]:
         most = self._first
         view, spare = memoryview(b""), memoryview(b"")
-        base, held = self.position, 0
+        base, held, own = self.position, 0, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
             if reader.is_running:
-                reader.wait()
+                try:
+                    self.file.read_into(view[size - own : size], base + size - own)
+                finally:
+                    reader.wait()  # what it raises is about a byte further ahead in the file
             else:
                 view = _room(view, held, size)
                 self.file.read_into(view[held:size], base + held)
@@ -144,9 +149,9 @@ class BulkWalk:
                 if reader.enabled and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
-                    reader.begin(
-                        partial(self.file.read_into, spare[next_held:next_size], next_base + next_held)
-                    )
+                    own = (next_size - next_held) // OWN_SHARE if self.file.has_plain_reads else 0
+                    part = spare[next_held : next_size - own]
+                    reader.begin(partial(self.file.read_into, part, next_base + next_held))
             matches = valid(view, found) if self.verify else None
             data = view[:size]
             if is_large:

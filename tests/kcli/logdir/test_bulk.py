@@ -4,6 +4,7 @@ log."""
 import itertools
 import os
 import random
+import threading
 import time
 import tracemalloc
 
@@ -156,11 +157,13 @@ def test_batches_larger_than_the_window(tmp_path, window):
 @given(
     st.lists(st.sampled_from([A, B, C, OLD[:78], large(5000), bytes(30), b"\0\1"]), max_size=12),
     st.sampled_from(WINDOWS),
+    st.sampled_from((1, bulk.WORTH_A_THREAD)),
 )
-def test_random_logs(tmp_path_factory, pieces, size):
+def test_random_logs(tmp_path_factory, pieces, size, worth_a_thread):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bulk, "WINDOW", size[1])
         patch.setattr(bulk, "SMALLEST_WINDOW", size[0])
+        patch.setattr(bulk, "WORTH_A_THREAD", worth_a_thread)
         twins(tmp_path_factory.mktemp("random") / "log", b"".join(pieces))
 
 
@@ -188,7 +191,7 @@ def test_nothing_is_read_twice_and_all_is_read_once(tmp_path):
     path.write_bytes(data := large(50_000) * 50 + A * 10_000 + large(3 << 20) + B)
 
     at = 0
-    for position, length in counted(path, verify=True):
+    for position, length in sorted(counted(path, verify=True)):  # two threads read
         assert position == at
         at += length
     assert at == len(data)
@@ -223,6 +226,36 @@ def test_a_file_that_shrinks(tmp_path, monkeypatch):
         os.truncate(path, 1500)
         with pytest.raises(FileError, match="shrank"):
             list(windows)
+
+
+@pytest.mark.parametrize("kept", [200_000, 270_000])
+def test_a_file_that_shrinks_while_two_threads_read(tmp_path, monkeypatch, kept):
+    """The first byte that is not there is named, whichever thread misses it."""
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 60_000)
+    monkeypatch.setattr(bulk, "WORTH_A_THREAD", 1000)
+    path = tmp_path / "log"
+    path.write_bytes(large(500) * 2000)
+    with DataFile(str(path)) as file:
+        windows = iter(BulkWalk(file))
+        truncated = threading.Event()
+        monkeypatch.setattr(DataFile, "read_into", held_back(DataFile.read_into, truncated))
+        next(windows)
+        os.truncate(path, kept)
+        truncated.set()
+        with pytest.raises(FileError, match=f" when opened, {kept} now") as caught:
+            next(windows)
+    assert caught.value.position == kept
+
+
+def held_back(read_into, until):
+    """Reads of threads other than this one wait until an event."""
+
+    def read(file, view, position):
+        if threading.current_thread() is not threading.main_thread():
+            until.wait(10)
+        read_into(file, view, position)
+
+    return read
 
 
 @pytest.mark.parametrize("seed", range(30))
