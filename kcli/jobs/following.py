@@ -77,8 +77,7 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
     from kcli.jobs.rlmm.leader import leader_with, side_of_leader  # noqa: PLC0415 - for tiered logs only
     from kcli.jobs.rlmm.metadata import folded  # noqa: PLC0415 - for tiered logs only
 
-    if not unit.number:
-        yield from folded(unit.targets[2:]).findings
+    yield from folded(unit.targets[2:]).findings
     leader = leader_with(replica, log, unit.targets[2:])
     return FollowedLeader(side_of_leader(leader), leader.remote)
 

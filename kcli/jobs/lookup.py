@@ -86,8 +86,7 @@ def _led(
     from kcli.jobs.rlmm.metadata import cache_of, folded  # noqa: PLC0415 - only with remote metadata
 
     metadata = folded(unit.targets[1:])
-    if not unit.number:
-        yield from metadata.findings
+    yield from metadata.findings
     try:
         cache = cache_of(partition, metadata)
     except FileError as error:

@@ -1,12 +1,16 @@
 """What tests of commands share."""
 
 import json
+import shutil
 import tempfile
 
 import pytest
 
 from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
+from tests.partitions import orders as put_orders
+from tests.partitions import put_range, put_topic_id
+from tests.tiered import cluster
 
 LOG = "00000000000000000000.log"
 
@@ -64,3 +68,19 @@ def short_directory():
 def dirs(tmp_path_factory):
     """Five log dirs, of which the last has a flipped byte."""
     return fleet(tmp_path_factory.mktemp("fleet"), 5)
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A partition with a wrong checksum, garbage, and batches after both."""
+    wrong = bytearray(put_range(5, 5))
+    wrong[-1] ^= 1
+    good = [put_range(base, 5) for base in (0, 10, 20)]
+    batches = good[0], bytes(wrong), good[1], b"\xff" * 70, good[2], b"\0" * 40
+    return put_topic_id(put_orders(tmp_path / "data", *batches))
+
+
+@pytest.fixture
+def node(tmp_path):
+    """A copy of the log dir of the recorded cluster with remote storage, for damage."""
+    return shutil.copytree(cluster().node1, tmp_path / "node")

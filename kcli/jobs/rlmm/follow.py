@@ -71,8 +71,7 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     name = partition.target.name
     if len(unit.targets) == 1 or unit.targets[1].name != name:
         raise FileError(partition.path, "no-leader", f"{leader_path} has no replica of this partition")
-    if not unit.number:
-        yield from folded(unit.targets[2:]).findings
+    yield from folded(unit.targets[2:]).findings
     log = yield from start(partition)
     leader = yield from lead(Partition(unit.targets[1]), unit.targets[2:])
     given = checkpoints(partition)

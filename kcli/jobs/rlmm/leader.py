@@ -101,8 +101,7 @@ def led(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
 
 
 def _led(partition: Partition, unit: Unit, work: Callable[[Leader], Yield]) -> Yield:
-    if not unit.number:
-        yield from folded(unit.targets[1:]).findings
+    yield from folded(unit.targets[1:]).findings
     leader = yield from lead(partition, unit.targets[1:])
     yield from work(leader)
 

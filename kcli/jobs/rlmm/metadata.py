@@ -17,6 +17,7 @@ from formats.types import TopicPartition
 from kcli.analysis.cluster_image import cluster_image
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
+from kcli.analysis.merging import merged
 from kcli.analysis.partitioning import events_topic_size, partition_of_events
 from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
 from kcli.analysis.remote.events_here import UNREADABLE, EventsHere, gone_words, together
@@ -73,6 +74,7 @@ def folded(metadata: tuple[Target, ...]) -> Folded:
     """Return the remote segments by the events of metadata partitions, copies of one among them.
 
     An event is taken once. Unchanged files are read once. A partition that cannot be read says so itself.
+    Each unit that reads the events yields the findings: a run lists what several units find once.
     """
     copies = tuple(map(_listed, metadata))
     return _folded(copies, tuple(_version(file) for copy in copies for file in copy.files))
@@ -115,7 +117,7 @@ def _folded(
         findings += [finding for one in reads for finding in one.findings]
         findings += gone_findings(number, same[0].target.shown, here)
         partitions.append(MetadataPartition(number, lacks, error, cluster_id))
-    return Folded(store, tuple(findings), tuple(partitions), places)
+    return Folded(store, tuple(merged(findings)), tuple(partitions), places)
 
 
 def _by_partition(copies: Iterable[_Copy]) -> dict[tuple[int | None, str | None], list[_Copy]]:

@@ -1,0 +1,166 @@
+"""`kcli salvage`: what becomes of epochs, topic id and vote where the small files are lost."""
+
+import shutil
+
+import pytest
+
+from tests.commands.test_salvage import salvage
+from tests.messages import put_set
+from tests.partitions import orders, put_range, put_topic_id, snapshot
+from tests.unprivileged import as_unprivileged
+
+pytestmark = pytest.mark.slow
+
+EPOCHS, TOPIC_ID = "leader-epoch-checkpoint", "partition.metadata"
+
+
+def found_in(document):
+    """Return code, file and message of the findings."""
+    return [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+
+
+@pytest.fixture
+def recorded(demo, tmp_path):
+    """A copy of the demo's log dir: clicks-0 begins in remote storage and has no batch here."""
+    return shutil.copytree(demo, tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"garbage\n", "damaged (byte 0: line 1: expected the version, found 'garbage')"),
+        (b"0\n5\n0 0\n2 45\n4 90\n6 135\n", "damaged ("),
+        (b"0\n1\n-1 0\n", "damaged ("),
+        (b"", "without entries"),
+        (None, "missing"),
+    ],
+    ids=["garbage", "wrong count", "negative", "empty", "missing"],
+)
+@pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
+def test_epochs_of_remote_segments_that_are_lost_are_an_error(kcli, recorded, tmp_path, content, said, lone):
+    directory = recorded / "clicks-0"
+    put(directory / EPOCHS, content)
+    if lone:
+        directory = shutil.move(directory, tmp_path / "clicks-0")
+    done, document = salvage(kcli, directory, tmp_path / "out")
+
+    ((code, file, message),) = found_in(document)
+    assert (done.exit_code, code, file) == (1, "SALV-004", EPOCHS)
+    assert message.startswith(said)
+    assert message.endswith(": the copy, which begins at offset 180, has no epochs")
+    assert (tmp_path / "out" / EPOCHS).read_bytes() == b""
+    drawn = kcli("salvage", directory, "--out", tmp_path / "again", "-o", "table").stdout
+    assert drawn.endswith(f"Not saved: {EPOCHS}. All batches are saved.\n")
+
+
+def put(path, content):
+    """Give a file this content; None: there is none."""
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (b"garbage\n", "SALV-005", "damaged (byte 0: line 1: expected the version, found 'garbage')"),
+        (None, "SALV-005", "missing"),
+    ],
+)
+def test_epochs_that_the_batches_have_are_a_warning(kcli, recorded, tmp_path, content, code, said):
+    directory = recorded / "orders-0"
+    before = (directory / EPOCHS).read_bytes()
+    put(directory / EPOCHS, content)
+    done, document = salvage(kcli, directory, tmp_path / "out")
+
+    assert found_in(document) == [(code, EPOCHS, f"{said}: the copy has the epochs of its batches")]
+    assert done.exit_code == 0
+    assert (tmp_path / "out" / EPOCHS).read_bytes() == before
+
+
+def test_epochs_may_be_lost_with_batches(kcli, damaged, tmp_path):
+    (damaged / EPOCHS).unlink()
+    _, document = salvage(kcli, damaged, tmp_path / "out")
+
+    said = "missing: the copy, which begins at offset 0, has the epochs of its batches alone"
+    assert found_in(document)[-1] == ("SALV-004", EPOCHS, said)
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [[], [put_set(0, range(5))], [put_range(0, 5, epoch=-1)]],
+    ids=["no batch", "magic 1", "no epoch"],
+)
+def test_a_log_without_epochs_needs_no_checkpoint(kcli, tmp_path, batches):
+    directory = put_topic_id(orders(tmp_path / "data", *batches, epochs=None))
+    done, document = salvage(kcli, directory, tmp_path / "out")
+    assert (done.exit_code, document["findings"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (b"garbage\n", "SALV-006", "damaged (byte 0: line 1: expected version: 0, found 'garbage')"),
+        (b"", "SALV-006", "damaged (byte 0: line 1: expected version: 0, found nothing)"),
+        (None, "SALV-007", "missing"),
+    ],
+    ids=["garbage", "empty", "missing"],
+)
+def test_a_topic_id_that_is_lost_is_an_error(kcli, recorded, tmp_path, content, code, said):
+    directory = recorded / "orders-0"
+    put(directory / TOPIC_ID, content)
+    done, document = salvage(kcli, directory, tmp_path / "out")
+
+    words = "the copy has none, and a KRaft broker renames such a directory to -stray"
+    assert found_in(document) == [(code, TOPIC_ID, f"{said}: {words}")]
+    assert done.exit_code == 1
+    assert not (tmp_path / "out" / TOPIC_ID).exists()
+    drawn = kcli("salvage", directory, "--out", tmp_path / "again", "-o", "table").stdout
+    assert drawn.endswith(f"Not saved: {TOPIC_ID}. All batches are saved.\n")
+
+
+def test_a_topic_id_is_missing_only_where_the_broker_knew_topic_ids(kcli, tmp_path):
+    directory = orders(tmp_path / "data", put_range(0, 5))
+    (tmp_path / "data" / "meta.properties").write_text("version=0\nbroker.id=7\n")
+    assert salvage(kcli, directory, tmp_path / "1")[1]["findings"] == []
+    put_topic_id(shutil.copytree(directory, tmp_path / "data" / "orders-1"))
+    assert found_in(salvage(kcli, directory, tmp_path / "2")[1])[0][0] == "SALV-007"
+    alone = shutil.move(directory, tmp_path / "orders-0")
+    assert salvage(kcli, alone, tmp_path / "3")[1]["findings"] == []
+
+
+def test_the_topic_id_of_a_metadata_log_is_never_lost_and_its_vote_may_be(kcli, recorded, tmp_path):
+    """KRaft knows the topic id of its own log, and writes the file where there is none."""
+    directory = recorded / "__cluster_metadata-0"
+    put(directory / TOPIC_ID, None)
+    assert salvage(kcli, directory, tmp_path / "1")[1]["findings"] == []
+    put(directory / "quorum-state", b"garbage")
+    done, document = salvage(kcli, directory, tmp_path / "2")
+    ((code, file, message),) = found_in(document)
+    assert (done.exit_code, code, file) == (1, "SALV-008", "quorum-state")
+    assert message.startswith("damaged (") and message.endswith("): the copy has no vote")
+    put(directory / "quorum-state", None)
+    done, document = salvage(kcli, directory, tmp_path / "3")
+    lost = ("SALV-008", "quorum-state", "missing: the copy has no vote")
+    assert (done.exit_code, found_in(document)) == (1, [lost])
+
+
+def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):
+    directory, out = recorded / "clicks-0", tmp_path / "out"
+    before = snapshot(directory)
+    for name in (EPOCHS, TOPIC_ID):
+        (directory / name).chmod(0)
+    out.mkdir()
+    out.chmod(0o777)
+    said = as_unprivileged(
+        "from kcli.jobs.salvage import Salvage; from tests.partitions import unit",
+        "done = Salvage(out=sys.argv[2] + '/copy', now_ms=0)(unit(sys.argv[1]))\n"
+        "for one in done.findings: print(one.code, one.file, one.message)",
+        directory,
+        out,
+    )
+    assert [line.split(": ")[0] for line in said.splitlines()] == [
+        f"SALV-006 {TOPIC_ID} cannot be read (permission denied)",
+        f"SALV-004 {EPOCHS} cannot be read (permission denied)",
+    ]
+    assert snapshot(directory) == before
