@@ -39,7 +39,16 @@ from kcli.jobs.common import (
     source_of,
 )
 from kcli.jobs.known_settings import KnownMetadata
-from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment, scanned
+from kcli.jobs.scan import (
+    ScanLog,
+    Scanned,
+    ScannedRange,
+    ScanReducer,
+    inspected,
+    is_segment,
+    scanned,
+    until_whole,
+)
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.listing import listed
@@ -117,7 +126,7 @@ class CheckLog:
             partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
             findings = list(remote_findings(target)) if state and is_remote_metadata(target) else []
             return Outcome(number=unit.number, findings=findings, partial=partial)
-        found, segments, findings = self._log(unit)
+        found, segments, findings = until_whole(unit, lambda: self._log(unit), lambda one: one[0].error)
         directory = scan_logs.directory_of(target)
         partial = Checked(Scanned((found,)), directory, segments=segments)
         return Outcome(number=unit.number, findings=findings, partial=partial)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from formats.names import LOG_DIR_FILES
+from formats.names import LOG, LOG_DIR_FILES, parse_file
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
@@ -173,7 +173,7 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 def moved(target: Target, error: FileError) -> Finding | None:
     """Return the finding about a file that a running broker removed, renamed or cut while it was read.
 
-    None for other errors.
+    None for other errors. A log that is cut is one: it was not read to an end. A roll cuts indexes.
     """
     gone = removal(error)
     path = shown_as(target, error.path if gone is None else gone.path)
@@ -181,7 +181,7 @@ def moved(target: Target, error: FileError) -> Finding | None:
     if gone is not None:
         is_file = gone.path == error.path and not (target.kind == PARTITION and gone.path == target.path)
         return Finding("LOG-014", gone.message, *((directory, path) if is_file else (path, None)))
-    if error.code == SHRANK:
+    if error.code == SHRANK and parse_file(os.path.basename(error.path)).kind != LOG:
         return Finding("LOG-005", error.message, directory, path, error.position)
     return None
 

@@ -352,6 +352,51 @@ def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_re
     )
 
 
+def truncating(monkeypatch, log, size, times):
+    """Truncate a log to ever smaller sizes, just before it is read, so many times."""
+    read_into, left = DataFile.read_into, [*range(times)]
+
+    def truncate_and_read(file, view, position):
+        if file.path == str(log) and left:
+            os.truncate(log, size - 10 * (times - len(left)))
+            left.pop()
+        read_into(file, view, position)
+
+    monkeypatch.setattr(DataFile, "read_into", truncate_and_read)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["scan"], ["check"]])
+def test_a_log_that_is_truncated_while_it_is_read_is_read_anew(three, kcli, words, monkeypatch):
+    log = three / f"{10:020}.log"
+    log.write_bytes(put_range(10, 5) + put_range(15, 5) + put_range(20, 5))
+    truncating(monkeypatch, log, len(put_range(10, 5)) + 10, 1)
+    answered = kcli(*words, three.parent, "-o", "json")
+    document = json.loads(answered.stdout)
+    assert document["errors"] == [] and "LOG-001" in {one["code"] for one in document["findings"]}
+    found = [row["batches"] for row in document["rows"] if row.get("type") != "scan_segment"]
+    assert found[0] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["scan", "check", "dump", "dump --records", "dump --layout"])
+def test_a_log_that_shrinks_each_time_is_an_error_and_damage_that_was_found_stays(
+    three, kcli, words, monkeypatch
+):
+    first = three / f"{0:020}.log"
+    first.write_bytes(first.read_bytes()[:-1] + b"?")
+    log = three / f"{10:020}.log"
+    log.write_bytes(b"".join(put_range(base, 5) for base in range(10, 200, 5)))
+    truncating(monkeypatch, log, log.stat().st_size - 1000, 100)
+    answered = kcli(*words.split(), three.parent, "-o", "json")
+    document = json.loads(answered.stdout)
+    assert (answered.exit_code, [one["error"] for one in document["errors"]]) == (4, ["changed"])
+    codes = {one["code"] for one in document["findings"]}
+    assert "LOG-003" in codes and "LOG-005" not in codes
+    if words == "check":
+        assert [row["result"] for row in document["rows"] if row["topic"]] == ["damaged"]
+
+
 def test_a_segment_that_was_merged_into_the_one_before_while_both_were_read_is_no_overlap(
     three, kcli, monkeypatch
 ):
