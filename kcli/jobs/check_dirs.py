@@ -19,6 +19,7 @@ from formats.types import TopicPartition
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
+from kcli.analysis.remote.events import NOT_ALL_READ
 from kcli.jobs.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.check_remote import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
@@ -138,11 +139,19 @@ class Fleet:
             if stop.exception == KAFKA_STORAGE and target.log_dir is not None:
                 self._failed.setdefault(os.path.realpath(target.log_dir), stop)
         if is_remote_metadata(target) and target.log_dir is not None:
-            cluster = self._facts(target.log_dir).cluster_id
-            for one in findings:
+            cluster, found_here = self._facts(target.log_dir).cluster_id, list(findings)
+            if any(one.code in NOT_ALL_READ for one in found_here) and self._has_replica(target):
+                return  # that one has events which contradict what this one shows
+            for one in found_here:
                 if (name := user_partition(one)) is not None:
                     found = self._remote.setdefault((cluster, name.topic, name.partition), {})
                     found.setdefault((one.code, one.message), one)
+
+    def _has_replica(self, target: Target) -> bool:
+        """Whether another log dir of the cluster has a replica of a partition."""
+        others = (one for one in self._targets if one.name == target.name and one.path != target.path)
+        clusters = {self._facts(one.log_dir).cluster_id for one in others if one.log_dir is not None}
+        return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
 
     @cached_property
     def remote(self) -> Folded | None:

@@ -165,6 +165,90 @@ def test_each_command_reports_them_also_where_its_first_partition_is_not_tiered(
     assert len(found) == 1 and found[0].startswith("offset 12: ")
 
 
+def checkpoint(log_dir, name, offset):
+    (log_dir / name).write_text(f"0\n1\n__remote_log_metadata 0 {offset}\n")
+
+
+def test_what_a_start_cuts_off_is_gone(tmp_path):
+    here = with_flipped_bit(tmp_path, clean=False)
+    checkpoint(here, "replication-offset-checkpoint", 40)
+    for command in ("state", "check", "coverage"):
+        words = (command, here) if command != "coverage" else (command, node_of("t-plain-0"), *remote(here))
+        document, status = ask("rlmm", *words)
+        (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+        assert (status, found) == (1, "the events of offsets 12..39 of __remote_log_metadata-0 are gone")
+
+
+def node_of(partition):
+    return cluster().node1 / partition
+
+
+def remote(log_dir):
+    return "--remote-metadata", log_dir
+
+
+@pytest.mark.parametrize(("base", "left_out"), [(3, {12}), (300, {*range(12, 30)})])
+def test_events_that_do_not_rise_are_skipped_by_each_command(tmp_path, base, left_out):
+    """A consumer goes on from the next offset (`CompletedFetch`); no checksum covers a base offset."""
+    directory = shutil.copytree(node_of(METADATA), tmp_path / "events" / METADATA)
+    data = bytearray((directory / LOG).read_bytes())
+    at = batch(data, 12)
+    data[at : at + 8] = base.to_bytes(8, "big")
+    (directory / LOG).write_bytes(data)
+    state, _ = ask("rlmm", "state", tmp_path / "events")
+    assert {row["metadata_offset"] for row in state["rows"]}.isdisjoint(left_out)
+    check, _ = ask("rlmm", "check", tmp_path / "events")
+    served, _ = ask("rlmm", "coverage", node_of("t-plain-0"), *remote(tmp_path / "events"))
+    for document in (state, check, served):
+        (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-036"]
+        assert f"brokers have read up to {11 if base == 3 else 300}" in found
+
+
+def test_segments_are_read_once_and_in_the_order_of_the_log(node):
+    files = split(node / "__remote_log_metadata-3", 20, 40)
+    expected, _ = ask("rlmm", "check", node, "--topic", "t-retention")
+    for words in (
+        [node, *files],
+        [*reversed(files)],
+        [files[0], *files],
+        [node / "__remote_log_metadata-3"] * 2,
+    ):
+        document, _ = ask("rlmm", "check", *words, "--topic", "t-retention")
+        assert [one["code"] for one in document["findings"]] == ["RLMM-009"]
+        assert document["rows"][0]["events"] == expected["rows"][0]["events"]
+
+
+def test_events_in_segments_that_were_not_named_are_not_said_to_be_gone(node):
+    files = split(node / "__remote_log_metadata-3", 20, 40)
+    document, _ = ask("rlmm", "coverage", node / "t-retention-0", *remote(files[0]))
+    (found,) = [one["message"] for one in document["findings"] if one["code"] == "RLMM-032"]
+    assert found.endswith("are not in the segments that were named")
+
+
+def test_segments_without_objects_are_not_judged_where_events_are_missing(node):
+    """They may be deleted by now: RLMM-021 says to restore the objects."""
+    found, status = stored_check(node, "--at", "30")
+    said = [message for code, message in found if code == "RLMM-025"]
+    assert (status, "RLMM-021" in dict(found)) == (0, False)
+    assert "t-retention-0: copied segments without all objects in remote storage: " in " ".join(said)
+
+
+def test_check_shows_no_damage_of_one_copy_of_the_events_where_another_is_there(node, tmp_path):
+    other = shutil.copytree(node, tmp_path / "other")
+    without_offsets(21, 21)(other / "__remote_log_metadata-3" / LOG)
+    alone, _ = ask("check", other)
+    both, _ = ask("check", node, other)
+    for document, is_shown in ((alone, True), (both, False)):
+        codes = {one["code"] for one in document["findings"] if one["dir"].endswith("t-retention-0")}
+        assert ("RLMM-014" in codes or "RLMM-012" in codes) is is_shown, codes
+
+
+def test_coverage_promises_no_tier_where_events_are_gone(node):
+    without_offsets(0, 0)(node / "__remote_log_metadata-3" / LOG)
+    done = CliRunner().invoke(app, ["rlmm", "coverage", str(node), "-o", "table"])
+    assert "events of the remote segments (RLMM-032)" in " ".join(done.stdout.split())
+
+
 def test_coverage_promises_no_tier_for_events_that_brokers_do_not_read(tmp_path):
     here = with_flipped_bit(tmp_path, clean=True)
     partition = cluster().node1 / "t-delete-records-0"

@@ -149,7 +149,8 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-025": Rule(
         "info",
-        "Objects in remote storage are not judged: not all events about their partitions are here.",
+        "Not all events about a partition are here: objects of segments that no event names are not judged, "
+        "nor copied segments without objects.",
         "Nothing.",
         "Name a replica of every partition of __remote_log_metadata that has all its events, without --at.",
     ),
@@ -211,5 +212,12 @@ REMOTE: dict[str, Rule] = {
         "good, as of RLMM-001.",
         "Look for a replica that has the batch whole, see kcli replica diff: let that one lead, then restart "
         "the brokers.",
+    ),
+    "RLMM-036": Rule(
+        "error",
+        "Offsets of __remote_log_metadata do not rise from one event to the next.",
+        "Its metadata consumer goes on from the offset after the larger one, and skips these events.",
+        "No broker appends like this, and no checksum covers a batch's base offset: see kcli check. Let a "
+        "replica lead that has the batch whole, see kcli replica diff, then restart the brokers.",
     ),
 }

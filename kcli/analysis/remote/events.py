@@ -28,6 +28,8 @@ STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
 """Kafka's names of the states that a record can have."""
 CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-003", "RLMM-035"})
 """Findings about what ends the metadata consumer of a broker (`ConsumerTask`)."""
+NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036"}
+"""Findings that say that a broker which starts does not read all events."""
 
 
 def state_name(record: RemoteLogMetadata) -> str:

@@ -52,6 +52,7 @@ CODE_OF_REFUSAL = {
     NOT_STARTED: "RLMM-013",
     UPDATE_TO_STARTED: "RLMM-013",
 }
+ABSENT_OBJECTS = "RLMM-021"
 MOST_FINDINGS = 1000
 """Findings of one partition that are listed; more are counted."""
 RESULTS = {"error": "damaged", "warning": "warning", "info": "clean"}
@@ -215,9 +216,6 @@ class Checking:
         referenced = cache.referenced()
         now = self._latest if self._now_ms is None else self._now_ms
         states: Counter[str] = Counter()
-        absent = 0 if self._stored is None else absent_segments(cache, self._stored)
-        if absent > 1:
-            checked.add("RLMM-021", f"none of its {absent} copied segments has an object in remote storage")
         for segment in cache.segments.values():
             metadata = segment.metadata
             is_copied = metadata.state == COPY_SEGMENT_FINISHED
@@ -230,12 +228,7 @@ class Checking:
                 age = duration(now - metadata.event_timestamp_ms)
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
                 checked.add(code, f"{named(segment)}: {since}{self._objects_of(segment)}")
-            if self._stored is not None and absent <= 1:
-                try:
-                    for code, message in missing(metadata, self._stored):
-                        checked.add(code, f"{named(segment)}: {message}")
-                except FileError as error:
-                    self._unread.append(error)
+        self._against_storage(checked, cache, folded.here.lacks)
         _check_histories(checked, cache)
         marked = folded.store.deletions.get(key)
         if cache.segments and marked is not None:
@@ -254,6 +247,31 @@ class Checking:
             remote_bytes=sum(one.metadata.segment_size_in_bytes for one in cache.segments.values()),
             findings=checked.counted.total(),
         )
+
+    def _against_storage(self, checked: CheckedPartition, cache: RemoteCache, lacks: str | None) -> None:
+        """Report what copied segments lack in remote storage.
+
+        Where events are missing, and why is `lacks`, a segment without an object may be a deleted one.
+        """
+        if self._stored is None:
+            return
+        absent, unjudged = absent_segments(cache, self._stored), 0
+        if absent > 1 and lacks is None:
+            words = f"none of its {absent} copied segments has an object in remote storage"
+            checked.add(ABSENT_OBJECTS, words)
+            return
+        for segment in cache.segments.values():
+            try:
+                for code, message in missing(segment.metadata, self._stored):
+                    if code == ABSENT_OBJECTS and lacks is not None:
+                        unjudged += 1
+                    else:
+                        checked.add(code, f"{named(segment)}: {message}")
+            except FileError as error:
+                self._unread.append(error)
+        if unjudged:
+            what = f"copied segments without all objects in remote storage: {unjudged}"
+            checked.add("RLMM-025", f"{what}; not all events about them are here: {lacks}")
 
     def _objects_of(self, segment: CachedSegment) -> str:
         """Return in words what of a segment is in remote storage; nothing where that is not known."""

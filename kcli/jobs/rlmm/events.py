@@ -63,11 +63,16 @@ def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iter
     read, is_old_reported = event_decoder(), False
     walk = BulkWalk(file)
     for window in walk:
-        if here.is_cut:
+        if here.cut is not None:
             return
         here.add_batches(window.fields)
         for part in values_of(file, window, findings, here):
             for offset, value, position in zip(*part, strict=True):
+                if not here.reads(offset):
+                    findings.add(
+                        "RLMM-036", position, f"offset {offset}: brokers have read up to {here.last}"
+                    )
+                    continue
                 metadata, refused = read_event(read, offset, value, position, findings)
                 if metadata is None:
                     continue
@@ -75,7 +80,7 @@ def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iter
                     is_old_reported = report_old_layout(metadata, offset, position, findings)
                 if refused is None:
                     yield offset, metadata
-    if not here.is_cut:
+    if here.cut is None:
         report_end(file, walk.stop, findings, here)
 
 
@@ -144,7 +149,7 @@ def values_of(
         if not ordinary[begin]:
             for position in positions.tolist():
                 yield _plainly(file, position, findings, here)
-                if here.is_cut:
+                if here.cut is not None:
                     return
             continue
         fields = window.fields[begin:end]
@@ -153,7 +158,7 @@ def values_of(
                 yield _of_columns(part, positions[part.first :])
             else:
                 yield _plainly(file, int(positions[part.number]), findings, here)
-                if here.is_cut:
+                if here.cut is not None:
                     return
 
 
@@ -284,7 +289,7 @@ def report_stop(offset: int, position: int, findings: FindingCollector, here: Ev
 
     Their consumer checks what it fetches (`CompletedFetch`); the broker does not before it answers.
     """
-    if here.stops(offset):
+    if here.stops(offset, position):
         findings.add("RLMM-035", position, f"offset {offset}: {STOPS}")
 
 
@@ -304,7 +309,7 @@ def report_end(file: DataFile, stop: Stop | None, findings: FindingCollector, he
     offset = here.ranges[-1][1] + 1 if here.ranges else segment_base(findings.target) or 0
     if stop.reason in TORN:
         findings.add("LOG-001", stop.position, describe_torn(stop))
-        here.stops(offset)
+        here.stops(offset, stop.position)
         return
     if stop.reason == "zeros":
         findings.add("LOG-004", stop.position, "only zeros follow")

@@ -21,10 +21,9 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events
-from kcli.jobs.rlmm.metadata import events_here, gone_findings
+from kcli.jobs.rlmm.metadata import events_here, gone_findings, has_all_segments
 from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, Target, partition_of
+from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemotePartition
 
@@ -100,13 +99,19 @@ Watch: TypeAlias = Callable[[FoldedDirectory, Event, str | None], None]
 
 
 def by_directory(units: list[Unit]) -> list[Unit]:
-    """Return a unit for each directory, with all its segments in the order given."""
-    directories: dict[str, list[Target]] = {}
+    """Return a unit for each directory, with all its segments, each once and in the order of the log."""
+    directories: dict[str, dict[str, Target]] = {}
     for unit in units:
-        directories.setdefault(rlmm.file_place(unit.target)[0], []).append(unit.target)
+        files = directories.setdefault(rlmm.file_place(unit.target)[0], {})
+        files.setdefault(os.path.realpath(unit.target.path), unit.target)
     return [
-        Unit(number=number, targets=tuple(targets)) for number, targets in enumerate(directories.values())
+        Unit(number=number, targets=tuple(sorted(files.values(), key=_name)))
+        for number, files in enumerate(directories.values())
     ]
+
+
+def _name(target: Target) -> str:
+    return os.path.basename(target.path)
 
 
 def folding(
@@ -138,17 +143,11 @@ def folding(
         folded.here.take(findings.first.values())
 
     def found() -> Iterator[Item | Finding | FileError]:
-        if _is_whole(unit):
+        if has_all_segments(unit.targets):
             yield from gone_findings(folded.metadata_partition, folded.dir, folded.here)
         yield from answer(folded)
 
     return reading_all(unit, read, found)
-
-
-def _is_whole(unit: Unit) -> bool:
-    """Whether all segments in the directory of a unit are its targets, as where the directory was named."""
-    named = {os.path.basename(target.path) for target in unit.targets}
-    return all(f"{one.stem}.log" in named for one in Partition(partition_of(unit.target)).segments)
 
 
 def reading_all(

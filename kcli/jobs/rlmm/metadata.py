@@ -28,11 +28,12 @@ from kcli.jobs.rlmm.events import Event, events, log_end
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Selection, Target
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, partition_of
 
 ABSENT = "not here"
 NOT_HERE = "no-remote-metadata"
 NAME_IT = "is not here: name the log dir of a broker that has it"
+NOT_NAMED = "not in the segments that were named"
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
 
@@ -115,7 +116,8 @@ def _folded(
         lacks = here.lacks
         error = None if lacks is None else next((one.error for one in reads if one.error), None)
         findings += [finding for one in reads for finding in one.findings]
-        findings += gone_findings(number, same[0].target.shown, here)
+        is_whole = has_all_segments(file for copy in same for file in copy.files)
+        findings += gone_findings(number, same[0].target.shown, here, is_whole=is_whole)
         partitions.append(MetadataPartition(number, lacks, error, cluster_id))
     return Folded(store, tuple(merged(findings)), tuple(partitions), places)
 
@@ -186,11 +188,24 @@ def events_here(files: Iterable[Target]) -> EventsHere:
     return EventsHere(begin, end, log_end=cache(partial(log_end, first)))
 
 
-def gone_findings(number: int | None, directory: str, here: EventsHere) -> Iterator[Finding]:
-    """Yield which events of a metadata partition are gone."""
+def has_all_segments(files: Iterable[Target]) -> bool:
+    """Whether the files are all segments in their directories, as where these were named."""
+    named = {os.path.realpath(file.path): file for file in files}
+    directories = {partition_of(file).path: partition_of(file) for file in named.values()}
+    return all(
+        os.path.realpath(os.path.join(path, f"{one.stem}.log")) in named
+        for path, directory in directories.items()
+        for one in Partition(directory).segments
+    )
+
+
+def gone_findings(
+    number: int | None, directory: str, here: EventsHere, *, is_whole: bool = True
+) -> Iterator[Finding]:
+    """Yield which events of a metadata partition are gone, or only not in the segments that were named."""
     of = "" if number is None else f" of {REMOTE_LOG_METADATA}-{number}"
     for offsets in here.gone():
-        yield Finding("RLMM-032", gone_words(offsets, of), dir=directory)
+        yield Finding("RLMM-032", gone_words(offsets, of, "gone" if is_whole else NOT_NAMED), dir=directory)
 
 
 # The rule

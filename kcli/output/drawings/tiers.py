@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote.events import CONSUMER_STOPS
+from kcli.analysis.remote.events import NOT_ALL_READ
 from kcli.output.drawings.grid import NUMBER, SIZE, TIME, ShownColumn, span
 from kcli.output.drawings.marks import STYLES
 from kcli.output.drawings.places import name_of, place_parts, title
@@ -188,7 +188,7 @@ def _covered(bars: Sequence[_Bar], cells: dict[str, str], findings: Sequence[Fin
     legend = ", ".join(f"{cells[tier]} {tier}" for tier in cells)
     gaps = f"{counted(lost, 'range')} in no tier" if lost else "every offset is in a tier"
     without_epochs = sum(one.code == "EPOCH-001" for one in findings)
-    stops = sorted({one.code for one in findings} & CONSUMER_STOPS)
+    stops = sorted({one.code for one in findings} & NOT_ALL_READ)
     if stops:
         unread = f"brokers do not read all events of the remote segments ({', '.join(stops)})"
         gaps = f"{gaps}, {unread}" if lost else unread
