@@ -95,7 +95,7 @@ class EventsHere:
         if end is None:
             return False
         if end <= offset and self.cut is None:
-            self.cut = offset, position
+            self.cut = end, position
         return offset < end
 
     @property
