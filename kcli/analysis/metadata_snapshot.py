@@ -61,8 +61,7 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
         return None
     path = os.path.join(metadata_log, found[max(found)])
     try:
-        with DataFile(path) as file:
-            return _trouble(file)
+        return snapshot_trouble(path)
     except FileError as error:
         if error.code in UNREADABLE:
             return SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
@@ -71,6 +70,12 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
             words = f"there is no file of it, and the log begins at offset {log_start}"
             return SnapshotTrouble(path, OUT_OF_RANGE, words, None)
         return None
+
+
+def snapshot_trouble(path: str) -> SnapshotTrouble | None:
+    """Return what is wrong with a snapshot, the newest or not, None for nothing; FileError."""
+    with DataFile(path) as file:
+        return _trouble(file)
 
 
 def _log_start(metadata_log: str, newest: tuple[int, int]) -> int:
@@ -165,9 +170,12 @@ def _check_header(path: str, records: list[int] | None) -> None:
         raise BrokerError(ILLEGAL_STATE, path, 0, f"the first record is {name}, not SNAPSHOT_HEADER")
 
 
-def damaged_snapshot(partition: Partition) -> Iterator[Finding]:
-    """Yield what is wrong with the newest snapshot of a metadata log; nothing of another log."""
-    found = newest_snapshot_trouble(partition.path) if partition.topic == CLUSTER_METADATA else None
+def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with the newest snapshot of a metadata log; nothing of another log.
+
+    The one in a `copy` of its directory, if given.
+    """
+    found = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
     if found is not None:
-        path = shown_path(partition, found.path)
+        path = shown_path(partition, os.path.join(partition.path, os.path.basename(found.path)))
         yield Finding("META-008", found.message, partition.shown, path, found.position)

@@ -239,7 +239,7 @@ def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
     is_metadata = partition.topic == CLUSTER_METADATA
     if trouble is not None and (trouble != MISSING or (is_metadata and lacks_quorum_state(partition.path))):
         copy.report("SALV-008", partition, QUORUM_STATE, f"{trouble}: the copy has no vote")
-    copy.findings.extend(copy_snapshots(partition, made))
+    copy.findings.extend(copy_snapshots(partition, made, copy.held))
     lines: list[EpochEntry] = []
 
     def read_epochs(data: bytes) -> None:

@@ -156,7 +156,7 @@ def checkpoint_losses(
 ) -> Iterator[Finding]:
     """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log.
 
-    And that it lacks producers, or has a snapshot of a metadata log that is not whole.
+    And that it lacks producers, or that its newest snapshot of a metadata log is not whole.
     """
     log_end = loaded.log_end_offset
     given = checkpoints(partition)
@@ -170,7 +170,7 @@ def checkpoint_losses(
     ):
         yield one._replace(code=ENDS.get(one.code, POSSIBLE))
     yield from _producer_losses(partition, loaded)
-    yield from damaged_snapshot(partition)
+    yield from damaged_snapshot(partition, loaded.path)
 
 
 def _producer_losses(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:

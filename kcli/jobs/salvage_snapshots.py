@@ -1,26 +1,30 @@
-"""The snapshots in the salvaged copy of a metadata log: as they are, but for those that cannot be read."""
+"""The snapshots in the salvaged copy of a metadata log: as they are, but for the damaged ones."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, file_prefix, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.metadata_log import name_error
+from kcli.analysis.metadata_log import name_error, snapshots
+from kcli.analysis.metadata_snapshot import snapshot_trouble
 from kcli.analysis.saved_batches import SNAPSHOT, LeftOut
 from kcli.logdir.buffers import DataFile, FileError, irregular, shown
+from kcli.logdir.files import first_base
 from kcli.logdir.partition import Partition
 
 CHUNK = 4 << 20
 BEHIND = "START-007"
 
 
-def copy_snapshots(partition: Partition, made: str) -> Iterator[Finding]:
-    """Copy the snapshots of a metadata log, damaged ones, too; yield which are not in the copy, and why.
+def copy_snapshots(partition: Partition, made: str, held: Collection[int]) -> Iterator[Finding]:
+    """Copy the snapshots of a metadata log; yield which are not in the copy, and why.
 
-    One that a node would delete at its start is not copied, nor what keeps it from starting by its name.
+    One that a node would delete at its start is not copied, nor what keeps it from starting by its name, nor
+    a damaged one. `held` are the base offsets of the segments of which the copy has batches.
     """
+    copied = []
     for name in partition.entries:
         file, path, new = parse_file(name), os.path.join(partition.path, name), os.path.join(made, name)
         trouble = name_error(name) if partition.topic == CLUSTER_METADATA else None
@@ -35,6 +39,34 @@ def copy_snapshots(partition: Partition, made: str) -> Iterator[Finding]:
                     os.unlink(new)
                 if os.path.lexists(path):  # else a broker that runs has removed it
                     yield _left_out(partition, name, f"cannot be read ({irregular(path) or error.message})")
+            else:
+                copied.append(name)
+    if partition.topic == CLUSTER_METADATA:
+        yield from _without_damaged(partition, made, copied, held)
+
+
+def _without_damaged(
+    partition: Partition, made: str, names: Collection[str], held: Collection[int]
+) -> Iterator[Finding]:
+    """Remove the damaged snapshots from the copy; yield each.
+
+    Not the newest one where the log does not go back to a whole one: what was before the log is in it alone.
+    """
+    troubles = {name: snapshot_trouble(os.path.join(made, name)) for name in names}
+    whole = [name for name, trouble in troubles.items() if trouble is None]
+    reached = snapshots(whole, min(held, default=first_base(os.listdir(made)))).values()
+    damaged = {name: trouble for name, trouble in troubles.items() if trouble is not None}
+    if damaged and 0 not in held and not {*whole} & {*reached}:
+        del damaged[max(damaged, key=_age)]
+    for name, trouble in damaged.items():
+        os.unlink(os.path.join(made, name))
+        yield _left_out(partition, name, f"damaged ({trouble.message})")._replace(position=trouble.position)
+
+
+def _age(name: str) -> tuple[int, int]:
+    """Return what the newest snapshot has the most of: its epoch, then its end offset."""
+    file = parse_file(name)
+    return file.epoch or 0, file.base_offset or 0
 
 
 def superseded(loaded: LoadedLog, made: str, held: Mapping[int, int]) -> Iterator[tuple[int, LeftOut]]:

@@ -323,10 +323,12 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-014": Rule(
         "error",
-        "A snapshot of a metadata log cannot be read, or an entry has the name of none: the copy lacks it.",
-        "It does not start with the newest snapshot if that cannot be read, but for a broken link, or with a "
-        "name that ends in .checkpoint and does not begin with an offset and an epoch.",
-        "Nothing for a name, nor where a newer snapshot is in the copy. Else copy the file from another "
-        "controller or broker into the copy.",
+        "A snapshot of a metadata log is damaged or cannot be read, or an entry has the name of none: the "
+        "copy lacks it.",
+        "It does not start with the newest snapshot if that cannot be read, but for a broken link, nor, "
+        "mostly, if it is damaged (META-008), nor with a name that ends in .checkpoint and does not begin "
+        "with an offset and an epoch.",
+        "Nothing for a name, nor where a newer snapshot is in the copy, or its log goes on past this one. "
+        "Else copy the file from another controller or broker into the copy.",
     ),
 }

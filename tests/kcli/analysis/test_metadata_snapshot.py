@@ -8,6 +8,7 @@ import pytest
 
 from kcli.analysis.metadata_snapshot import newest_snapshot_trouble
 from tests.kcli.jobs.starts import does_not_start, will_not_load
+from tests.partitions import put_range, segment
 from tests.recordings import pack
 from tests.unprivileged import as_unprivileged
 
@@ -189,7 +190,13 @@ def test_older_snapshots_are_not_read(kcli, log_dir):
 
 
 def test_a_copy_with_a_damaged_snapshot_says_so(kcli, log_dir, tmp_path):
+    """The log begins above the older one: what was before it is in the newest one alone."""
+    directory = log_dir / "__cluster_metadata-0"
     damaged(log_dir, bytes(FLIPPED))
-    done = kcli("salvage", log_dir / "__cluster_metadata-0", "--out", tmp_path / "out", "-o", "json")
-    findings = [(one["code"], one["file"]) for one in json.loads(done.stdout)["findings"]]
-    assert (done.exit_code, findings) == (1, [("META-008", NEWEST)])
+    for path in directory.glob(f"{0:020d}.*"):
+        path.unlink()
+    segment(directory, 45, put_range(45, 10, epoch=1))
+    done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
+    found = {one["code"]: one["file"] for one in json.loads(done.stdout)["findings"]}
+    assert (done.exit_code, found.get("META-008"), "SALV-014" in found) == (1, NEWEST, False)
+    assert (tmp_path / "out" / NEWEST).read_bytes() == FLIPPED

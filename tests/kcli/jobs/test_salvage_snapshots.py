@@ -92,6 +92,44 @@ def test_what_a_node_deletes_is_no_loss(kcli, metadata, tmp_path, suffix):
     assert left_out(kcli, metadata, tmp_path / "out") == (0, [], [OLDER, NEWER])
 
 
+FLIPPED = SNAPSHOT[:5000] + bytes([SNAPSHOT[5000] ^ 1]) + SNAPSHOT[5001:]
+DAMAGED = (
+    (FLIPPED, "offset 1: the checksum does not match"),
+    (SNAPSHOT[:-75], "the snapshot has no footer: its end is lost"),
+    (b"", "there is no batch in the snapshot"),
+)
+
+
+@pytest.mark.parametrize("name", [OLDER, NEWER])
+@pytest.mark.parametrize(("data", "what"), DAMAGED)
+def test_a_damaged_one_is_left_out(kcli, metadata, tmp_path, name, data, what):
+    (metadata / name).write_bytes(data)
+    (other,) = {OLDER, NEWER} - {name}
+    message = f"damaged ({what}): it is not in the copy"
+    assert left_out(kcli, metadata, tmp_path / "out") == (1, [(name, message)], [other])
+
+
+@pytest.mark.parametrize(("data", "what"), DAMAGED)
+def test_the_log_stays_where_a_damaged_one_is_ahead_of_it(kcli, metadata, tmp_path, data, what):
+    (metadata / f"{40:020d}-{0:010d}.checkpoint").write_bytes(data)
+    done = kcli("salvage", metadata, "--out", tmp_path / "out", "-o", "json")
+    document = json.loads(done.stdout)
+    (row,) = document["rows"]
+    assert (row["log_start_offset"], row["log_end_offset"], row["lost"]) == (0, 10, [])
+    found = [(one["code"], one["message"]) for one in document["findings"] if one["severity"] == "error"]
+    assert (done.exit_code, found) == (1, [("SALV-014", f"damaged ({what}): it is not in the copy")])
+
+
+def test_the_newest_one_stays_if_the_log_begins_above_the_whole_ones(kcli, metadata, tmp_path):
+    (metadata / f"{0:020d}.log").unlink()
+    segment(metadata, 6, put_range(6, 10))
+    (metadata / NEWER).write_bytes(FLIPPED)
+    assert left_out(kcli, metadata, tmp_path / "out") == (1, [], [OLDER, NEWER])
+    reaches = (metadata / OLDER).rename(metadata / f"{6:020d}-{0:010d}.checkpoint").name
+    exit_code, ((name, _),), saved = left_out(kcli, metadata, tmp_path / "again")
+    assert (exit_code, name, saved) == (1, NEWER, [reaches])
+
+
 def test_a_log_that_goes_for_a_newer_snapshot_is_left_out(kcli, metadata, tmp_path):
     segment(metadata, 10, put_range(10, 5) + put_range(15, 5))
     (metadata / f"{40:020d}-{0:010d}.checkpoint").write_bytes(SNAPSHOT)
