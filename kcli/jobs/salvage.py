@@ -23,7 +23,7 @@ from formats.quorum import read_quorum_state
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, LeftOut, sorted_out
+from kcli.analysis.saved_batches import OFFSETS, SNAPSHOT, TRANSACTION, LeftOut, sorted_out
 from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
@@ -31,7 +31,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, log_dir_findings, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
-from kcli.jobs.salvage_snapshots import BEHIND, copy_bytes, copy_snapshots, superseded
+from kcli.jobs.salvage_places import SavedLog, copy_bytes, cut_out
+from kcli.jobs.salvage_snapshots import BEHIND, copy_snapshots, superseded
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -51,13 +52,15 @@ MOST_REFUSED = 1000
 class _Copy:
     """What goes into a copy and what is left out; changed in place.
 
-    `held`: batches of each segment in the copy, by its base offset. `lacks_records`: some are in no log.
-    `epochs_trouble`: why the leader-epoch-checkpoint of the partition says nothing, None where it does.
+    `held`: batches of each segment in the copy, by its base offset; `saved`: its log. `lacks_records`: some
+    are in no log. `epochs_trouble`: why the leader-epoch-checkpoint of the partition says nothing, None where
+    it does.
     """
 
     held: Counter[int] = field(default_factory=Counter)
     batches_lost: int = 0
     bytes_lost: int = 0
+    saved: dict[int, SavedLog] = field(default_factory=dict)
     lost: list[LostRange] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     lacks_records: bool = False
@@ -78,6 +81,13 @@ class _Copy:
         path = os.path.join(partition.shown, name)
         words = f"{place}{offset}: not in the copy ({one.reason})"
         self.findings.append(Finding("SALV-001", words, partition.shown, path, one.start))
+
+    def take_out(self, partition: Partition, path: str, start: int, end: int, reason: str) -> None:
+        """Count and report bytes of a log of the copy, which still has them, that do not stay in it."""
+        base = parse_file(os.path.basename(path)).base_offset or 0
+        for one in self.saved[base].take_out(path, start, end, reason):
+            self.leave_out(partition, self.saved[base].name, one)
+            self.held[base] -= one.batches
 
 
 @contextmanager
@@ -142,9 +152,8 @@ class Salvage:
                 target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
                 loaded = _recovered(partition, target, settings, copy)
                 copy.findings.extend(one for one in loaded.findings if one.code == BEHIND)
-                for base, one in superseded(loaded, made, copy.held):
-                    copy.leave_out(partition, f"{file_prefix(base)}.log", one)
-                    del copy.held[base]
+                for path in superseded(loaded, made):
+                    copy.take_out(partition, path, 0, os.stat(path).st_size, SNAPSHOT)
                 copy.findings.extend(
                     checkpoint_losses(partition, loaded, is_tiered=self.known.is_tiered(partition))
                 )
@@ -168,7 +177,7 @@ def _row(partition: Partition, job: Salvage, made: str, loaded: LoadedLog, copy:
         log_end_offset=loaded.log_end_offset,
         batches_lost=copy.batches_lost,
         bytes_lost=copy.bytes_lost,
-        lost=tuple(copy.lost),
+        lost=tuple(sorted(copy.lost, key=lambda one: (one.file, one.start))),
         files=tuple(SavedFile(name, _size(made, name)) for name in sorted(os.listdir(made))),
     )
 
@@ -193,21 +202,24 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
     """
     logs, orphans = logs_and_orphans(partition)
     new = {base: os.path.join(made, f"{file_prefix(base)}.log") for base in logs}
+    copy.saved.update((base, SavedLog(os.path.basename(path))) for base, path in logs.items())
     for path in new.values():
         _write(*os.path.split(path), b"")
     saved, damaged, misplaced = set(), set(), set()
     losses = Losses(partition, logs, orphans)
     for base, pieces in groupby(sorted_out(logs, losses), key=itemgetter(0)):
+        log_of_copy = copy.saved[base]
         with open(new[base], "wb") as into:
             for _, one in pieces:
                 if isinstance(one, LeftOut):
-                    copy.leave_out(partition, os.path.basename(logs[base]), one)
+                    copy.leave_out(partition, log_of_copy.name, one)
                     damaged.add(base)
                     if one.reason == OFFSETS:
                         misplaced.add(base)
                     continue
                 saved.add(base)
                 copy.held[base] += one.batches
+                log_of_copy.add(one.start, one.end)
                 with DataFile(logs[base]) as log:
                     copy_bytes(log, one.start, one.end, into.write)
     if not saved:
@@ -286,8 +298,7 @@ def _recovered(partition: Partition, target: Target, settings: Settings, copy: _
                 Partition(target), clean=False, recovery_point=0, log_start_offset=0, settings=settings
             )
             for segment, position in loaded.lost:
-                name = os.path.basename(segment.log_path or "")
-                copy.leave_out(partition, name, LeftOut(position, segment.log_size, None, OFFSETS))
+                copy.take_out(partition, segment.log_path or "", position, segment.log_size, OFFSETS)
         except BrokerError as error:
             if error.position is None or not error.path.endswith(".log"):
                 raise _load_failed(partition, target, error) from error
@@ -327,16 +338,8 @@ def _take_out(partition: Partition, error: BrokerError, copy: _Copy) -> None:
     with DataFile(error.path) as log:
         found = next_batch(log, position, log.size)
         end = log.size if found is None else position + found.size
-        before = error.path + ".old"
-    os.rename(error.path, before)
-    with DataFile(before) as log, open(error.path, "wb") as into:
-        copy_bytes(log, 0, position, into.write)
-        copy_bytes(log, end, log.size, into.write)
-    os.unlink(before)
-    copy.held[parse_file(os.path.basename(error.path)).base_offset or 0] -= 1
-    offset = None if found is None else found.base_offset
-    one = LeftOut(position, end, offset, TRANSACTION, 1)
-    copy.leave_out(partition, os.path.basename(error.path), one)
+    copy.take_out(partition, error.path, position, end, TRANSACTION)
+    cut_out(error.path, position, end)
 
 
 def _write_indexes(loaded: LoadedLog, made: str) -> None:

@@ -1,7 +1,7 @@
 """The snapshots in the salvaged copy of a metadata log: as they are, but for the damaged ones."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, file_prefix, parse_file
@@ -9,12 +9,11 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.metadata_log import name_error, snapshots
 from kcli.analysis.metadata_snapshot import snapshot_trouble
-from kcli.analysis.saved_batches import SNAPSHOT, LeftOut
+from kcli.jobs.salvage_places import copy_bytes
 from kcli.logdir.buffers import DataFile, FileError, irregular, shown
 from kcli.logdir.files import first_base
 from kcli.logdir.partition import Partition
 
-CHUNK = 4 << 20
 BEHIND = "START-007"
 
 
@@ -69,24 +68,14 @@ def _age(name: str) -> tuple[int, int]:
     return file.epoch or 0, file.base_offset or 0
 
 
-def superseded(loaded: LoadedLog, made: str, held: Mapping[int, int]) -> Iterator[tuple[int, LeftOut]]:
-    """Yield the base offset and the bytes of each segment that goes: the newest snapshot is ahead of the log.
+def superseded(loaded: LoadedLog, made: str) -> Iterator[str]:
+    """Yield the path of each log of a copy that goes: the newest snapshot is ahead of the log.
 
-    `loaded` is the copy, `made` its directory, where the logs are whole; `held` how many batches each has.
+    `loaded` is the copy, `made` its directory, where the logs are whole.
     """
-    if all(one.code != BEHIND for one in loaded.findings):
-        return
-    kept = {segment.base_offset: position for segment, position in loaded.lost}
-    for base in loaded.deleted:
-        end = kept.get(base, os.stat(os.path.join(made, f"{file_prefix(base)}.log")).st_size)
-        if end:
-            yield base, LeftOut(0, end, base, SNAPSHOT, held[base])
-
-
-def copy_bytes(file: DataFile, start: int, end: int, write: Callable[[bytes], object]) -> None:
-    """Write the bytes of a file between two positions; FileError where they cannot be read."""
-    for position in range(start, end, CHUNK):
-        write(file.read(position, min(CHUNK, end - position)))
+    if any(one.code == BEHIND for one in loaded.findings):
+        for base in loaded.deleted:
+            yield os.path.join(made, f"{file_prefix(base)}.log")
 
 
 def _left_out(partition: Partition, name: str, why: str) -> Finding:

@@ -7,7 +7,7 @@ from kcli.rows.places import Where
 
 
 class LostRange(NamedTuple):
-    """Bytes of a log that are not in the copy: from `start` to `end`, exclusive.
+    """Bytes of a log of the partition that are not in the copy: from `start` to `end`, exclusive.
 
     `first_offset` is that of the batch there; null where there is none. `reason` is damaged, checksum, magic,
     header, offsets, codec, transaction, unreadable or snapshot (of a metadata log that is behind it).

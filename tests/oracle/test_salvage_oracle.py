@@ -51,7 +51,24 @@ def salvaged(unit: Unit, log: RandomLog, out: Path, **options: Any) -> tuple[dic
     assert outcome.error is None, outcome.error
     (row,) = map(named, outcome.rows)
     assert bool(row["lost"]) == bool(row["bytes_lost"])
+    if row["what"] != INDEXES:
+        assert_the_rest_is_saved(row, Path(unit.target.path), out)
     return row, outcome
+
+
+def assert_the_rest_is_saved(row: dict[str, Any], directory: Path, out: Path) -> None:
+    """What is in none of the lost ranges of a log is its copy, but for zeros after the last batch."""
+    lost = sum(one["end"] - one["start"] for one in row["lost"])
+    assert lost == row["bytes_lost"]
+    for path in directory.glob("*.log"):
+        data, rest, at = path.read_bytes(), b"", 0
+        for one in row["lost"]:
+            if one["file"] == path.name:
+                assert at <= one["start"] < one["end"] <= len(data), row["lost"]
+                rest, at = rest + data[at : one["start"]], one["end"]
+        rest, copy = rest + data[at:], out / path.name
+        saved = copy.read_bytes() if copy.exists() else b""
+        assert rest.startswith(saved) and not rest[len(saved) :].strip(b"\0"), (path, row["lost"])
 
 
 def assert_epochs_fit(epochs: list[list[int]], directory: Path) -> None:
