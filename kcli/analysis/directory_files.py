@@ -28,7 +28,6 @@ from kcli.logdir.listing import is_misnamed, opened_names
 from kcli.logdir.partition import Partition, misnamed, shown_path
 
 INDEX_KINDS = ("index", "timeindex", "txnindex")
-TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
 PREALLOCATED = ""
 """In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log
 without one."""
@@ -201,20 +200,25 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
     return Files(logs, indexes, snapshots, known, {}, {})
 
 
-def read_aborted(path: str) -> tuple[AbortedTxn, ...]:
-    """Return the entries of a .txnindex.
+class TxnIndex(NamedTuple):
+    """Entries of a .txnindex, up to one that ends below its segment; the position of that one."""
+
+    entries: tuple[AbortedTxn, ...] = ()
+    outside: int | None = None
+
+
+def read_aborted(path: str, base_offset: int) -> TxnIndex:
+    """Return what `TransactionIndex.sanityCheck` makes of a .txnindex; the first bad entry decides.
 
     BrokerError for a version that the broker refuses.
     """
     data = read_whole(path) if size_of(path) else b""
-    entries = []
+    entries: list[AbortedTxn] = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
-        if entry.version >> 8 > 0:
-            raise BrokerError(
-                KAFKA_EXCEPTION,
-                path,
-                number * TXN_INDEX_ENTRY.size,
-                f"aborted transaction of version {entry.version}",
-            )
+        position, version = number * TXN_INDEX_ENTRY.size, entry.version >> 8
+        if version > 0:
+            raise BrokerError(KAFKA_EXCEPTION, path, position, f"aborted transaction of version {version}")
+        if entry.last_offset < base_offset:
+            return TxnIndex(tuple(entries), position)
         entries.append(entry)
-    return tuple(entries)
+    return TxnIndex(tuple(entries))

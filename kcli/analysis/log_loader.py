@@ -10,7 +10,7 @@ from itertools import pairwise
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
 from kcli.analysis import epochs
-from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
+from kcli.analysis.directory_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
 from kcli.analysis.loaded_log import (
@@ -207,14 +207,13 @@ class LogLoader:
                 )
                 self._recover(empty)
                 continue
-            aborted = read_aborted(txn_path) if txn_path else ()
-            outside = [one.last_offset < base for one in aborted]
-            if any(outside):
+            aborted = read_aborted(txn_path, base) if txn_path else TxnIndex()
+            if aborted.outside is not None:
                 self.reporter.report(
                     "START-004",
                     f"an aborted transaction ends below the segment's base offset {base}",
                     txn_path,
-                    outside.index(True) * TXN_ENTRY_SIZE,
+                    aborted.outside,
                 )
                 self._recover(empty)
                 continue
@@ -224,7 +223,7 @@ class LogLoader:
                 size,
                 self._offset_index(offset_path),
                 file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES,
-                aborted,
+                aborted.entries,
             )
 
     def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 from pathlib import Path
 
 
@@ -132,6 +133,19 @@ def txn_index(directory: Path, choose: random.Random) -> None:
         path.write_bytes(data + bytes(choose.choice([0, 0, 10])))
 
 
+def random_txn_index(directory: Path, choose: random.Random) -> None:
+    """Entries of any version and last offset, in any order; the last one may be cut short."""
+    base = int(choose.choice(names(directory, ".log")).stem)
+    entries = b""
+    for _ in range(choose.randrange(1, 5)):
+        version = choose.choice([0, 0, 0, 1, 0x100, 0x5D0, 0x8000])
+        last = choose.choice([base + choose.randrange(60), base + choose.randrange(60), max(base - 1, 0), -1])
+        entries += struct.pack(">HqqqQ", version, 1, 0, last, choose.getrandbits(63))
+    cut = choose.choice([0, 0, choose.randrange(1, 34)])
+    data = choose.choice([entries, entries, choose.randbytes(len(entries))])
+    (directory / f"{base:020d}.txnindex").write_bytes(data[: len(data) - cut])
+
+
 DAMAGE = (
     torn_tail,
     torn_tail,
@@ -151,4 +165,6 @@ DAMAGE = (
     leftovers,
     leftovers,
     txn_index,
+    random_txn_index,
+    random_txn_index,
 )

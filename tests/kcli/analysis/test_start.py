@@ -197,6 +197,23 @@ def test_a_transaction_index_of_another_version_fails_and_one_of_another_segment
     path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, 25, 26)) + b"\x01" + bytes(33))
     error = refused(orders)
     assert (error.exception, error.path, error.position) == ("KafkaException", str(path), 34)
+    assert error.message == "aborted transaction of version 1"
+
+
+def test_the_first_bad_entry_of_a_transaction_index_decides(orders):
+    good, below = (TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, last, 26)) for last in (25, 5))
+    unknown = b"\x05\xd0" + bytes(32)
+    path = orders / f"{20:020d}.txnindex"
+    path.write_bytes(good + below + unknown)
+    for clean in (True, False):
+        found = loaded(orders, clean=clean)
+        assert found.segments[1].aborted == ()
+        assert [(f.code, f.position) for f in found.findings if f.code == "START-004"] == [("START-004", 34)]
+    path.write_bytes(good + unknown + below)
+    assert refused(orders).message == "aborted transaction of version 5"
+    below_and_unknown = b"\1" + below[1:]
+    path.write_bytes(below_and_unknown)
+    assert refused(orders).position == 0, "the version is read before the offset"
 
 
 def test_an_index_longer_than_the_setting_fails(orders):
