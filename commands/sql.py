@@ -69,13 +69,14 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     from kcli.jobs.common import failure_of  # noqa: PLC0415
     from kcli.logdir.tree import Selection  # noqa: PLC0415
     from kcli.rows import Failure  # noqa: PLC0415
+    from kcli.views.planning import readable  # noqa: PLC0415
 
     listed = list(inputs(paths, common))
 
     def find_now() -> "tuple[Found, RunSummary]":
         with delivered():
             users = common.selection()
-            found, summary = found_at(listed, users, common), new_summary(common)
+            found, summary = readable(found_at(listed, users, common)), new_summary(common)
             selected = len(found.targets)
             if users.names:  # events of these topics are in the partitions of another one
                 metadata = found_at(listed, Selection(topics=(REMOTE_LOG_METADATA,)), common).targets

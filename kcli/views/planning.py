@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
+from formats.names import LOG, REMOTE_LOG_METADATA, UNKNOWN, parse_file
 from kcli.analysis.directory_files import opened_files
 from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
@@ -109,10 +109,21 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
 
     `decodes`: the columns that decode records of internal topics are selected.
     """
-    found = find(query.paths, Selection(include_leftovers=query.leftovers))
+    found = readable(find(query.paths, Selection(include_leftovers=query.leftovers)))
     if not found.targets and found.failures and query.view != FINDINGS:
         raise OptionError(str(found.failures[0]))
     return plan_of(query, found, pushed, cores, decodes=decodes, starts=False)
+
+
+def readable(found: Found) -> Found:
+    """Return the same without the files that no view reads; each is an error, as of `scan`."""
+    unknown = [target for target in found.targets if target.kind == UNKNOWN]
+    _, failures = plan(Found(targets=unknown), scan_logs.ACCEPTS)
+    return replace(
+        found,
+        targets=[target for target in found.targets if target.kind != UNKNOWN],
+        failures=[*found.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
+    )
 
 
 def plan_of(

@@ -1,6 +1,7 @@
 """`kcli sql`: formats, exit statuses, findings."""
 
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -219,6 +220,23 @@ def test_paths_that_lead_nowhere(kcli, dirs, tmp_path):
 
     assert [done.exit_code for done in (nothing, some, unmatched)] == [3, 4, 3]
     assert "no such file or directory" in some.stderr
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_text("words"), os.mkfifo])
+def test_a_file_that_no_view_reads_is_the_error_of_scan(kcli, dirs, tmp_path, make):
+    path = tmp_path / "plain.txt"
+    make(path)
+    scan = json.loads(kcli("scan", path, "-o", "json").stdout)["errors"]
+    alone = kcli("sql", "SELECT count(*) FROM batches", path, "-o", "json")
+    some = kcli("sql", "SELECT count(*) n FROM offsets", path, dirs[0], "-o", "json")
+
+    assert [error["error"] for error in scan] == ["wrong-kind"]
+    assert (alone.exit_code, json.loads(alone.stdout)["errors"]) == (3, scan)
+    assert (some.exit_code, json.loads(some.stdout)["errors"]) == (4, scan)
+    assert (
+        json.loads(some.stdout)["rows"]
+        == json.loads(kcli("sql", "SELECT count(*) n FROM offsets", dirs[0], "-o", "json").stdout)["rows"]
+    )
 
 
 def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):

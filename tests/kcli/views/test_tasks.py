@@ -214,6 +214,17 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path):
         rows("batches", [tmp_path / "absent"])
 
 
+def test_a_file_that_no_view_reads_is_refused_or_a_row_of_findings(dirs, tmp_path):
+    path = tmp_path / "plain.txt"
+    path.write_text("words")
+    with pytest.raises(OptionError, match="a file of kind unknown"):
+        rows("batches", [path])
+
+    found = rows("findings", [dirs[0], path])
+    assert [(row["code"], row["path"]) for row in found] == [("wrong-kind", str(path))]
+    assert len(rows("epochs", [dirs[0], path])) == len(rows("epochs", dirs[:1]))
+
+
 @pytest.mark.parametrize(
     ("filters", "keep"),
     [
