@@ -1,21 +1,23 @@
 """What `kcli sql` and its shell do with a query: a session of DuckDB, rows, an exit status."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import typer
 
 from commands._engine import engine_of
 from commands._options import Common
 from commands._run import run_answer
-from commands._signals import delivered, interruptible
+from commands._signals import Interrupted, delivered, interruptible
 from commands._status import MissingError, UsageError
 from commands._summary import RunSummary
 from kcli.engine.errors import EngineMissingError
 from kcli.logdir.scratch import scratch_directory
 from kcli.logdir.tree import Found
-from kcli.rows.declare import plain_row_type
+from kcli.output.formats import format_of
+from kcli.rows.declare import RowType, plain_row_type
 
 if TYPE_CHECKING:
     from kcli.views.duckdb import Session
@@ -72,6 +74,8 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
                 answer = stack.enter_context(session.answer(text))
         except (SqlError, OptionError) as error:
             raise UsageError(str(error)) from error
+        except Interrupted as error:
+            print_interrupted(error, summary, common)
         if answer is None:
             raise typer.Exit(summary.status())
         schema, batches = answer
@@ -85,3 +89,17 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
             row_types=(row_type,),
             stop_at_limit=True,
         )
+
+
+def print_interrupted(error: Interrupted, summary: RunSummary, common: Common) -> NoReturn:
+    """Print a document without rows for a query that a signal ends before its columns are known.
+
+    Ends with typer.Exit; the signal itself is raised again for formats that have a header.
+    """
+    form = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
+    if common.out is not None or form is None or not form.carries_findings:
+        raise error
+    summary.interrupt(error)
+    whole = common._replace(columns=None, where=None, sort=None)  # they name columns
+    run_answer("sql", (), whole, summary, row_types=(RowType("row", ()),))
+    raise typer.Exit(summary.status())

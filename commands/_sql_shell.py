@@ -24,6 +24,8 @@ A query ends with a semicolon. Ctrl-C cancels it, Ctrl-D or .quit ends.
 .columns VIEW     its columns
 .help             this"""
 PROMPT, MORE = "kcli> ", "  ... "
+INTERRUPTED_BY = 128
+"""The exit status of a run that a signal ended, less the number of the signal."""
 
 
 def run_shell(find_now: Find, common: Common, history: str | None) -> None:
@@ -68,6 +70,8 @@ def _query(session: "Session", text: str, find_now: Find, common: Common) -> Exi
         session.source.note, session.source.report = summary.add, summary.findings.extend
         print_answer(session, text, summary, common)
     except typer.Exit as ended:
+        if ended.exit_code > INTERRUPTED_BY and ended.exit_code != ExitStatus.INTERRUPTED:
+            raise  # other signals than Ctrl-C end the shell
         status = ExitStatus(ended.exit_code)
     except CommandError as error:
         say(f"kcli: {error}")

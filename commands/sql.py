@@ -54,9 +54,14 @@ def sql(
     elif history is not None:
         raise UsageError("--history: it is for --shell")
     else:
-        from commands._sql import opened_session, print_answer  # noqa: PLC0415 - kept out of --help
+        from commands._run import new_summary  # noqa: PLC0415 - kept out of --help
+        from commands._signals import Interrupted  # noqa: PLC0415
+        from commands._sql import opened_session, print_answer, print_interrupted  # noqa: PLC0415
 
-        found, summary = _finder(paths, common)()
+        try:
+            found, summary = _finder(paths, common)()
+        except Interrupted as error:
+            print_interrupted(error, new_summary(common), common)
         with opened_session(found, summary, common) as session:
             print_answer(session, query, summary, common)
 

@@ -38,6 +38,39 @@ def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("output", ["json", "ndjson"])
+def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, number, status, output):
+    words = ["sql", LONG, dirs[0], "-o", output, "--columns", "x", "--sort", "x"]
+    process = interrupted(words, number)
+    out, error = process.communicate(timeout=30)
+
+    assert (process.returncode, error) == (status, "error interrupted: the rows are not complete\n")
+    if output == "json":
+        document = json.loads(out)
+        assert (document["rows"], [one["error"] for one in document["errors"]]) == ([], ["interrupted"])
+    else:
+        assert [json.loads(line)["error"] for line in out.splitlines()] == ["interrupted"]
+
+
+@pytest.mark.slow
+def test_sigterm_among_the_rows_ends_the_shell_with_a_whole_document(dirs, tmp_path):
+    queries, out = tmp_path / "queries", tmp_path / "out"
+    queries.write_text(f"{ENDLESS};\nSELECT 1;\n")
+    with queries.open() as given, out.open("w") as file:
+        process = subprocess.Popen(
+            [*KCLI, "sql", "--shell", str(dirs[0]), "-o", "json"], stdin=given, stdout=file
+        )
+        deadline = time.monotonic() + 60
+        while not out.stat().st_size and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(timeout=30) == 143
+    assert [one["error"] for one in json.loads(out.read_text())["errors"]] == ["interrupted"]
+
+
+@pytest.mark.slow
 def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
     out = tmp_path / "out"
     with out.open("w") as file:
