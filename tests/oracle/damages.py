@@ -128,7 +128,7 @@ def leftovers(directory: Path, choose: random.Random) -> None:
 def txn_index(directory: Path, choose: random.Random) -> None:
     for path in names(directory, ".txnindex")[-1:]:
         data = bytearray(path.read_bytes())
-        if data:
+        if len(data) > 25:  # another damage may have cut it short
             data[choose.choice([0, 1, 18, 20, 25])] ^= choose.choice([1, 0x80])
         path.write_bytes(data + bytes(choose.choice([0, 0, 10])))
 
