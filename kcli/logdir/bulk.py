@@ -132,7 +132,7 @@ class BulkWalk:
                 try:
                     self.file.read_into(view[size - own : size], base + size - own)
                 finally:
-                    reader.wait()  # what it raises is about a byte further ahead in the file
+                    reader.wait()  # its part comes first in the file: so does the byte that its error names
             else:
                 view = _room(view, held, size)
                 self.file.read_into(view[held:size], base + held)
