@@ -46,10 +46,9 @@ NAMES = (
 NOW = 1_700_000_000_000
 
 
-def written(oracle: Oracle, choose: random.Random) -> tuple[Path, int]:
+def written(oracle: Oracle, choose: random.Random, start: int) -> tuple[Path, int]:
     """Return a directory of the metadata log with snapshots, and where its log ended."""
     directory = oracle.fresh("__cluster_metadata-0")
-    start = choose.choice([0, 0, 0, 40])
     answer = oracle.ask(
         "write_log",
         directory=directory,
@@ -86,7 +85,7 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
     behind = 0
     for number in range(cases(CASES)):
         choose = random.Random(f"{oracle_seed}:{number}")
-        directory, end = written(oracle, choose)
+        directory, end = written(oracle, choose, choose.choice([0, 0, 0, 40]))
         said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
         unit = Unit(number=0, targets=(find([str(directory)], Selection()).targets[0],))
         output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"

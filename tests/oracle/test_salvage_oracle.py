@@ -132,6 +132,19 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
         log.remove()
 
 
+def snapshots(choose: random.Random, directory: Path, end: int) -> None:
+    """Fill the snapshots of a metadata log, some damaged; half of the logs have one after a whole one."""
+    if end > 1 and choose.random() < 0.5:
+        for path in directory.glob("*.checkpoint*"):
+            path.unlink()
+        older, newer = sorted(choose.sample(range(end // 2, end + 1), 2))
+        (directory / f"{older:020d}-{0:010d}.checkpoint").write_bytes(SNAPSHOT)
+        (directory / f"{newer:020d}-{0:010d}.checkpoint").write_bytes(SNAPSHOT[: choose.randrange(1, 9432)])
+        return
+    for path in sorted(directory.glob("*.checkpoint")):
+        path.write_bytes(SNAPSHOT if choose.random() < 0.6 else damaged_snapshot(choose))
+
+
 def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
     oracle: Oracle, oracle_seed: int, tmp_path: Path
 ) -> None:
@@ -139,10 +152,9 @@ def test_a_copy_of_a_metadata_log_opens_as_the_log_does(
     begun_later, without = 0, 0
     for number in range(cases(LOGS)):
         choose = random.Random(f"metadata:{oracle_seed + number}")
-        directory, _ = written(oracle, choose)
+        directory, end = written(oracle, choose, start=choose.choice([0, 40, 40]))
         (directory / "quorum-state").write_bytes(QUORUM_STATE)
-        for path in sorted(directory.glob("*.checkpoint")):
-            path.write_bytes(SNAPSHOT if choose.random() < 0.6 else damaged_snapshot(choose))
+        snapshots(choose, directory, end)
         out = tmp_path / str(number) / directory.name
         out.parent.mkdir()
         outcome = Salvage(out=str(out), now_ms=NOW)(unit_of(directory))
