@@ -19,6 +19,8 @@ T = TypeVar("T")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_MOMENT = 0.1
 """Seconds within which several signals count as one."""
+BY_SIGNAL = 128
+"""The exit status of a run that a signal ended, less the number of the signal."""
 
 
 class Interrupted(BaseException):
@@ -26,7 +28,7 @@ class Interrupted(BaseException):
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(number)
-        self.status = 128 + number
+        self.status = BY_SIGNAL + number
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ def _receive(number: int, _frame: FrameType | None) -> None:
     now = time.monotonic()
     if _state.received is not None:
         if now - _state.at > SAME_MOMENT:
-            os._exit(128 + number)  # worker processes follow
+            os._exit(BY_SIGNAL + number)  # worker processes follow
         return
     _state.received, _state.at = number, now
     if not _state.deferred:

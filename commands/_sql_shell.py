@@ -10,7 +10,7 @@ import typer
 
 from commands._boundary import say
 from commands._options import Common
-from commands._signals import Interrupted, delivered, forget
+from commands._signals import BY_SIGNAL, Interrupted, delivered, forget
 from commands._sql import Find, opened_session, print_answer
 from commands._status import CommandError, ExitStatus, UsageError, worst
 from kcli.views.definitions import VIEWS, view_columns
@@ -24,8 +24,6 @@ A query ends with a semicolon. Ctrl-C cancels it, Ctrl-D or .quit ends.
 .columns VIEW     its columns
 .help             this"""
 PROMPT, MORE = "kcli> ", "  ... "
-INTERRUPTED_BY = 128
-"""The exit status of a run that a signal ended, less the number of the signal."""
 
 
 def run_shell(find_now: Find, common: Common, history: str | None) -> None:
@@ -70,7 +68,7 @@ def _query(session: "Session", text: str, find_now: Find, common: Common) -> Exi
         session.source.note, session.source.report = summary.add, summary.findings.extend
         print_answer(session, text, summary, common)
     except typer.Exit as ended:
-        if ended.exit_code > INTERRUPTED_BY and ended.exit_code != ExitStatus.INTERRUPTED:
+        if ended.exit_code > BY_SIGNAL and ended.exit_code != ExitStatus.INTERRUPTED:
             raise  # other signals than Ctrl-C end the shell
         status = ExitStatus(ended.exit_code)
     except CommandError as error:
