@@ -162,7 +162,7 @@ def test_a_start_goes_as_predicted(
 def test_the_files_of_a_metadata_log_are_as_predicted(oracle: Oracle, oracle_seed: int) -> None:
     for number in range(cases(METADATA_LOGS)):
         choose = random.Random(f"startup:{oracle_seed}:{number}")
-        directory, _ = written(oracle, choose)
+        directory, _ = written(oracle, choose, choose.choice([0, 0, 0, 40]))
         before = contents(directory)
         copy = oracle.copy(directory)
         said = oracle.ask("metadata_log", directory=copy, now_ms=NOW)
