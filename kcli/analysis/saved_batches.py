@@ -5,11 +5,11 @@ What is left out is said, range by range.
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,12 +90,40 @@ class Onlooker(Protocol):
         """The rest of it cannot be read."""
 
 
-def sorted_out(logs: Mapping[int, str], onlooker: Onlooker) -> Iterator[tuple[int, Kept | LeftOut]]:
+class OpenLogs:
+    """The logs of a partition, each opened once: what is copied is of the file that was checked.
+
+    Retention or cleaning may give its name to another one by then. `paths`: by base offset, rising.
+    """
+
+    def __init__(self, paths: Mapping[int, str]) -> None:
+        self.paths = paths
+        self._files: dict[int, DataFile] = {}
+
+    def open(self, base: int) -> DataFile:
+        """Return the log of a segment; FileError where it cannot be opened."""
+        if base not in self._files:
+            self._files[base] = DataFile(self.paths[base])
+        return self._files[base]
+
+    def close_before(self, base: int) -> None:
+        """Close the logs of the segments before one."""
+        for done in [one for one in self._files if one < base]:
+            self._files.pop(done).close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+def sorted_out(logs: OpenLogs, onlooker: Onlooker) -> Generator[tuple[int, Kept | LeftOut]]:
     """Yield what goes into a copy and what does not, each with the base offset of its segment, in order.
 
-    `logs`: the path of each segment's log by its base offset, rising. A tail that is not complete is
-    left out as well, and zeros at the end of a segment that is not the last: no broker would keep them. So is
-    what the disk does not give. FileError.
+    The logs stay open. A tail that is not complete is left out as well, and zeros at the end of a segment
+    that is not the last: no broker would keep them. So is what the disk does not give. FileError.
     """
     for base, items in groupby(_decided(logs, onlooker), key=itemgetter(0)):
         for one in _left_out_once(item for _, item in items):
@@ -116,15 +144,13 @@ def _left_out_once(items: Iterable[Kept | LeftOut | DamagedRange]) -> Iterator[K
     yield from suspects
 
 
-def _decided(
-    logs: Mapping[int, str], onlooker: Onlooker
-) -> Iterator[tuple[int, Kept | LeftOut | DamagedRange]]:
+def _decided(logs: OpenLogs, onlooker: Onlooker) -> Iterator[tuple[int, Kept | LeftOut | DamagedRange]]:
     """Yield batches that are kept or left out, and damaged ranges.
 
     A window is decided when the next one with good batches is known, be it of the next segment: the first
     ones of that, and the segment's name, say whether the last ones of this have an offset that is too large.
     """
-    after, follows = -1, dict(pairwise(logs))
+    after, follows = -1, dict(pairwise(logs.paths))
     held: list[tuple[int, _Batches | LeftOut | DamagedRange]] = []
     for base, item in chain(_judged(logs, onlooker), [(-1, None)]):
         ahead = item if isinstance(item, _Batches) and (item.reasons == 0).any() else None
@@ -142,29 +168,27 @@ def _decided(
             held.append((base, item))
 
 
-def _judged(
-    logs: Mapping[int, str], onlooker: Onlooker
-) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
+def _judged(logs: OpenLogs, onlooker: Onlooker) -> Iterator[tuple[int, _Batches | LeftOut | DamagedRange]]:
     """Yield the windows of each log, damaged ranges, and what else is left out: tails, unreadable bytes."""
-    last = max(logs, default=None)  # log.preallocate fills it with zeros: they are no records
-    for base, path in logs.items():
+    last = max(logs.paths, default=None)  # log.preallocate fills it with zeros: they are no records
+    for base, path in logs.paths.items():
         onlooker.begin(base)
         read = 0
         try:
-            with DataFile(path) as file:
-                for item in verified_windows(file, 0):
-                    if isinstance(item, Window):
-                        onlooker.look(item)
-                        batches = _of_window(item, base)
-                        read = int(batches.ends[-1])
-                        yield base, batches
-                    elif isinstance(item, DamagedRange):
-                        read = item.end
-                        yield base, item
-                    else:
-                        onlooker.end(item, file.size)
-                        if item.reason in TORN or (item.reason == ZEROS and base != last):
-                            yield base, LeftOut(item.position, file.size, None, DAMAGED)
+            file = logs.open(base)
+            for item in verified_windows(file, 0):
+                if isinstance(item, Window):
+                    onlooker.look(item)
+                    batches = _of_window(item, base)
+                    read = int(batches.ends[-1])
+                    yield base, batches
+                elif isinstance(item, DamagedRange):
+                    read = item.end
+                    yield base, item
+                else:
+                    onlooker.end(item, file.size)
+                    if item.reason in TORN or (item.reason == ZEROS and base != last):
+                        yield base, LeftOut(item.position, file.size, None, DAMAGED)
         except FileError as error:
             if error.code not in DISK_REFUSES:
                 raise

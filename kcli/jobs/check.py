@@ -37,6 +37,7 @@ from kcli.jobs.common import (
     log_dir_findings,
     notes_as_findings,
     source_of,
+    until_whole,
 )
 from kcli.jobs.known_settings import KnownMetadata
 from kcli.jobs.scan import (
@@ -47,7 +48,6 @@ from kcli.jobs.scan import (
     inspected,
     is_segment,
     scanned,
-    until_whole,
 )
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts

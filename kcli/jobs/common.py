@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from formats.names import LOG, LOG_DIR_FILES, parse_file
 from kcli.analysis.findings import Finding
@@ -19,6 +19,7 @@ from kcli.rows import Failure, Item
 from kcli.rows.failure import described
 from kcli.rows.places import FromFile, Where
 
+T = TypeVar("T")
 PARTITIONS_ONLY = frozenset({PARTITION})
 ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
@@ -146,6 +147,20 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
     return attempt()
 
 
+def until_whole(unit: Unit, read: Callable[[], T], error_of: Callable[[T], Failure | None]) -> T:
+    """Return what `read` finds of a log or a partition; it is read anew where a broker cut or removed files.
+
+    Not a range of a log: what was read of others may be gone.
+    """
+    found = read()
+    for _ in range(ATTEMPTS - 1):
+        error = error_of(found)
+        if error is None or error.error != SHRANK or unit.start or unit.end:
+            break
+        found = read()
+    return found
+
+
 def _is_troubled(outcome: Outcome) -> bool:
     """Whether a change of the directory may be the cause of what an outcome lacks or finds."""
     if outcome.error is not None:
@@ -270,5 +285,6 @@ __all__ = [
     "plan",
     "source_of",
     "undisturbed",
+    "until_whole",
     "where",
 ]

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -23,15 +23,15 @@ from formats.quorum import read_quorum_state
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.saved_batches import OFFSETS, SNAPSHOT, TRANSACTION, LeftOut, sorted_out
+from kcli.analysis.saved_batches import OFFSETS, SNAPSHOT, TRANSACTION, LeftOut, OpenLogs, sorted_out
 from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, log_dir_findings, where
+from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
 from kcli.jobs.salvage_epochs import EMPTY, MISSING, Lacks, fitting_epochs, unsaved_epochs
 from kcli.jobs.salvage_losses import Losses, checkpoint_losses, logs_and_orphans
-from kcli.jobs.salvage_places import SavedLog, copy_bytes, cut_out
+from kcli.jobs.salvage_places import SavedLog, copy_bytes, cut_out, load_failed, of_source
 from kcli.jobs.salvage_snapshots import BEHIND, copy_snapshots, superseded
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
@@ -122,16 +122,20 @@ class Salvage:
     known: KnownSettings = UNKNOWN
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Write the copy of a partition; return its row and what could not be saved."""
+        """Write the copy of a partition; return its row and what could not be saved.
+
+        Written anew where a broker removes files that were listed, or cuts one.
+        """
+        return until_whole(unit, lambda: self._attempt(unit), lambda outcome: outcome.error)
+
+    def _attempt(self, unit: Unit) -> Outcome:
         copy = _Copy()
         partition = Partition(unit.target)
         try:
             row = self._written(partition, copy)
         except FileError as error:
-            path = unit.target.path
-            if error.path != path:  # it may be that of the copy
-                path = os.path.join(path, os.path.basename(error.path))
-            return replace(failed(unit, FileError(path, *error.args[1:])), findings=copy.findings)
+            failure = failure_of(of_source(error, unit.target))
+            return Outcome(number=unit.number, findings=copy.findings, error=failure)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             failure = Failure(self.out, "not-written", None, None, f"cannot write: {reason}")
@@ -207,30 +211,31 @@ def _copy_logs(partition: Partition, made: str, copy: _Copy, known: KnownSetting
         _write(*os.path.split(path), b"")
     saved, damaged, misplaced = set(), set(), set()
     losses = Losses(partition, logs, orphans)
-    for base, pieces in groupby(sorted_out(logs, losses), key=itemgetter(0)):
-        log_of_copy = copy.saved[base]
-        with open(new[base], "wb") as into:
-            for _, one in pieces:
-                if isinstance(one, LeftOut):
-                    copy.leave_out(partition, log_of_copy.name, one)
-                    damaged.add(base)
-                    if one.reason == OFFSETS:
-                        misplaced.add(base)
-                    continue
-                saved.add(base)
-                copy.held[base] += one.batches
-                log_of_copy.add(one.start, one.end)
-                with DataFile(logs[base]) as log:
-                    copy_bytes(log, one.start, one.end, into.write)
+    with OpenLogs(logs) as opened, closing(sorted_out(opened, losses)) as found:
+        for base, pieces in groupby(found, key=itemgetter(0)):
+            opened.close_before(base)
+            log_of_copy = copy.saved[base]
+            with open(new[base], "wb") as into:
+                for _, one in pieces:
+                    if isinstance(one, LeftOut):
+                        copy.leave_out(partition, log_of_copy.name, one)
+                        damaged.add(base)
+                        if one.reason == OFFSETS:
+                            misplaced.add(base)
+                        continue
+                    saved.add(base)
+                    copy.held[base] += one.batches
+                    log_of_copy.add(one.start, one.end)
+                    copy_bytes(opened.open(base), one.start, one.end, into.write)
     if not saved:
         for path in logs.values():  # FileError of one that cannot be read: it is no empty log
             DataFile(path).close()
     first, last = min(logs, default=0), max(logs, default=0)
     for base in new.keys() - saved - {first, *({last} - misplaced)}:
         os.unlink(new[base])
-    found = list(losses.findings(known, damaged))
-    copy.findings.extend(found)
-    copy.lacks_records = any(one.severity == "error" for one in found)
+    lost = list(losses.findings(known, damaged))
+    copy.findings.extend(lost)
+    copy.lacks_records = any(one.severity == "error" for one in lost)
 
 
 def _copy_others(partition: Partition, made: str, copy: _Copy) -> None:
@@ -301,17 +306,11 @@ def _recovered(partition: Partition, target: Target, settings: Settings, copy: _
                 copy.take_out(partition, segment.log_path or "", position, segment.log_size, OFFSETS)
         except BrokerError as error:
             if error.position is None or not error.path.endswith(".log"):
-                raise _load_failed(partition, target, error) from error
+                raise load_failed(partition, target, error) from error
             _take_out(partition, error, copy)
         else:
             return loaded
     raise FileError(partition.path, "load-failed", f"recovery refuses more than {MOST_REFUSED} batches")
-
-
-def _load_failed(partition: Partition, copy: Target, error: BrokerError) -> FileError:
-    """Return an error about the copy as one about the file of the partition that it is made of."""
-    path = os.path.normpath(os.path.join(partition.path, os.path.relpath(error.path, copy.path)))
-    return FileError(path, "load-failed", str(error), error.position)
 
 
 def _started(partition: Partition, target: Target, loaded: LoadedLog, settings: Settings) -> LoadedLog:
@@ -325,7 +324,7 @@ def _started(partition: Partition, target: Target, loaded: LoadedLog, settings: 
             settings=settings,
         )
     except BrokerError as error:
-        raise _load_failed(partition, target, error) from error
+        raise load_failed(partition, target, error) from error
     if started.log_end_offset != loaded.log_end_offset:
         ends = f"{started.log_end_offset} instead of {loaded.log_end_offset}"
         raise FileError(partition.path, "load-failed", f"the copy would end at offset {ends}")

@@ -1,12 +1,16 @@
-"""The bytes of a salvaged log: what is taken out of the copy is said by its place in the source."""
+"""Places in a copy as places in the partition that it is made of: of bytes taken out of it, and of errors."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.saved_batches import LeftOut
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.moving import SHRANK, removal
+from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
+from kcli.logdir.tree import Target, shown_as
 
 CHUNK = 4 << 20
 
@@ -60,3 +64,22 @@ def cut_out(path: str, start: int, end: int) -> None:
         copy_bytes(file, 0, start, into.write)
         copy_bytes(file, end, file.size, into.write)
     os.unlink(before)
+
+
+def of_source(error: FileError, target: Target) -> FileError:
+    """Return an error as one about a file of the partition; it may be of the copy.
+
+    What a broker removed is a change of the partition: there is no copy then.
+    """
+    if error.path != target.path:
+        error = FileError(os.path.join(target.path, os.path.basename(error.path)), *error.args[1:])
+    gone = removal(error)
+    if gone is not None:
+        return FileError(shown_as(target, gone.path), SHRANK, gone.message)
+    return FileError(shown_as(target, error.path), *error.args[1:])
+
+
+def load_failed(partition: Partition, copy: Target, error: BrokerError) -> FileError:
+    """Return an error about the copy as one about the file of the partition that it is made of."""
+    path = os.path.normpath(os.path.join(partition.path, os.path.relpath(error.path, copy.path)))
+    return FileError(path, "load-failed", str(error), error.position)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
 from kcli.analysis.collector import FindingCollector
@@ -18,7 +18,6 @@ from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.start import inspect
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import (
-    ATTEMPTS,
     answer,
     facts_around,
     failed,
@@ -26,6 +25,7 @@ from kcli.jobs.common import (
     log_dir_findings,
     moved,
     source_of,
+    until_whole,
 )
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
@@ -34,7 +34,7 @@ from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import is_swap, segment_base, sibling
 from kcli.logdir.listing import listed_log
-from kcli.logdir.moving import REMOVED, SHRANK
+from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
@@ -42,8 +42,6 @@ from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
-
-T = TypeVar("T")
 
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
@@ -152,20 +150,6 @@ class ScanLog:
             return ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
             return ScannedRange(unit, error=internal_failure(unit.target.shown, error))
-
-
-def until_whole(unit: Unit, read: Callable[[], T], error_of: Callable[[T], Failure | None]) -> T:
-    """Return what `read` finds in a log; it is read anew where a broker truncated it then.
-
-    Not a range of one: what was read of others may be gone.
-    """
-    found = read()
-    for _ in range(ATTEMPTS - 1):
-        error = error_of(found)
-        if error is None or error.error != SHRANK or unit.start or unit.end:
-            break
-        found = read()
-    return found
 
 
 @dataclass(frozen=True, slots=True)
