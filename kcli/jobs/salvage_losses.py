@@ -65,10 +65,14 @@ def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding
 
 
 class _Read(NamedTuple):
-    """A segment that was read, and what `SegmentJudge.past_end` says of its indexes."""
+    """A segment that was read, and what `SegmentJudge.past_end` says of its indexes.
+
+    `end`: the offset after its last batch, which may be damaged; None where the rest cannot be read.
+    """
 
     facts: SegmentFacts
     past_end: tuple[Finding, bool] | None
+    end: int | None
 
 
 class Losses:
@@ -81,30 +85,35 @@ class Losses:
         """Findings about indexes that have no log."""
         self._read: list[_Read] = []
         self._judge: SegmentJudge | None = None
+        self._end = 0
 
     def begin(self, base: int) -> None:
         """Read the indexes of a segment: its log, which may grow, is opened after them."""
         target = entry_of(self._partition.target, os.path.basename(self._logs[base]), LOG)
         self._judge = SegmentJudge(target, headers_alone=True)
+        self._end = base
 
     def look(self, window: Window) -> None:
         """Look at batches of the segment."""
         if self._judge is not None:
             self._judge.observe(window)
+            last = window.fields[-1]
+            self._end = int(last["base_offset"]) + int(last["last_offset_delta"]) + 1
 
     def end(self, stop: Stop, size: int) -> None:
         """Keep what is known of the segment."""
         if self._judge is not None:
             facts = self._judge.end(Piece(0, stop, size=size))
             past_end = self._judge.past_end(facts)
-            self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), past_end))
+            facts = facts._replace(aborted=(), of_indexes=(), if_closed=())
+            self._read.append(_Read(facts, past_end, self._end))
             self._judge = None
 
     def fail(self) -> None:
         """Keep what is known of a segment of which the rest cannot be read."""
         if self._judge is not None:
             facts = self._judge.end(Piece(0, Stop(END, 0), size=0))
-            self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), None))
+            self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), None, None))
             self._judge = None
 
     def findings(self, known: KnownSettings, damaged: Collection[int]) -> Iterator[Finding]:
@@ -125,9 +134,9 @@ class Losses:
             has_log_dir=target.log_dir is not None,
             has_epoch_lines=False,
         )
-        before, is_whole = None, not self._orphans
+        before, is_whole, log_end = None, not self._orphans, 0
         bases = [read.facts.base for read in self._read]
-        for (facts, past_end), following in zip_longest(self._read, bases[1:]):
+        for (facts, past_end, end), following in zip_longest(self._read, bases[1:]):
             found = [one for one in judge.add(facts) if one.code in HOLES]
             if not {before, facts.base} & {*damaged}:
                 yield from (one._replace(code=HOLES[one.code]) for one in found)
@@ -135,15 +144,19 @@ class Losses:
                 one, is_sure = past_end
                 yield one._replace(code=NO_LOG if is_sure else OPEN_INDEX)
                 is_whole = False
+            if end is None:
+                is_whole = is_whole and following is not None
+            elif following is None or end <= following:
+                log_end = max(log_end, end)
             before = facts.base
-        if is_whole and before not in damaged:
-            log_end = given.log_start_offset if judge.end is None else judge.end
+        if is_whole:
+            log_end = max(log_end, given.log_start_offset if judge.end is None else judge.end)
             yield from self._snapshots_above(log_end, is_clean=given.clean)
 
     def _snapshots_above(self, log_end: int, *, is_clean: bool) -> Iterator[Finding]:
         """Yield that producer snapshots lie above the log end, as a log leaves them that was longer once."""
         target = self._partition.target
-        if target.log_dir is None or target.name is None or target.name.kind != NORMAL:
+        if target.name is None or target.name.kind != NORMAL:
             return
         snapshots = producer_snapshots(self._partition.names)
         found = [*snapshot_gaps(snapshots, (), log_end, is_clean=is_clean, has_producers=False)]

@@ -204,6 +204,42 @@ def test_a_last_segment_is_missing_and_its_snapshot_is_left(kcli, recorded, tmp_
     assert (status, {*found}) == (1, {snapshot, *above})
 
 
+@pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
+@pytest.mark.parametrize("damage", ["none", "last batch", "tail"])
+def test_zeros_where_the_last_segment_had_batches(kcli, recorded, tmp_path, damage, lone):
+    """A batch that is left out says by its header how far it went; the snapshot shows what followed it."""
+    log = recorded / f"{87:020}.log"
+    data = bytearray(log.read_bytes())
+    size = 12 + int.from_bytes(data[8:12], "big")
+    data[size:] = bytes(len(data) - size)
+    if damage != "none":
+        data[size - 1] ^= 1
+    if damage == "tail":
+        data[size + 30] = 2
+    log.write_bytes(data)
+    for extension in ("index", "timeindex"):
+        log.with_suffix(f".{extension}").write_bytes(b"")
+    directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
+    _, row, found = salvage(kcli, directory, tmp_path / "out")
+    end = row["log_end_offset"] if damage == "none" else 92
+    assert (row["log_end_offset"], [one for one in found if "snapshot" in one[2]]) == (
+        92 if damage == "none" else 87,
+        [("SALV-011", None, f"96.snapshot: the log ends at offset {end}")],
+    )
+
+
+@pytest.mark.parametrize("lone", [False, True], ids=["in its log dir", "alone"])
+def test_a_damaged_batch_that_ends_where_the_snapshot_lies_is_said_once(kcli, recorded, tmp_path, lone):
+    log = recorded / f"{87:020}.log"
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    directory = shutil.move(recorded, tmp_path / "orders-0") if lone else recorded
+    _, row, found = salvage(kcli, directory, tmp_path / "out")
+    assert row["batches_lost"] == 1
+    assert not [one for one in found if "snapshot" in one[2]]
+
+
 def test_producers_that_wrote_before_the_first_segment_alone(kcli, recorded, tmp_path):
     """Retention deleted their batches: of three one has expired, one has an open transaction."""
     for base in BASES[:3]:
