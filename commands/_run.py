@@ -22,11 +22,10 @@ from commands._status import ExitStatus, MissingError, UsageError
 from commands._summary import RunSummary
 from commands._terminal import screen_of
 from commands._unmatched import advice, nothing_matched, other_topics, topics_not_found
-from formats.names import REMOTE_LOG_METADATA
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
-from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
+from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.once import each_once
 from kcli.logdir.tree import Found, Selection, Target
@@ -233,10 +232,8 @@ def _units(
     summary.findings.extend(notes_as_findings(found.notes))
     if not units and not failures:
         path = shown(paths[0]) if paths and len(paths) == 1 else ""
-        if command.topics_of_rows is None:
-            message = nothing_matched(found) + other_topics(paths, common)
-        else:
-            message = f"no partition of {REMOTE_LOG_METADATA}, and no file of its events, is here"
+        is_of_files = command.topics_of_rows is None
+        message = nothing_matched(found) + other_topics(paths, common) if is_of_files else NO_EVENTS
         summary.failures.append(Failure(path, "nothing-matched", None, None, message))
     elif command.topics_of_rows is None and not found.failures:
         missing = [*topics_not_found(found, paths, common)]

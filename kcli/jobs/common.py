@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from formats.names import LOG, LOG_DIR_FILES, parse_file
+from formats.names import LOG, LOG_DIR_FILES, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
@@ -21,6 +21,7 @@ from kcli.rows.places import FromFile, Where
 
 T = TypeVar("T")
 PARTITIONS_ONLY = frozenset({PARTITION})
+NO_EVENTS = f"no partition of {REMOTE_LOG_METADATA}, and no file of its events, is here"
 ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")

@@ -37,13 +37,13 @@ from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target
 from kcli.output.arrow import schema as arrow_schema
-from kcli.rows import ArrowBlock, RowType
+from kcli.rows import ArrowBlock, Failure, RowType
 from kcli.views.arrow_dataset import dataset
 from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
 from kcli.views.duckdb_types import with_text
 from kcli.views.filters import pushed
 from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
-from kcli.views.planning import plan_of
+from kcli.views.planning import plan_of, refused_by_all
 from kcli.views.scanning import ViewScan
 from kcli.views.tasks import DECODED
 
@@ -77,7 +77,7 @@ class Source:
     `users`: the partitions that were selected; `found` has those of __remote_log_metadata, too. `note` gets
     each outcome of a scan, and `report` the findings about names of what is read, unless the view has them as
     rows; both from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
-    an option raised, of which DuckDB only passes on the text.
+    an option raised, of which DuckDB only passes on the text. `refused`: of each scan, `Plan.refused`.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Source:
         self.scan_time = datetime.now(UTC)
         self.stopped = threading.Event()
         self.failed: BaseException | None = None
+        self.refused: list[list[Failure]] = []
         self.missing: list[tuple[str, ViewTable]] = []
         self._named: dict[tuple[str, tuple[str | None, ...]], str] = {}
 
@@ -186,6 +187,7 @@ class Session:
         source = self.source
         source.stopped.clear()
         source.failed = None
+        source.refused = []
         source.scan_time = datetime.now(UTC)
         given: queue.Queue[Any] = queue.Queue(HELD)
         thread = threading.Thread(target=self._run, args=(text, given))
@@ -233,6 +235,8 @@ class Session:
                 if self.source.stopped.is_set():
                     break
                 given.put(batch)
+            for failure in refused_by_all(self.source.refused):
+                self.source.note(Outcome(number=0, error=failure))
             given.put(None)
         except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
             given.put(error)
@@ -331,6 +335,8 @@ class Scan:
             found = replace(found, targets=_kept(asked.view, found.targets, self._condition))
         decodes = not DECODED.isdisjoint(self._read.names)
         plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)
+        # a condition may leave out the directory of the one file
+        source.refused.append([one for one in plan.refused if one.path or not self._chooses])
         scan = ViewScan(view=asked.view, scan_time=source.scan_time, schema=self._read)
         yield from _batches_in(scan.known(plan))
         if asked.view != FINDINGS:

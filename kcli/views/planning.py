@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from formats.names import LOG, REMOTE_LOG_METADATA, UNKNOWN, parse_file
@@ -21,7 +21,7 @@ from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.jobs import epoch, scan, scan_logs
-from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
+from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.contradictions import with_contradictions
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
@@ -96,12 +96,14 @@ class Plan(NamedTuple):
     """The bins of a query, and what is known without tasks.
 
     For the view of findings that is failures, and findings of log dirs or partitions. For the others it is
-    what cannot be read of directories, and is in no bin, and findings about names.
+    what cannot be read of directories, and is in no bin, and findings about names. `refused` are the errors
+    of inputs that the view does not read, if another one of the query does not either.
     """
 
     bins: list[list[Work]]
     failures: list[Failure]
     findings: list[tuple[Target | None, Finding]]
+    refused: Sequence[Failure] = ()
 
 
 def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
@@ -112,7 +114,10 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
     found = readable(find(query.paths, Selection(include_leftovers=query.leftovers)))
     if not found.targets and found.failures and query.view != FINDINGS:
         raise OptionError(str(found.failures[0]))
-    return plan_of(query, found, pushed, cores, decodes=decodes, starts=False)
+    made = plan_of(query, found, pushed, cores, decodes=decodes, starts=False)
+    if not made.bins and made.refused and made.refused[0].path:
+        raise OptionError(f"{made.refused[0].path}: {made.refused[0].message}")
+    return made
 
 
 def readable(found: Found) -> Found:
@@ -124,6 +129,12 @@ def readable(found: Found) -> Found:
         targets=[target for target in found.targets if target.kind != UNKNOWN],
         failures=[*found.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
     )
+
+
+def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
+    """Return the errors of inputs that no scan of a query reads; each scan has those that it does not."""
+    paths = [{one.path for one in refused} for refused in scans]
+    return [one for one in dict.fromkeys(chain(*scans[:1])) if all(one.path in some for some in paths)]
 
 
 def plan_of(
@@ -147,10 +158,14 @@ def plan_of(
     if query.view != FINDINGS:
         works, failures, notes = _works(query.view, query, found, pushed, decodes=decodes, starts=starts)
         works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
-        missed = [one for one in failures[len(found.failures) :] if one.error not in OF_ARGUMENTS]
+        of_view = failures[len(found.failures) :]
+        missed = [one for one in of_view if one.error not in OF_ARGUMENTS]
+        refused = [one for one in of_view if one.error in OF_ARGUMENTS]
+        if query.view == RLMM and found.targets and not (works or failures):
+            refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
         bins = _bins([[work] for work in works], query.partitions, cores)
         of_names = notes_as_findings(dict.fromkeys([*found.notes, *notes]))
-        return Plan(bins, missed, [(None, finding) for finding in of_names])
+        return Plan(bins, missed, [(None, finding) for finding in of_names], refused)
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
     of_log_dirs = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
@@ -223,7 +238,7 @@ def _logs(options: DumpOptions, query: Query, found: Found, pushed: Pushed) -> W
     logs = list(_of_starts(expanded.targets, named, leftovers=query.leftovers))
     options = replace(options, filter=requested)
     job: Callable[[DumpOptions], Map] = Ranged if requested.offsets or requested.times else Dump
-    works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
+    works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), scan_logs.ACCEPTS)
     if not options.records:
         plain = job(replace(options, blocks=False))
         works = [

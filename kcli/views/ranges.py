@@ -17,7 +17,6 @@ from kcli.analysis.salvage import verified_windows
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.options import EVERYTHING
-from kcli.dump.readers import LOGS
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
@@ -59,9 +58,7 @@ class Ranged:
         )
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the next rows in the range of a log; of another file there are none."""
-        if unit.target.kind not in LOGS:
-            return Outcome(number=unit.number)
+        """Return the next rows in the range of a log."""
         if self.in_blocks and unit.begins:
             unit = self._narrowed(unit)
         outcome = Dump(replace(self.options, filter=self.read))(unit)

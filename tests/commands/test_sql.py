@@ -239,6 +239,44 @@ def test_a_file_that_no_view_reads_is_the_error_of_scan(kcli, dirs, tmp_path, ma
     )
 
 
+@pytest.mark.parametrize(
+    ("view", "command", "name"),
+    [
+        ("offsets", ["ls"], "clicks-0/00000000000000000000.log"),
+        ("epochs", ["epoch", "show"], "clicks-0/00000000000000000000.log"),
+        ("batches", ["scan"], "clicks-0/leader-epoch-checkpoint"),
+        ("segments", ["scan"], "clicks-0/leader-epoch-checkpoint"),
+        ("rlmm", ["rlmm", "dump"], "clicks-0"),
+        ("rlmm", ["rlmm", "dump"], ""),
+    ],
+)
+def test_an_input_that_the_view_does_not_read_is_the_error_of_its_command(kcli, dirs, view, command, name):
+    path = dirs[0] / name
+    refused = kcli(*command, path, "-o", "json")
+    (error,) = json.loads(refused.stdout)["errors"]
+    done = kcli("sql", f"SELECT count(*) n FROM {view}", path, "-o", "json")
+
+    assert error["error"] in {"wrong-kind", "nothing-to-read", "nothing-matched"}
+    (found,) = json.loads(done.stdout)["errors"]
+    assert found | {"path": error["path"]} == error
+    assert (done.exit_code, refused.exit_code, json.loads(done.stdout)["rows"]) == (3, 3, [{"n": 0}])
+
+
+def test_an_input_that_one_of_the_views_reads_is_no_error_of_a_query(kcli, dirs):
+    log = dirs[0] / "clicks-0" / "00000000000000000000.log"
+
+    def asked(query, *paths):
+        done = kcli("sql", query, *paths, "-o", "json")
+        return done.exit_code, [one["error"] for one in json.loads(done.stdout)["errors"]]
+
+    assert asked("SELECT count(*) FROM offsets LEFT JOIN batches USING (dir)", log) == (0, [])
+    assert asked("SELECT count(*) FROM segments s LEFT JOIN rlmm ON s.topic = rlmm.topic", dirs[0]) == (0, [])
+    assert asked("SELECT count(*) FROM offsets LEFT JOIN epochs USING (dir)", log) == (3, ["wrong-kind"])
+    assert asked("SELECT count(*) FROM offsets", log, dirs[0]) == (4, ["wrong-kind"])
+    assert asked("SELECT count(*) FROM rlmm WHERE broker_id = 1", dirs[0]) == (0, [])
+    assert asked("SELECT count(*) FROM offsets WHERE topic = 'none'", dirs[0]) == (0, [])
+
+
 def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):
     done = kcli("sql", "SELECT DISTINCT topic, partition FROM batches", dirs[0], "--topic", "clicks",
                 "--partition", "1", "--no-headers")  # fmt: skip

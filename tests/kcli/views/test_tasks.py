@@ -225,6 +225,17 @@ def test_a_file_that_no_view_reads_is_refused_or_a_row_of_findings(dirs, tmp_pat
     assert len(rows("epochs", [dirs[0], path])) == len(rows("epochs", dirs[:1]))
 
 
+def test_a_file_of_another_view_is_refused_where_there_is_no_other(dirs):
+    log = dirs[0] / "clicks-0" / "00000000000000000000.log"
+    for view in ("offsets", "epochs"):
+        with pytest.raises(OptionError, match=f"{log}: this is a file of kind log; name "):
+            rows(view, [log])
+        assert len(rows(view, [log, dirs[0]])) == len(rows(view, dirs[:1]))
+    with pytest.raises(OptionError, match="neither segments of __remote_log_metadata nor"):
+        rows("rlmm", [log.parent])
+    assert rows("rlmm", dirs[:1]) == []
+
+
 @pytest.mark.parametrize(
     ("filters", "keep"),
     [
