@@ -10,7 +10,8 @@ from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.metadata_image import Image
 from kcli.analysis.metadata_source import metadata_of_log, metadata_of_snapshot
 from kcli.analysis.start import start
-from kcli.logdir.buffers import FileError
+from kcli.jobs.common import topic_id_of
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Selection, find
 
@@ -44,10 +45,18 @@ def read_metadata(path: str) -> Image:
     return metadata_of_log(partition, _loaded(start(partition))).image
 
 
-def state_in(path: str, partition: Partition) -> tuple[str, PartitionState] | None:
-    """Return topic id and state of a partition in the metadata of a path; None where it does not have it."""
+def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[str, PartitionState] | None]:
+    """Return topic id and state of a partition in the metadata of a path; None where it does not have it.
+
+    Nor where a topic of this name has another id there: REPL-003.
+    """
     topic_id = _topic_ids(path).get(partition.topic)
     if topic_id is None:
+        return None
+    own = topic_id_of(partition)
+    if own is not None and own != topic_id:
+        message = f"another topic id than in {shown(path)}, which says nothing of this partition"
+        yield Finding("REPL-003", message, dir=partition.shown, expected=topic_id, found=own)
         return None
     state = metadata_image(path).topics[topic_id].partitions.get(partition.number or 0)
     return None if state is None else (topic_id, state)

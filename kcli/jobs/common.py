@@ -226,14 +226,14 @@ def other_identity(here: Partition, there: Partition) -> Iterator[Finding]:
     """Yield that two directories of one name are not of one partition: of other clusters, of other topics."""
     for words, one, other in (
         ("cluster", here.directory.cluster_id, there.directory.cluster_id),
-        ("topic id", _topic_id(here), _topic_id(there)),
+        ("topic id", topic_id_of(here), topic_id_of(there)),
     ):
         if one is not None and other is not None and one != other:
             message = f"another {words} than {there.shown}: no replicas of one partition"
             yield Finding("REPL-003", message, dir=here.shown, expected=other, found=one)
 
 
-def _topic_id(partition: Partition) -> str | None:
+def topic_id_of(partition: Partition) -> str | None:
     """Return the topic id; None where partition.metadata is missing or damaged, as a start reports."""
     try:
         return partition.topic_id()
@@ -285,6 +285,7 @@ __all__ = [
     "other_identity",
     "plan",
     "source_of",
+    "topic_id_of",
     "undisturbed",
     "until_whole",
     "where",

@@ -1,6 +1,6 @@
 """`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from kcli.rows.elections import ElectionRow
 
 UNKNOWN = "unknown"
 UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
+NOT_IN_METADATA = "the ISR is not known: the metadata of --metadata does not have this partition"
 UNKNOWN_BROKER = "the broker is not known: no meta.properties"
 NOT_FIRST = "in sync, but another one comes first"
 OUT_OF_SYNC = "out of sync: its election would be unclean"
@@ -93,7 +94,8 @@ def _rows(
 ) -> Iterator[ElectionRow | Finding]:
     places = list(map(where, replicas))
     brokers = [place.broker_id for place in places]
-    chosen = _chosen(replicas[0], [broker for broker in brokers if broker is not None], electorate)
+    live = [broker for broker in brokers if broker is not None]
+    chosen = yield from _chosen(replicas[0], live, electorate)
     try:
         found = list(losses(logs))
     except BrokerError as error:
@@ -113,7 +115,7 @@ def _row(
     replicas: list[Partition],
     logs: list[LoadedReplica],
     brokers: list[int | None],
-    chosen: Chosen | None,
+    chosen: Chosen | str,
 ) -> ElectionRow:
     candidate, follower, meeting, removed = loss.candidate, loss.follower, loss.meeting, loss.removed
     is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
@@ -141,10 +143,10 @@ def _row(
     )
 
 
-def _verdict(broker: int | None, chosen: Chosen | None) -> tuple[bool | None, bool | None, str]:
+def _verdict(broker: int | None, chosen: Chosen | str) -> tuple[bool | None, bool | None, str]:
     """Return whether a candidate is elected, whether that is clean, and why."""
-    if chosen is None:
-        return None, None, UNKNOWN_ISR
+    if isinstance(chosen, str):
+        return None, None, chosen
     if broker is None:
         return None, None, UNKNOWN_BROKER
     is_clean = broker in chosen.in_sync
@@ -153,17 +155,19 @@ def _verdict(broker: int | None, chosen: Chosen | None) -> tuple[bool | None, bo
     return False, is_clean, NOT_FIRST if is_clean else OUT_OF_SYNC
 
 
-def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Chosen | None:
-    """Return whom Kafka elects if just the replicas here are live."""
+def _chosen(
+    partition: Partition, live: list[int], electorate: Electorate
+) -> Generator[Finding, None, Chosen | str]:
+    """Return whom Kafka elects if just the replicas here are live, or why that is not known."""
     if electorate.metadata is not None:
-        known = state_in(electorate.metadata, partition)
+        known = yield from state_in(electorate.metadata, partition)
         if known is None:
-            return None
+            return NOT_IN_METADATA
         topic_id, state = known
         rules = rules_for(metadata_image(electorate.metadata), topic_id, state, electorate.defaults)
         return _elected(state, rules._replace(is_acceptable=live.__contains__))
     if electorate.isr is None:
-        return None
+        return UNKNOWN_ISR
     replicas = tuple(dict.fromkeys((*live, *electorate.isr)))
     state = PartitionState(replicas, electorate.isr, NO_LEADER, 0, 0)
     unclean = electorate.defaults.may_be_unclean

@@ -43,7 +43,7 @@ def leadership_of(
     if fence.metadata is not None:
         from kcli.jobs.cluster import state_in  # noqa: PLC0415 - only for --metadata
 
-        found = state_in(fence.metadata, partition)
+        found = yield from state_in(fence.metadata, partition)
         if found is None:
             return Leadership(None, METADATA, is_known=False)
         state, broker = found[1], partition.directory.broker_id

@@ -69,24 +69,47 @@ def test_every_partition_of_two_log_dirs(kcli, folder):
     assert [(row["truncate_to"], row["records_lost"], row["bytes_lost"]) for row in equal] == [(20, 0, 0)] * 2
 
 
-def test_metadata_names_isr_and_settings(kcli, folder, tmp_path):
-    """The recorded metadata is of another cluster: its topics are not those of the replicas."""
+@pytest.fixture
+def of_another_cluster(folder, tmp_path):
+    """Metadata of another cluster than two replicas, whose partition has the name of one there."""
     metadata = tmp_path / "__cluster_metadata-0"
     metadata.mkdir()
     (metadata / "00000000000000000000.log").write_bytes(gzip.decompress(METADATA.read_bytes()))
     for number in (1, 3):
         copy = tmp_path / f"{number}"
-        (copy / "f-three-2").mkdir(parents=True)
-        source = folder / HERE / "equal-0"
-        for file in source.iterdir():
-            (copy / "f-three-2" / file.name).write_bytes(file.read_bytes())
+        shutil.copytree(folder / HERE / "equal-0", copy / "f-three-2")
         (copy / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={number}\n")
-    rows = elect(kcli, "--metadata", metadata, tmp_path / "1", tmp_path / "3")["rows"]
+    return metadata, tmp_path / "1", tmp_path / "3"
+
+
+def test_metadata_names_isr_and_settings(kcli, of_another_cluster):
+    """The replicas do not say their topic id."""
+    metadata, *replicas = of_another_cluster
+    for replica in replicas:
+        (replica / "f-three-2" / "partition.metadata").unlink()
+    rows = elect(kcli, "--metadata", metadata, *replicas)["rows"]
 
     assert [(row["candidate_broker_id"], row["would_be_elected"], row["reason"]) for row in rows] == [
         (1, False, "in sync, but another one comes first"),
         (3, True, "the leader stays"),
     ]
+
+
+def test_metadata_of_another_topic_of_this_name_says_nothing(kcli, of_another_cluster):
+    metadata, *replicas = of_another_cluster
+    document = elect(kcli, "--metadata", metadata, *replicas)
+    unknown = "the ISR is not known: the metadata of --metadata does not have this partition"
+    assert [(row["would_be_elected"], row["clean"], row["reason"]) for row in document["rows"]] == [
+        (None, None, unknown)
+    ] * 2
+    (found,) = document["findings"]
+    assert (found["code"], found["dir"]) == ("REPL-003", str(replicas[0] / "f-three-2"))
+    assert found["expected"] != found["found"] and str(metadata) in found["message"]
+
+    words = ("--epoch", "0", "--current-leader-epoch", "0", "--metadata", metadata, "-o", "json")
+    said = json.loads(kcli("epoch", "end-offset", *words, replicas[0] / "f-three-2").stdout)
+    assert "REPL-003" in {one["code"] for one in said["findings"]}
+    assert {row["error"] for row in said["rows"]} == {"UNKNOWN_TOPIC_OR_PARTITION"}
 
 
 def test_a_replica_that_would_not_load_is_an_error(kcli, folder, tmp_path):

@@ -241,7 +241,8 @@ STARTS: dict[str, Rule] = {
     ),
     "REPL-003": Rule(
         "warning",
-        "Two directories of one name are no replicas of one partition: another cluster, or another topic id.",
+        "Two directories of one name are no replicas of one partition: another cluster, or another topic id. "
+        "Or the metadata of --metadata has another topic of this name.",
         "A follower fetches by topic id. After a topic was created again the broker renames the directory "
         "of the old one to -stray.",
         "Compare directories of one cluster and one topic id: what these two say together means nothing.",
