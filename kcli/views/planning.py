@@ -21,6 +21,7 @@ from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.jobs import epoch, scan, scan_logs
+from kcli.jobs.check_remote import is_remote_metadata
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.contradictions import with_contradictions
 from kcli.jobs.ls import after_epochs, ls
@@ -303,7 +304,7 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
             job = Dump(options, only_partitions=selects)
             more, wrong, _ = _of_units(job, job.expand(found), DUMPED)
         else:
-            more, wrong, _ = _works(view, query, _useful(view, found), pushed, decodes=True)
+            more, wrong, _ = _works(view, query, _useful(view, query, found), pushed, decodes=True)
         if view == OFFSETS and EPOCHS in query.of:
             more = [work._replace(scan=after_epochs) for work in more]
         works += more
@@ -319,12 +320,18 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
     return works, failures
 
 
-def _useful(view: str, found: Found) -> Found:
-    """Return the targets that a view can read: a file that is not for all views is no finding."""
+def _useful(view: str, query: Query, found: Found) -> Found:
+    """Return the targets that a view can read: a file that is not for all views is no finding.
+
+    A log is one of events where its directory says so, or where findings of `rlmm` alone are asked for.
+    """
     accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan_logs.ACCEPTS}.get(
         view, PARTITIONS_ONLY
     )
-    return replace(found, targets=[target for target in found.targets if target.kind in accepts])
+    targets = [target for target in found.targets if target.kind in accepts]
+    if view == RLMM and len(query.of) > 1:
+        targets = [one for one in targets if one.kind != LOG or is_remote_metadata(one)]
+    return replace(found, targets=targets)
 
 
 def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:

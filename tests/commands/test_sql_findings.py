@@ -122,3 +122,17 @@ def test_a_partition_that_cannot_be_listed_is_an_error_of_every_view_of_logs(tmp
     (tmp_path / "d" / "orders-0").chmod(0)
 
     assert as_unprivileged(IMPORTS, UNREAD, tmp_path / "d") == f"{['no-permission'] * 3}\n"
+
+
+def test_a_log_of_another_topic_is_not_one_of_events(kcli, tmp_path):
+    """Unless findings of `rlmm` alone are asked for, as `rlmm dump` reads any log."""
+    partition = log_dir(tmp_path / "d") / "orders-0"
+    segment(partition, 0, put_range(0, 5))
+    log = partition / f"{0:020}.log"
+
+    def codes(view):
+        query = f"SELECT DISTINCT code FROM {view} ORDER BY code"
+        return [row["code"] for row in json.loads(kcli("sql", query, log, "-o", "json").stdout)["rows"]]
+
+    assert "RLMM-001" not in codes("findings")
+    assert "RLMM-001" in codes("findings(of := 'rlmm')")
