@@ -47,12 +47,15 @@ class Started(NamedTuple):
 def expand(found: Found) -> Found:
     """Return the same with the log dirs that were named before everything in them.
 
-    Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too.
+    Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too; what
+    cannot be followed in one is none.
     """
     found = each_once(found)
     named = [*found.named_log_dirs]
     if named:
-        named += [failure.path for failure in found.failures]
+        inside = {shown(path) for path in named}
+        failed = [failure.path for failure in found.failures]
+        named += [path for path in failed if os.path.dirname(path) not in inside]
         named += [one.path for one in found.targets if one.kind == UNKNOWN and one.name is None]
     targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
     return replace(found, targets=[*targets, *found.targets])

@@ -70,7 +70,7 @@ def log_dir_state(path: str) -> LogDirState:
     """Return what a starting broker learns of a log dir; never raises for a bad file."""
     try:
         with os.scandir(path) as listing:
-            order = tuple(entry.name for entry in listing if entry.is_dir())
+            order = tuple(entry.name for entry in listing if _is_directory(entry))
     except OSError as error:
         return LogDirState(path, error=file_error(path, error))
     names = sorted(order)
@@ -88,6 +88,13 @@ def log_dir_state(path: str) -> LogDirState:
         order=order,
         quorum_state_error=quorum_state_error(os.path.join(path, METADATA_DIRECTORY)),
     )
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a directory as of File.isDirectory: no link that leads to itself is one."""
+    with suppress(OSError):
+        return entry.is_dir()
+    return False
 
 
 def quorum_state_error(metadata_log: str) -> FileError | None:

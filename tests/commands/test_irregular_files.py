@@ -95,3 +95,15 @@ def test_a_state_is_refused_before_it_is_opened(tmp_path, kind):
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"kcli: --since {state}: {kind}, not a regular file\n"
+
+
+@pytest.mark.parametrize("words", ["check", "startup"])
+@pytest.mark.parametrize("name", ["orders-5", "backup"])
+def test_a_link_to_itself_in_a_log_dir_ends_no_start(tmp_path, name, words):
+    """LogManager loads what isDirectory says is one, and this link is not."""
+    root = orders(tmp_path / "d", put_range(0, 3)).parent
+    before = document(words, root)
+    (root / name).symlink_to(name)
+    said = document(words, root)
+    assert (said["rows"], said["findings"]) == (before["rows"], before["findings"])
+    assert [(one["error"], one["path"]) for one in said["errors"]] == [("symlink-loop", str(root / name))]
