@@ -1,5 +1,5 @@
 # Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, spark) are parts of test, lint and quick of check;
-# golden makes the recorded outputs anew.
+# golden makes the recorded outputs anew; soak runs the random judges with new seeds for as long as SOAK says.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +9,9 @@ PYTEST := $(BIN)/python -m pytest -q
 # where no byte code may be written, each process of a test run compiles every test anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test run plain oracle spark check quick collect lint bench dist golden clean
+.PHONY: demo test run plain oracle spark check quick collect lint bench soak dist golden clean
+
+SOAK ?= 30m
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -57,6 +59,9 @@ oracle: $(READY)
 
 spark: $(READY)
 	$(PYTEST) -m spark --durations=5
+
+soak: $(READY)
+	$(BIN)/python -m tests.soak $(SOAK)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(BENCH)

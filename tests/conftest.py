@@ -7,19 +7,16 @@ import signal
 import tarfile
 from importlib import resources
 
+import hypothesis
 import pytest
 import typer.testing
-from hypothesis import HealthCheck, settings
 from typer.testing import CliRunner
 
 from kcli.logdir import buffers, moving
+from tests import seeds
 from tests.builders import put_record, put_records
 
-# how long an example takes depends on what else the machine does: no reason to fail
-UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("thorough", max_examples=60, **UNTIMED)
-settings.register_profile("quick", max_examples=20, **UNTIMED)
-settings.load_profile("thorough")
+seeds.fix_examples()
 
 # what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and
 # interrupt
@@ -88,8 +85,15 @@ def pytest_collection_finish():
 LONGEST = ("tests/mutated/", "tests/test_packaging")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the tests that take a minute: at the end one worker would run them while the others wait."""
+    """Mark the tests that KCLI_SEED changes.
+
+    Begin with those that take a minute: at the end one worker would run them while the others wait.
+    """
+    for item in items:
+        if hypothesis.is_hypothesis_test(item.obj) or "oracle_seed" in item.fixturenames:
+            item.add_marker("random")
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 

@@ -17,8 +17,8 @@ from formats.batch import BATCH, HEADER_SIZE
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, decompress, xxhash32
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from tests.builders import attempt, chunks, compress, put_lz4, put_xerial
-from tests.examples import examples
 from tests.formats.recorded import CODECS, batches
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

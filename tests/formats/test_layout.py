@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import formats
 from formats.errors import TruncatedError
 from formats.layout import Layout
-from tests.examples import examples
 from tests.formats.recorded import batches
+from tests.seeds import examples
 
 BITS = {"b": 8, "h": 16, "i": 32, "l": 32, "q": 64}
 

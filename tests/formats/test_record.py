@@ -15,8 +15,8 @@ from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
 from formats.magic import is_legacy, is_valid, magic_of
 from formats.record import SHORTEST_KEYS, Record, batch_records, records, streamed_records
 from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
-from tests.examples import examples
 from tests.formats.recorded import CODECS, FOLDER, LOGS, batches, golden_records, stored
+from tests.seeds import examples
 
 LIMIT = 1 << 20
 

@@ -10,8 +10,8 @@ from formats.batch import BATCH, HEADER_SIZE
 from formats.record import Record, batch_records
 from formats.record_columns import FallbackBatch, headers_at, record_columns
 from tests.builders import attempt, compress, joined, put_batch, put_record, put_records, put_varint
-from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, batches
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

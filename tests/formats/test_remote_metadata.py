@@ -24,7 +24,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     decode,
 )
-from tests.examples import examples
+from tests.seeds import examples
 
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 

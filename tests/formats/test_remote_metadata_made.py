@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from formats.messages.collector import UnknownTag
 from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch, decode
-from tests.examples import examples
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

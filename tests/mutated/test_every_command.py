@@ -1,12 +1,10 @@
 """Mutated partitions through every command.
 
-No internal error, no hang, a valid document, one log end, no change. `KCLI_SEED` changes the mutations,
-`KCLI_CASES` how many log dirs of 40 partitions there are. A failure names seed and number: `python -m
-tests.mutated SEED NUMBER FOLDER` makes the log dir again.
+No internal error, no hang, a valid document, one log end, no change. A failure names seed and number:
+`python -m tests.mutated SEED NUMBER FOLDER` makes the log dir again.
 """
 
 import json
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +21,16 @@ from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 from tests.mutated.fleets import PARTITIONS, Source, make, remove, sources
 from tests.mutated.log_ends import answers
 from tests.recordings.watch import tree, watching
+from tests.seeds import SEED, cases
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.random]
 
-SEED = int(os.environ.get("KCLI_SEED", "20260"))
-LOG_DIRS = int(os.environ.get("KCLI_CASES", "50"))
+LOG_DIRS = 50
+"""Of 40 partitions each."""
 PARTS = 10
 """Tests that share the log dirs, so that several processes can."""
-SECONDS = 60
-"""More than any command takes for a log dir, by far."""
+SECONDS = 300
+"""More than any command takes for a log dir, by far, also on a busy machine."""
 NO_LOG_DIR = {"demo", "explain", "help", "rlmm follow", "salvage", "schema", *READ_NO_FILES, *ASK_CLUSTERS}
 """Commands that take no log dir; `salvage` takes one partition, `rlmm follow` two: see their tests."""
 COMMANDS = (
@@ -179,7 +178,7 @@ def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path)
     problems: list[str] = []
     mutated = 0
     schemas = Schemas()
-    for number in range(part, LOG_DIRS, PARTS):
+    for number in range(part, cases(LOG_DIRS), PARTS):
         log_dir = tmp_path / str(number)
         done = make(log_dir, found, SEED, number)
         before = tree(log_dir)
@@ -194,5 +193,5 @@ def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path)
                 problems.append(f"seed {SEED} number {number}: {name}: two log ends {ends}")
         mutated += PARTITIONS
         remove(log_dir)
-    assert mutated == PARTITIONS * len(range(part, LOG_DIRS, PARTS))
+    assert mutated == PARTITIONS * len(range(part, cases(LOG_DIRS), PARTS))
     assert not problems, "\n".join(problems)

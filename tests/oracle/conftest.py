@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from .oracle import Oracle, missing_tools, seed
+from tests.seeds import SEED
+
+from .oracle import Oracle, missing_tools
 
 LINES = pytest.StashKey[list[str]]()
 
@@ -33,10 +35,9 @@ def oracle(pytestconfig: pytest.Config) -> Iterator[Oracle]:
 
 @pytest.fixture(scope="session")
 def oracle_seed(pytestconfig: pytest.Config) -> int:
-    """Return the seed of this run's random cases: ORACLE_SEED or a fresh one."""
-    value = seed()
-    pytestconfig.stash.setdefault(LINES, []).append(f"ORACLE_SEED={value}")
-    return value
+    """Return the seed of this run's random cases: always the same, or KCLI_SEED."""
+    pytestconfig.stash.setdefault(LINES, []).append(f"KCLI_SEED={SEED}")
+    return SEED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

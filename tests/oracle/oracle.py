@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import json
 import os
-import random
 import select
 import shutil
 import subprocess
@@ -46,22 +45,6 @@ class OracleError(Exception):
 def missing_tools() -> list[str]:
     """Return those of java and mvn that are not on the PATH."""
     return [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
-
-
-def seed() -> int:
-    """Return ORACLE_SEED, or a fresh seed; print it so that a failure can be made again."""
-    value = (
-        int(os.environ["ORACLE_SEED"])
-        if os.environ.get("ORACLE_SEED")
-        else random.SystemRandom().randrange(1 << 31)
-    )
-    print(f"ORACLE_SEED={value}")
-    return value
-
-
-def cases(usual: int) -> int:
-    """Return how many random cases to run: the usual number times ORACLE_CASES (1 when unset)."""
-    return max(1, round(usual * float(os.environ.get("ORACLE_CASES") or 1)))
 
 
 def encoded(data: bytes) -> str:

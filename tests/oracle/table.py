@@ -15,8 +15,9 @@ from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
 from kcli.analysis.contents import DecodedRecord
 from kcli.dump.render.decoders import decoded
+from tests.seeds import SEED, cases
 
-from .oracle import Oracle, cases, seed
+from .oracle import Oracle
 
 EACH = 20
 
@@ -98,7 +99,7 @@ def main() -> int:
     wrong = total = 0
     with Oracle() as oracle:
         print(f"{'topic':24}{'record type':44}{'version':>9}{'made':>6}{'equal':>7}")
-        for line in lines(oracle, seed(), cases(EACH)):
+        for line in lines(oracle, SEED, cases(EACH)):
             version = "tombstone" if line.version < 0 else str(line.version)
             print(f"{line.topic:24}{line.record_type:44}{version:>9}{line.made:>6}{line.equal:>7}")
             wrong += line.made != line.equal

@@ -9,8 +9,9 @@ import pytest
 
 from kcli.analysis.bootstrap_metadata import BOOTSTRAP, bootstrap_error
 from tests.builders import put_record, put_records
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

@@ -12,8 +12,9 @@ from kcli.dump.render.lines import control_text
 from tests.builders import put_record, put_records, put_unsigned_varint
 from tests.formats.test_control import VALUES
 from tests.recordings.test_dump_text import LEADER_CHANGED, MISREAD
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 from .test_messages_oracle import BAD_TEXT, LENGTHS
 
 pytestmark = pytest.mark.oracle

@@ -11,8 +11,9 @@ from formats.messages.decode import SCHEMAS
 from formats.record import Record
 from kcli.dump.render.decoders import DECODER_CLASSES, shown_with
 from tests.builders import put_record, put_records
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 from .table import EACH, lines
 
 pytestmark = pytest.mark.oracle

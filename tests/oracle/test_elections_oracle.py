@@ -9,8 +9,9 @@ import pytest
 
 from kcli.analysis.election import PartitionState, Rules, changed, merged
 from kcli.analysis.quorum import LogEnd, ballot
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -116,7 +117,7 @@ def test_random_votes(oracle: Oracle, oracle_seed: int) -> None:
         ends = {voter: LogEnd(*end) for voter, end in node["ends"].items()}
         found = ballot(node["candidate"], ends, node["voters"], node["gone"])
         answer = True if theirs["granted"] else False if theirs["rejected"] else None
-        assert found == (theirs["votes"], answer), f"ORACLE_SEED={oracle_seed} case {number}: {node}"
+        assert found == (theirs["votes"], answer), f"KCLI_SEED={oracle_seed} case {number}: {node}"
         answers.add(answer)
     assert answers == {True, False, None}
 
@@ -128,5 +129,5 @@ def test_random_partitions(oracle: Oracle, oracle_seed: int) -> None:
     for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
         if theirs is not None:
             theirs["elr"].sort()  # Kafka's order is that of a hash set
-        assert ours(node) == theirs, f"ORACLE_SEED={oracle_seed} case {number}: {node}"
+        assert ours(node) == theirs, f"KCLI_SEED={oracle_seed} case {number}: {node}"
     assert sum(theirs is None for theirs in said) < len(said) / 3

@@ -12,8 +12,9 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -75,7 +76,7 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
             log_end_offset=end,
             epoch_for_offset=offsets,
         )
-        answer = f"ORACLE_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
+        answer = f"KCLI_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
         cache = epochs.replay(EpochEntry(*entry) for entry in entries)
         assert listed(cache) == said["loaded"], answer
         for (word, *arguments), after in zip(operations, said["after"], strict=True):

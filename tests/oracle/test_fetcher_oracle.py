@@ -20,8 +20,9 @@ from kcli.analysis.replication import (
     leading,
     meet,
 )
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 from tests.messages import put_message
 from tests.partitions import offset_entries, put_range, segment, time_entries
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

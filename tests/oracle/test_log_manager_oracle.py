@@ -17,9 +17,11 @@ from uuid import UUID
 
 import pytest
 
+from tests.seeds import cases
+
 from .damages import DAMAGE
 from .logs import NOW, random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

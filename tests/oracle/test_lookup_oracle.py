@@ -15,9 +15,10 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import epoch, lookup, ls
 from kcli.logdir.tree import Selection, Server, find
 from tests.rows import named
+from tests.seeds import cases
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -104,7 +105,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
     for number in range(cases(CASES)):
         seed = oracle_seed + number
         log, choose = random_log(oracle, seed), random.Random(seed)
-        output = f"ORACLE_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
+        output = f"KCLI_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
         said, offsets, timestamps = ask(oracle, log, choose)
         unit = unit_of(log)
         if "error" in said:
@@ -152,6 +153,6 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
             outcome = epoch.show(unit_of(log))
             mine = [[shown["epoch"], shown["start_offset"]] for shown in map(named, outcome.rows)]
             assert mine == said["loaded"]["epochs"], (
-                f"ORACLE_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
+                f"KCLI_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
             )
         log.remove()

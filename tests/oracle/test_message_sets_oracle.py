@@ -21,8 +21,9 @@ from kcli.jobs.truncate import Request
 from tests.builders import attempt
 from tests.messages import put_message, put_set, put_wrapper, random_wrapper
 from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
+from tests.seeds import cases
 
-from .oracle import Oracle, cases, encoded
+from .oracle import Oracle, encoded
 from .test_lookup_oracle import MAX_TIMESTAMP, row
 from .test_truncation_oracle import agree, predicted
 
@@ -80,7 +81,7 @@ def test_records_of_random_wrappers(oracle: Oracle, oracle_seed: int) -> None:
         seed = oracle_seed + number
         choose = random.Random(seed)
         message = random_wrapper(choose) if choose.random() < 0.7 else flipped(choose, random_wrapper(choose))
-        answer = compare_records(oracle, message, f"ORACLE_SEED={oracle_seed} wrapper {seed} {message.hex()}")
+        answer = compare_records(oracle, message, f"KCLI_SEED={oracle_seed} wrapper {seed} {message.hex()}")
         read, refused = read + (answer is True), refused + (answer is False)
     assert min(read, refused) > cases(CASES) // 10
 
@@ -158,7 +159,7 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
         said = oracle.ask("lookup", directory=copy, timestamps=asked)
         oracle.discard(copy)
         for timestamp, answer in zip(asked, said["timestamps"], strict=True):
-            output = f"ORACLE_SEED={oracle_seed} log {seed} timestamp {timestamp}"
+            output = f"KCLI_SEED={oracle_seed} log {seed} timestamp {timestamp}"
             outcome = lookup.timestamp(
                 unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp
             )
@@ -201,7 +202,7 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
         )
         if thrown == MEMORY:
             continue
-        output = f"ORACLE_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
+        output = f"KCLI_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
         assert refused == thrown or (refused, thrown) in ALIKE, output
         if mine is not None:
             try:

@@ -38,8 +38,9 @@ from formats.names import (
     TRANSACTION_STATE,
 )
 from tests.builders import put_record, put_records, put_unsigned_varint
+from tests.seeds import cases
 
-from .oracle import Oracle, cases, encoded
+from .oracle import Oracle, encoded
 
 pytestmark = pytest.mark.oracle
 

@@ -10,8 +10,9 @@ import pytest
 from formats.messages.decode import decode_metadata
 from formats.messages.message import Message
 from kcli.analysis.metadata_image import Image
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -56,4 +57,4 @@ def test_random_metadata(oracle: Oracle, oracle_seed: int) -> None:
         said["configs"].sort()
         said["features"].pop("metadata.version", None)
         assert image.unfit == []
-        assert described(image) == said, f"ORACLE_SEED={oracle_seed} case {number}"
+        assert described(image) == said, f"KCLI_SEED={oracle_seed} case {number}"

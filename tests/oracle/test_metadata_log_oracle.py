@@ -23,8 +23,9 @@ from kcli.jobs.truncate import Request, dry_run
 from kcli.logdir.tree import Selection, find
 from tests.recordings import pack
 from tests.rows import named
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

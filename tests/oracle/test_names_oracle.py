@@ -15,8 +15,9 @@ from kcli.analysis.start import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 from .test_oracle import truncated, written
 
 pytestmark = pytest.mark.oracle

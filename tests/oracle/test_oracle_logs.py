@@ -7,9 +7,10 @@ import random
 import pytest
 
 from kcli.jobs import ls
+from tests.seeds import cases
 
 from .logs import UNREPAIRED, random_log
-from .oracle import Oracle, cases, encoded
+from .oracle import Oracle, encoded
 from .test_lookup_oracle import unit_of
 
 pytestmark = pytest.mark.oracle

@@ -11,9 +11,10 @@ from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import NO_END_OFFSET, end_offset_for
 from kcli.analysis.fencing import METADATA, Leadership, request_error
 from kcli.analysis.positions import RESETS, Bounds, Position, validate
+from tests.seeds import cases
 
 from .logs import random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -51,7 +52,7 @@ def test_random_positions(oracle: Oracle, oracle_seed: int) -> None:
             end = NO_END_OFFSET
             if error is None:
                 end = end_offset_for(cache, node["epoch"], said["log_end_offset"])
-            place = f"ORACLE_SEED={oracle_seed} log {number}: {node} {said['epochs']}"
+            place = f"KCLI_SEED={oracle_seed} log {number}: {node} {said['epochs']}"
             assert (error, end.epoch, end.end_offset) == (
                 theirs["error"],
                 theirs["leader_epoch"],

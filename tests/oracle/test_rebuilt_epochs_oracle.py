@@ -6,9 +6,10 @@ import pytest
 
 from kcli.jobs import epoch_lines
 from tests.partitions import unit
+from tests.seeds import cases
 
 from .logs import random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -33,7 +34,7 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         file.write_text("".join(f"{line}\n" for line in lines))
         said = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
 
-        place = f"ORACLE_SEED={oracle_seed} log {number}"
+        place = f"KCLI_SEED={oracle_seed} log {number}"
         assert said["log_end_offset"] == end, place
         assert said["epochs"] == kept, place
         several += len(kept) > 1

@@ -19,8 +19,9 @@ from kcli.jobs.rlmm.events import events as remote_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch
+from tests.seeds import cases
 
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

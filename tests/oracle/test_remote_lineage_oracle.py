@@ -7,7 +7,8 @@ import pytest
 from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch
 from kcli.analysis.remote.cache import CachedSegment
 from kcli.analysis.remote.lineage import outside_lineage, with_records
-from tests.oracle.oracle import Oracle, cases
+from tests.oracle.oracle import Oracle
+from tests.seeds import cases
 
 pytestmark = pytest.mark.oracle
 CASES = 3000
@@ -82,5 +83,5 @@ def test_lineage(oracle: Oracle, oracle_seed: int) -> None:
     compared = [(a, b, one) for a, b, one in zip(mine, said, asked, strict=True) if isinstance(b, bool)]
 
     assert len(compared) > 0.7 * len(asked)
-    assert [one for a, b, one in compared if a != b][:3] == [], f"ORACLE_SEED={oracle_seed}"
+    assert [one for a, b, one in compared if a != b][:3] == [], f"KCLI_SEED={oracle_seed}"
     assert 0.1 < sum(b for _, b, _ in compared) / len(compared) < 0.9

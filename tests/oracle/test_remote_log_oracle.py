@@ -22,9 +22,10 @@ from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 from tests.rows import named
+from tests.seeds import cases
 
 from .logs import NOW
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
@@ -270,7 +271,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
         log, choose = tiered(oracle, seed), random.Random(seed)
         if not log.events:
             continue
-        output = f"ORACLE_SEED={seed}"
+        output = f"KCLI_SEED={seed}"
         unit = unit_of(log)
         (specials,) = rows(offsets.offsets(unit))
         limits = random_limits(choose, sum(event.get("segment_size_bytes", 0) for event in log.events))

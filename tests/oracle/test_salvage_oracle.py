@@ -24,9 +24,10 @@ from kcli.logdir.segment import Walk
 from tests.partitions import codes
 from tests.partitions import unit as unit_of
 from tests.rows import named
+from tests.seeds import cases
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, cases, encoded
+from .oracle import Oracle, encoded
 from .test_metadata_log_oracle import SNAPSHOT, written
 from .test_metadata_log_oracle import damaged as damaged_snapshot
 from .test_start_oracle import damaged

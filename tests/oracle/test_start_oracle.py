@@ -27,10 +27,11 @@ from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows
 from tests.rows import named
+from tests.seeds import cases
 
 from .damages import DAMAGE, names
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

@@ -21,9 +21,10 @@ from kcli.logdir.tree import Selection, find
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import recover_in_windows
 from tests.rows import named
+from tests.seeds import cases
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle
 from .test_metadata_log_oracle import written
 from .test_start_oracle import UNSUPPORTED, damaged
 from .test_truncation_oracle import judged_producer

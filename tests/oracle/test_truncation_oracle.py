@@ -21,9 +21,10 @@ from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows
 from tests.recordings import pack
 from tests.rows import named
+from tests.seeds import cases
 
 from .damages import DAMAGE, names
-from .oracle import Oracle, cases
+from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from kcli.analysis.election import PartitionState, zookeeper_failure
+from tests.seeds import cases
 
-from .oracle import JAVA_OPTIONS, TARGET, cases
+from .oracle import JAVA_OPTIONS, TARGET
 
 pytestmark = pytest.mark.oracle
 
@@ -84,6 +85,6 @@ def test_random_failures(oracle_seed: int) -> None:
     assert not done.returncode, done.stderr.decode()[-4000:]
     said = json.loads(done.stdout)
     for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
-        assert ours(node) == theirs, f"ORACLE_SEED={oracle_seed} case {number}: {node}"
+        assert ours(node) == theirs, f"KCLI_SEED={oracle_seed} case {number}: {node}"
     assert {theirs["writes"] for theirs in said} == {0, 1}
     assert sum(theirs["leader"] == -1 for theirs in said) > CASES // 20

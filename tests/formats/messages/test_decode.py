@@ -22,7 +22,7 @@ from formats.messages.decode import (
     spans,
 )
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from tests.examples import examples
+from tests.seeds import examples
 
 from .kafka import Made, made, made_of_each_version, small
 

@@ -14,7 +14,6 @@ from kcli.analysis.pieces import join
 from kcli.logdir import bulk
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_batch
-from tests.examples import examples
 from tests.formats.recorded import batches, stored
 from tests.kcli.analysis.plain_summary import (
     CONTROL,
@@ -24,6 +23,7 @@ from tests.kcli.analysis.plain_summary import (
     read,
 )
 from tests.partitions import put_range
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,6 @@ from formats.bulk import rows
 from kcli.analysis import summary as summaries
 from kcli.analysis.summary import EMPTY, Codec, Tally, merge
 from tests.builders import put_batch, put_record, put_records
-from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.kcli.analysis.plain_summary import (
     ABORTED,
@@ -26,6 +25,7 @@ from tests.kcli.analysis.plain_summary import (
     read,
 )
 from tests.partitions import put_range
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

@@ -19,10 +19,10 @@ from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.tree import file_target
 from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
-from tests.examples import examples
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
 from tests.messages import put_set
 from tests.partitions import offset_entries, put_range, segment
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

@@ -22,9 +22,9 @@ from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
 from kcli.logdir.bulk import BulkWalk, hints_of
 from kcli.logdir.segment import SKIP_FROM, Walk
 from tests.builders import put_record, put_records
-from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.partitions import offset_entries, put_range
+from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
 

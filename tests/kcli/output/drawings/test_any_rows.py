@@ -16,7 +16,7 @@ from kcli.output.screen import Screen
 from kcli.rows import COMMANDS
 from kcli.rows.declare import type_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
-from tests.examples import examples
+from tests.seeds import examples
 
 NUMBERS = st.one_of(st.integers(-1, 1000), st.sampled_from([-(2**63), 2**31, 2**63 - 1, 1_700_000_000_000]))
 WORDS = st.sampled_from(
