@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import UsageError
-from commands._typer import GIVEN, Group, GroupOfCommands, keep_given
 from kcli import __version__
+from kcli.cli.boundary import boundary
+from kcli.cli.status import UsageError
+from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, keep_given
 
 GROUPS = {
     "What is on disk": ("ls", "check", "diff", "salvage", "scan", "dump", "sql"),
@@ -72,7 +72,7 @@ class Commands(GroupOfCommands):
         self.named_below = args[1:2]
         if args[0] in COMMANDS or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+        from kcli.output.suggest import did_you_mean
 
         with boundary():
             advice = did_you_mean(args[0], COMMANDS).rstrip() or "kcli -h lists the commands"
@@ -129,7 +129,7 @@ def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
 
 
 def _fill_in(given: dict[str, Any], command: Any) -> None:
-    from commands._settings import fill_in  # noqa: PLC0415 - only who has settings pays for them
+    from kcli.cli.settings import fill_in
 
     fill_in(given, command, every_command)
 
@@ -160,7 +160,7 @@ def _version(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - typer c
     if value:
         with boundary():
             if ctx.meta[GIVEN].get("verbose"):
-                from commands._version import version_lines  # noqa: PLC0415 - only who asks pays for it
+                from kcli.cli.version import version_lines
 
                 typer.echo("\n".join(version_lines()))
             else:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options
-from commands._reading_options import ReadingOptions
-from commands._targets import read_text, refuse_log_dirs, replace_file
+from kcli.cli.options import Common, Paths, UsageError, common_options
+from kcli.cli.reading_options import ReadingOptions
+from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
-    from kcli.jobs.check_state import State
+    from kcli.jobs.check.check_state import State
     from kcli.logdir.tree import Found
 
 MOST_STATE = 256 << 20
@@ -46,17 +46,13 @@ def check(
 
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
-    from commands._inputs import node_of, server_properties  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.check import ACCEPTS, CheckLog, expand, reducer  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.contradictions import with_damaged_states  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import (  # noqa: PLC0415 - kept out of --help
-        KnownMetadata,
-        known_settings,
-        metadata_of,
-    )
-    from kcli.jobs.scan import ScanLog, ScanOptions, split_segments  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import node_of, server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
+    from kcli.jobs.check.contradictions import with_damaged_states
+    from kcli.jobs.scan.scan import ScanLog, ScanOptions, split_segments
+    from kcli.jobs.startup.known_settings import KnownMetadata, known_settings, metadata_of
+    from kcli.kafka.kraft.broker_start import BrokerConfig
 
     if since is not None and quick:
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
@@ -99,8 +95,8 @@ def check(
 
 def _state(path: str, *, records: bool) -> "State":
     """Return the state in a file; an empty one where there is none."""
-    from kcli.jobs.check_memory import StateError, loads  # noqa: PLC0415 - only for --since
-    from kcli.jobs.check_state import State  # noqa: PLC0415 - only for --since
+    from kcli.jobs.check.check_memory import StateError, loads
+    from kcli.jobs.check.check_state import State
 
     refuse_log_dirs(f"--since {path}", path)
     text = read_text("--since", path, MOST_STATE)

@@ -1,7 +1,7 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from commands._options import Common, Paths, common_options
-from commands._typer import Group
+from kcli.cli.options import Common, Paths, common_options
+from kcli.cli.typer_command import Group
 
 app = Group(no_args_is_help=True, help="The checkpoint files of a log dir, joined by partition.")
 
@@ -18,7 +18,7 @@ def show(paths: Paths = None, *, common: Common) -> None:
 
     Example: kcli checkpoint show /var/lib/kafka/data
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import checkpoint as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs import checkpoint as jobs
 
     run(Command(name="checkpoint show", job=jobs.show), paths, common)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import UsageError
+from kcli.cli.boundary import boundary
+from kcli.cli.status import UsageError
 
 
 def completion(
@@ -21,7 +21,7 @@ def completion(
 
     fish: kcli completion fish > ~/.config/fish/completions/kcli.fish
     """
-    from commands._completion import SCRIPTS  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.completion import SCRIPTS
 
     with boundary():
         if shell not in SCRIPTS:

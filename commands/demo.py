@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from commands._boundary import boundary, lost
-from commands._status import ExitStatus, MissingError, RefusedError, UsageError
+from kcli.cli.boundary import boundary, lost
+from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
 
 MAIN_JOBS = (
     "epoch end-offset --epoch all kcli-demo --topic orders --partition 0",
@@ -43,9 +43,9 @@ def demo(
 
     A Kafka 4.3.1 broker wrote it. Each command line is printed before its result.
     """
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
+    from tempfile import TemporaryDirectory
 
-    from kcli.logdir.scratch import scratch_directory  # noqa: PLC0415
+    from kcli.logdir.scratch import scratch_directory
 
     with boundary():
         if keep is not None:
@@ -69,7 +69,7 @@ def demo(
 
 def _refuse(keep: str) -> None:
     """Refuse a place in a log dir, and one where something has the demo's name."""
-    from commands._targets import refuse_log_dirs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.targets import refuse_log_dirs
 
     refuse_log_dirs(f"--keep {keep}", keep)
     if os.path.lexists(os.path.join(keep, FOLDER)):
@@ -83,7 +83,7 @@ def _run_all(folder: str, lines: tuple[str, ...]) -> int:
 
     Return the first status that is neither clean nor findings.
     """
-    from commands.app import app  # noqa: PLC0415 - the app knows this module
+    from commands.app import app
 
     with chdir(folder):
         for line in lines:
@@ -103,9 +103,9 @@ def _unpack(folder: str, word: str) -> None:
 
     `word`: how the folder was given.
     """
-    import shutil  # noqa: PLC0415 - kept out of --help
-    import tarfile  # noqa: PLC0415
-    from importlib import resources  # noqa: PLC0415
+    import shutil
+    import tarfile
+    from importlib import resources
 
     packed = [entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz")]
     if not packed:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, UsageError, output_options
+from kcli.cli.options import Common, UsageError, output_options
 
 
 @output_options
@@ -22,10 +22,10 @@ def diff(
 
     Example: kcli diff /var/lib/kcli/2026-01-30 /var/lib/kcli/2026-01-31
     """
-    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.findings import Finding  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.run_diff import RunError, differences, record_of  # noqa: PLC0415 - kept out of --help
-    from kcli.rows import Failure, Item  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import new_summary, run_answer
+    from kcli.jobs.run_diff import RunError, differences, record_of
+    from kcli.kafka.findings.findings import Finding
+    from kcli.rows import Failure, Item
 
     summary = new_summary(common)
     summary.inputs = 2

@@ -4,11 +4,11 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands._dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from commands._options import INT32, Common, Paths, UsageError, common_options, split_list
+from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
+from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, split_list
 
 if TYPE_CHECKING:
-    from commands._run import Command
+    from kcli.cli.run import Command
     from kcli.dump.job import Dump, DumpOptions
     from kcli.output.formats import OutputFormat
     from kcli.output.structured import Form
@@ -36,8 +36,8 @@ def dump(
     if contents.layout and common.output is None and common.out is None:
         common = common._replace(output=TEXT)
     _refuse_contradictions(contents, selection, tool, checks, common)
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.dump.job import Dump  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import run
+    from kcli.dump.job import Dump
 
     options = _job_options(contents, selection, tool, checks, common)
     some = bool(common.topic or common.topic_regex or common.partition)
@@ -75,7 +75,7 @@ def _job_options(
     common: Common,
 ) -> "DumpOptions":
     """Return the options of the job."""
-    from kcli.dump.job import DumpOptions  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.job import DumpOptions
 
     as_text, layout = common.output == TEXT, contents.layout
     topic = tool.topic() or contents.topic()
@@ -110,21 +110,15 @@ def _job_options(
 
 def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
-    from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command  # noqa: PLC0415 - kept out of --help
-    from kcli.dump.job import ACCEPTS  # noqa: PLC0415 - kept out of --help
-    from kcli.dump.render.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.cuts import (  # noqa: PLC0415 - kept out of --help
-        BATCHES_RANGE,
-        SHOWN_RANGE,
-        WRITTEN_RANGE,
-        drop_after_end,
-        split_logs,
-    )
-    from kcli.rows import row_types  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.engine import uses_spark
+    from kcli.cli.run import Command
+    from kcli.dump.job import ACCEPTS
+    from kcli.dump.render.hexdump import layout_lines
+    from kcli.dump.render.lines import dump_log_lines
+    from kcli.dump.shown_bytes import types_as_shown
+    from kcli.jobs.scan.cuts import BATCHES_RANGE, SHOWN_RANGE, WRITTEN_RANGE, drop_after_end, split_logs
+    from kcli.rows import row_types
+    from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD
 
     if common.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
         raise UsageError(
@@ -163,7 +157,7 @@ def _takes_rows_at_once(common: Common) -> bool:
 
 def _format(common: Common) -> "OutputFormat | None":
     """Return the format of the output; None if the words name none."""
-    from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
+    from kcli.output.formats import format_of
 
     return format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
 
@@ -173,7 +167,7 @@ def _form(common: Common) -> "Form | None":
 
     None where there is none.
     """
-    from kcli.output.structured import Form  # noqa: PLC0415 - kept out of --help
+    from kcli.output.structured import Form
 
     output = _format(common)
     if output is None or output.style is None or not _takes_rows_at_once(common):

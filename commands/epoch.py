@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from commands._metadata import metadata_path
-from commands._options import (
+from kcli.cli.metadata import metadata_path
+from kcli.cli.options import (
     INT32,
     INT64,
     Common,
@@ -18,11 +18,11 @@ from commands._options import (
     parse_offset,
     split_list,
 )
-from commands._typer import Group
+from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
-    from kcli.analysis.positions import Position
-    from kcli.jobs.fencing import Fence
+    from kcli.jobs.epoch.fencing import Fence
+    from kcli.kafka.replication.positions import Position
 
 app = Group(
     no_args_is_help=True,
@@ -90,8 +90,8 @@ def show(
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch as jobs
 
     job = partial(jobs.show, **_cache(source, broker))
     run(Command(name="epoch show", job=job, accepts=jobs.ACCEPTS), paths, common)
@@ -131,8 +131,8 @@ def end_offset(
 
     Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch as jobs
 
     job = partial(
         jobs.end_offset,
@@ -160,8 +160,8 @@ def at(
 
     Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
     run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), paths, common)
@@ -196,9 +196,9 @@ def validate(
     """
     if reset not in RESETS:
         raise UsageError(f"--reset {reset}: expected one of {', '.join(RESETS)}")
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch as epochs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import positions as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch as epochs
+    from kcli.jobs.epoch import positions as jobs
 
     job = partial(
         jobs.check,
@@ -220,10 +220,10 @@ def diff(paths: Paths = None, *, common: Common) -> None:
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
     """
-    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch_diff as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import comparing
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch_diff as jobs
+    from kcli.jobs.pairs import pairs
 
     expand, split = comparing(pairs)
     command = Command(
@@ -239,8 +239,8 @@ def check(paths: Paths = None, *, common: Common) -> None:
 
     Example: kcli epoch check /var/lib/kafka/data
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch_lines as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.epoch import epoch_lines as jobs
 
     run(Command(name="epoch check", job=jobs.check, differs=jobs.is_wrong), paths, common)
 
@@ -260,9 +260,9 @@ def rebuild(paths: Paths = None, *, common: Common) -> None:
         raise UsageError(
             "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
         )
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import epoch_lines as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.engine.contract import Unit
+    from kcli.jobs.epoch import epoch_lines as jobs
 
     def one(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
         if common.output == TEXT and len(units) > 1:
@@ -286,13 +286,13 @@ def _cache(source: str, broker: str) -> _Cache:
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":
-    from kcli.jobs.fencing import Fence  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.epoch.fencing import Fence
 
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))
 
 
 def _position(word: str) -> "Position":
-    from kcli.analysis.positions import Position  # noqa: PLC0415 - kept out of --help
+    from kcli.kafka.replication.positions import Position
 
     offset, _, epoch = word.partition(":")
     if not epoch:

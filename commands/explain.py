@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import UsageError
-from commands._terminal import hanging
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.cli.boundary import boundary
+from kcli.cli.status import UsageError
+from kcli.cli.terminal import hanging
+from kcli.kafka.findings.catalogue import CATALOGUE
 
 
 def explain(
@@ -24,7 +24,7 @@ def explain(
                 typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
         for code in map(str.upper, codes or ()):
             if code not in CATALOGUE:
-                from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+                from kcli.output.suggest import did_you_mean
 
                 near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
                 advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from commands._brokers import broker_ids
-from commands._options import INT32, Common, Paths, UsageError, common_options
+from kcli.cli.brokers import broker_ids
+from kcli.cli.options import INT32, Common, Paths, UsageError, common_options
 
 SETTINGS = "Settings that the metadata lacks"
 
@@ -60,10 +60,10 @@ def failover(
         raise UsageError("use --broker N or --controller: who goes away? --all shows what is")
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import failover as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.replica import failover as jobs
+    from kcli.kafka.kraft.failover import Defaults
+    from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER
 
     brokers = broker_ids(broker, "--broker")
     request = jobs.Departure(

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import UsageError
-from commands._terminal import hanging, is_colored, is_dumb, is_utf8
-from commands._typer import summary
+from kcli.cli.boundary import boundary
+from kcli.cli.status import UsageError
+from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
+from kcli.cli.typer_command import summary
 from kcli.manual import TOPICS, title
 
 COLUMNS = "columns"
@@ -35,16 +35,16 @@ def help(  # noqa: A001 - it has the name of its command
 
     Example: kcli help truncation
     """
-    from commands._pager import show  # noqa: PLC0415 - kept out of --help
-    from commands.app import app  # noqa: PLC0415 - the app knows this module
-    from kcli.output.manual import draw_page, full_page  # noqa: PLC0415 - kept out of --help
+    from commands.app import app
+    from kcli.cli.pager import show
+    from kcli.output.manual import draw_page, full_page
 
     with boundary():
         group: Any = typer.main.get_command(app)
         commands = group.list_commands(None)
         topic = " ".join(words or ())
         if man:
-            from commands._man import man_page  # noqa: PLC0415 - kept out of --help
+            from kcli.cli.man_page import man_page
 
             typer.echo(man_page(), nl=False)
         elif not topic:
@@ -61,7 +61,7 @@ def help(  # noqa: A001 - it has the name of its command
         elif words and words[0] == COLUMNS:
             typer.echo("\n".join(_columns(" ".join(words[1:]))))
         else:
-            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+            from kcli.output.suggest import did_you_mean
 
             advice = (
                 did_you_mean(topic, [*TOPICS, COLUMNS, *commands]).rstrip() or "kcli help lists the pages"
@@ -85,8 +85,8 @@ def _contents(group: Any, commands: list[str]) -> Iterator[str]:
 
 def _columns(command: str) -> Iterator[str]:
     """Yield a line for each column of each type of row that a command gives."""
-    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
-    from kcli.rows import COMMANDS, row_types  # noqa: PLC0415 - kept out of --help
+    from kcli.output.suggest import did_you_mean
+    from kcli.rows import COMMANDS, row_types
 
     if command not in COMMANDS:
         advice = did_you_mean(command, COMMANDS)

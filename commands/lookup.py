@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from commands._options import INT32, Common, Paths, UsageError, common_options, parse_offset, parse_time
-from commands._typer import Group
 from formats.bounds import LARGEST_BATCH
+from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, parse_offset, parse_time
+from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit
@@ -52,11 +52,11 @@ def offset(
 
     Example: kcli lookup offset 1200 /var/lib/kafka/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs import lookup as jobs
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        from kcli.jobs.rlmm.leader import metadata_targets  # noqa: PLC0415 - only with remote metadata
+        from kcli.jobs.rlmm.leader import metadata_targets
 
         found = metadata_targets(remote_metadata or [])
         if found.failures:
@@ -100,8 +100,8 @@ def timestamp(
 
     Example: kcli lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs import lookup as jobs
 
     earliest = None if timestamp == MAX else parse_time(timestamp)
     job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)

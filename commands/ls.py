@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, common_options
+from kcli.cli.options import Common, Paths, common_options
 
 
 @common_options
@@ -28,9 +28,9 @@ def ls(
 
     Example: kcli ls /var/lib/kafka/data
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import ls as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.contradictions import with_contradictions  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs import ls as jobs
+    from kcli.jobs.check.contradictions import with_contradictions
 
     run(
         Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commands._options import INT32, Common, UsageError, output_options
+from kcli.cli.options import INT32, Common, UsageError, output_options
 
 if TYPE_CHECKING:
     from kcli.rows.identifiers import PartitionForRow
@@ -62,9 +62,9 @@ def partition_for(
 
     Example: kcli partition-for --group billing --transactional-id mover-1
     """
-    from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.partitioning import DEFAULT_PARTITIONS  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import identifiers as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import run_rows
+    from kcli.jobs import identifiers as jobs
+    from kcli.kafka.remote.partitioning import DEFAULT_PARTITIONS
 
     if key_format not in FORMS:
         raise UsageError(f"--as {key_format}: expected one of {', '.join(FORMS)}")
@@ -104,8 +104,8 @@ def _rows(
     option: str, values: list[str] | None, expected: str, row: "Callable[[str], PartitionForRow]"
 ) -> "Iterator[PartitionForRow]":
     """Yield a row for each value of an option; UsageError for one that is not what is expected."""
-    from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import word_of  # noqa: PLC0415 - kept out of --help
+    from formats.errors import FormatError
+    from kcli.logdir.buffers import word_of
 
     for value in values or ():
         try:

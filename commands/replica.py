@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from commands._brokers import broker_ids
-from commands._metadata import metadata_path
-from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
-from commands._typer import Group
+from kcli.cli.brokers import broker_ids
+from kcli.cli.metadata import metadata_path
+from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, output_options
+from kcli.cli.typer_command import Group
 
 DEFAULT_RANGE = 10_000
 
@@ -34,11 +34,11 @@ def diff(
 
     Example: kcli replica diff broker1/data broker2/data
     """
-    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import fingerprint  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import replica as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import comparing
+    from kcli.cli.run import Command, run
+    from kcli.jobs.pairs import pairs
+    from kcli.jobs.replica import fingerprint
+    from kcli.jobs.replica import replica as jobs
 
     expand, split = comparing(pairs, lambda found: fingerprint.expand(found, common.selection()))
     command = Command(
@@ -70,8 +70,8 @@ def fingerprint(
 
     Example: kcli replica fingerprint --out b1.ndjson /var/lib/kafka/data
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import fingerprint as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.replica import fingerprint as jobs
 
     run(Command(name="replica fingerprint", job=partial(jobs.show, width=every)), paths, common)
 
@@ -111,10 +111,10 @@ def elect(
     """
     if isr is not None and metadata is not None:
         raise UsageError("use --isr or --metadata, not both")
-    from commands._inputs import comparing  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import elect as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import comparing
+    from kcli.cli.run import Command, run
+    from kcli.jobs.replica import elect as jobs
+    from kcli.kafka.kraft.failover import Defaults
 
     expand, split = comparing(jobs.groups)
     electorate = jobs.Electorate(
@@ -164,12 +164,12 @@ def simulate(
     """
     if list_them == (scenario is not None):
         raise UsageError("name a SCENARIO, or use --list")
-    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.replication import PROTOCOLS  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.simulation import ScenarioError  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import simulate as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.simulation import SCENARIO, SIMULATION  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import new_summary, run_answer
+    from kcli.jobs.replica import simulate as jobs
+    from kcli.kafka.replication.replication import PROTOCOLS
+    from kcli.kafka.replication.simulation import ScenarioError
+    from kcli.logdir.buffers import FileError
+    from kcli.rows.simulation import SCENARIO, SIMULATION
 
     if protocol is not None and protocol not in PROTOCOLS:
         raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands import rlmm_cluster, rlmm_tier
-from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
-from commands._typer import Group
 from commands.rlmm_state import check, state
+from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
+from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
-    from commands._print import Text
-    from kcli.analysis.remote.kip405 import LineParts
+    from kcli.cli.printing import Text
+    from kcli.kafka.remote.kip405 import LineParts
 
 app = Group(
     no_args_is_help=True,
@@ -80,16 +80,16 @@ def dump(
     _check_layout(layout)
     if layout == KIP and common.output == TEXT:
         raise UsageError("--layout kip gives rows: take another -o than text")
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import dump as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.selection import dump_selected, topics  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.rlmm import dump as jobs
+    from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines
+    from kcli.jobs.rlmm.selection import dump_selected, topics
 
     texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
     if text_format == KIP:
         texts[KIP] = partial(kip405_lines, shown=_parts(properties or []))
     if layout == KIP:
-        from kcli.jobs.rlmm import kip  # noqa: PLC0415 - nothing but this layout needs it
+        from kcli.jobs.rlmm import kip
 
         command = Command(
             name="rlmm dump",
@@ -121,7 +121,7 @@ def _check_layout(layout: str) -> None:
 
 def _parts(properties: list[str]) -> "LineParts":
     """Return the parts of a line that --property asks for."""
-    from kcli.analysis.remote.kip405 import parts  # noqa: PLC0415 - only for this format
+    from kcli.kafka.remote.kip405 import parts
 
     try:
         return parts((name, value) for name, _, value in (word.partition("=") for word in properties))
@@ -160,9 +160,9 @@ def partition(
 
     Example: kcli rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0
     """
-    from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.dump import kip_partition_rows, partition_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.remote_metadata import RLMM_KIP_PARTITION  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import run_rows
+    from kcli.jobs.rlmm.dump import kip_partition_rows, partition_rows
+    from kcli.rows.remote_metadata import RLMM_KIP_PARTITION
 
     _check_layout(layout)
     if layout == KIP:
@@ -185,8 +185,8 @@ def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0.
 
 
 def _user_partitions(word: str) -> list[tuple[str, int]]:
-    from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
-    from formats.primitives import uuid_bytes  # noqa: PLC0415 - kept out of --help
+    from formats.errors import FormatError
+    from formats.primitives import uuid_bytes
 
     found = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
     topic_id = word.rpartition(":")[0]

@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import (
-    ENGINE,
-    Common,
-    Paths,
-    RefusedError,
-    UsageError,
-    common_options,
-    parse_duration,
-)
+from kcli.cli.options import ENGINE, Common, Paths, RefusedError, UsageError, common_options, parse_duration
 
 if TYPE_CHECKING:
-    from commands._summary import RunSummary
     from kcli.broker.settings import ClientSettings
+    from kcli.cli.summary import RunSummary
     from kcli.engine.contract import Outcome
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
     from kcli.logdir.tree import Selection
@@ -59,11 +51,11 @@ def bootstrap(
 
     Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
-    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.rows import kafka_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.remote_metadata import RLMM_EVENT  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.remote_state import REMOTE_SEGMENT  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import new_summary, run_answer
+    from kcli.jobs.rlmm.rows import kafka_lines
+    from kcli.rows.remote_metadata import RLMM_EVENT
+    from kcli.rows.remote_state import REMOTE_SEGMENT
+    from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET
 
     has_paths = bool(paths or common.files_from or common.server_config)
     if events and has_paths:
@@ -86,7 +78,7 @@ def bootstrap(
 
 
 def _rows(found: Iterator["Outcome"], common: Common, summary: "RunSummary") -> Iterator["Item"]:
-    from kcli.rows import Failure  # noqa: PLC0415 - kept out of --help
+    from kcli.rows import Failure
 
     has_rows = not common.selection().names
     for outcome in found:
@@ -109,10 +101,10 @@ def _outcomes(
     events: bool,
 ) -> Iterator["Outcome"]:
     """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
-    from kcli.broker.cluster import Cluster  # noqa: PLC0415 - kept out of --help
-    from kcli.broker.errors import ClusterError, SettingError  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import bootstrap as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.broker.cluster import Cluster
+    from kcli.broker.errors import ClusterError, SettingError
+    from kcli.engine.errors import EngineMissingError
+    from kcli.jobs.rlmm import bootstrap as jobs
 
     try:
         cluster = Cluster(settings, timeout)
@@ -125,14 +117,14 @@ def _outcomes(
 
 def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> "OffsetsOnDisk":
     """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
-    from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.common import (  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import inputs
+    from kcli.jobs.common import (
         PARTITIONS_ONLY,
         notes_as_findings,
         plan,
     )
-    from kcli.jobs.rlmm.bootstrap import offsets_on_disk  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.bootstrap import offsets_on_disk
+    from kcli.logdir.tree import Selection, find
 
     found = find(list(inputs(paths, common)), Selection(include_leftovers=common.include_leftovers))
     units, failures = plan(found, PARTITIONS_ONLY)
@@ -146,9 +138,9 @@ def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> 
 
 
 def _settings(servers: str, command_config: str | None) -> "ClientSettings":
-    from commands._inputs import properties_of  # noqa: PLC0415 - kept out of --help
-    from kcli.broker.errors import SettingError, UnsafeSettingError  # noqa: PLC0415 - kept out of --help
-    from kcli.broker.settings import client_settings  # noqa: PLC0415 - kept out of --help
+    from kcli.broker.errors import SettingError, UnsafeSettingError
+    from kcli.broker.settings import client_settings
+    from kcli.cli.inputs import properties_of
 
     option = "--command-config"
     properties = {} if command_config is None else properties_of(option, command_config)

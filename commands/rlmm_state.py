@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
+from kcli.cli.options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit
@@ -109,11 +109,11 @@ def state(
 
     Example: kcli rlmm state /var/lib/kafka/data --topic orders
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import state as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.snapshots import ACCEPTS  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.rlmm import state as jobs
+    from kcli.jobs.rlmm.selection import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS
+    from kcli.rows.remote_state import (
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
         REMOTE_REPLAY,
@@ -166,15 +166,15 @@ def state(
 
 def _reading(layout: str, source: str | None, common: Common, at: str | None) -> tuple[Any, Any, Any]:
     """Return what is asked of which events; what replaces the targets, given a source; what groups them."""
-    from kcli.jobs.rlmm import snapshots  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import snapshots
+    from kcli.jobs.rlmm.fold import Asked
 
     if layout not in LAYOUTS:
         raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
     asked = Asked(common.selection(), _until(at))
     if layout == KAFKA:
         return asked, partial(snapshots.expand, selection=asked.selection), snapshots.grouped
-    from kcli.jobs.rlmm import kip_state  # noqa: PLC0415 - nothing but this layout needs it
+    from kcli.jobs.rlmm import kip_state
 
     if source is not None:
         raise UsageError(f"--from {source} with --layout {layout}: flat files count where they are named")
@@ -231,14 +231,14 @@ def check(
 
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.check import RemoteCheck  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.check import check as job  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.snapshots import ACCEPTS  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.rlmm.check import RemoteCheck
+    from kcli.jobs.rlmm.check import check as job
+    from kcli.jobs.rlmm.selection import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS
+    from kcli.jobs.rlmm.storage import Storage, objects_of, reducer
+    from kcli.logdir.buffers import FileError
+    from kcli.logdir.tree import Selection, find
 
     now, selection, until = time.time_ns(), common.selection(), _until(at)
     asked, expand, grouped = _reading(layout, source, common, at)
@@ -285,7 +285,7 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _until(at: str | None) -> Any:
     """Return the last event that counts: all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.jobs.rlmm.fold import Until  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.fold import Until
 
     if at is None:
         return Until()

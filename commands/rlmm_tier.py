@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from commands._options import INT64, Common, Paths, UsageError, common_options, parse_offset, parse_time
-from commands._typer import Group
+from kcli.cli.options import INT64, Common, Paths, UsageError, common_options, parse_offset, parse_time
+from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map
@@ -34,8 +34,8 @@ Storage: TypeAlias = Annotated[
 
 def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | None, common: Common) -> None:
     """Run a job over the selected user partitions, each with the directories of the metadata topic."""
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.leader import (  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.rlmm.leader import (
         metadata_targets,
         topics,
         with_metadata,
@@ -64,7 +64,7 @@ def offsets(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, comm
 
     Example: kcli rlmm offsets /var/lib/kafka/data
     """
-    from kcli.jobs.rlmm import offsets as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import offsets as jobs
 
     _run("rlmm offsets", jobs.offsets, paths, remote_metadata, common)
 
@@ -88,7 +88,7 @@ def lookup_offset(
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import lookup as jobs
 
     job = partial(jobs.offset, offset=parse_offset(offset), storage=tuple(storage or ()))
     _run("rlmm lookup offset", job, paths, remote_metadata, common)
@@ -110,7 +110,7 @@ def lookup_timestamp(
 
     Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import lookup as jobs
 
     job = partial(jobs.timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
     _run("rlmm lookup timestamp", job, paths, remote_metadata, common)
@@ -124,7 +124,7 @@ def coverage(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, com
 
     Example: kcli rlmm coverage /var/lib/kafka/data
     """
-    from kcli.jobs.rlmm import coverage as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import coverage as jobs
 
     _run("rlmm coverage", jobs.coverage, paths, remote_metadata, common)
 
@@ -176,8 +176,8 @@ def retention(
 
     Example: kcli rlmm retention --retention-ms 604800000 /var/lib/kafka/data
     """
-    from kcli.analysis.remote.retention import Limits  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import retention as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import retention as jobs
+    from kcli.kafka.remote.retention import Limits
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)
     limits = Limits(retention_ms, retention_bytes, local_retention_ms, local_retention_bytes)
@@ -213,11 +213,11 @@ def follow(
 
     Example: kcli rlmm follow --leader broker1/data broker2/data/orders-0
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from formats.names import REMOTE_LOG_METADATA  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import follow as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.leader import NEVER_TIERED, topics  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
+    from formats.names import REMOTE_LOG_METADATA
+    from kcli.cli.run import Command, run
+    from kcli.jobs.rlmm import follow as jobs
+    from kcli.jobs.rlmm.leader import NEVER_TIERED, topics
+    from kcli.logdir.tree import Selection, find
 
     found = find([leader, *(remote_metadata or [])], Selection())
     if found.failures:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import Common, RefusedError, UsageError, common_options
-from commands._start_options import IndexIntervalBytes
-from commands._targets import refuse_log_dirs
+from kcli.cli.options import Common, RefusedError, UsageError, common_options
+from kcli.cli.start_options import IndexIntervalBytes
+from kcli.cli.targets import refuse_log_dirs
 
 if TYPE_CHECKING:
     from kcli.logdir.tree import Found
@@ -44,10 +44,10 @@ def salvage(
 
     Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/saved/orders-0
     """
-    from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs.salvage.salvage import Salvage
+    from kcli.jobs.startup.known_settings import known_settings, metadata_of
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options
-from commands._reading_options import ReadingOptions
+from kcli.cli.options import Common, Paths, UsageError, common_options
+from kcli.cli.reading_options import ReadingOptions
 
 
 @common_options
@@ -31,9 +31,9 @@ def scan(
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.contradictions import with_contradictions  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.run import Command, run
+    from kcli.jobs.check.contradictions import with_contradictions
+    from kcli.jobs.scan.scan import (
         PIECE_BYTES,
         ScanLog,
         ScanOptions,
@@ -41,9 +41,9 @@ def scan(
         piece_bytes,
         split_segments,
     )
-    from kcli.jobs.scan_logs import ACCEPTS, expand, unread  # noqa: PLC0415 - kept out of --help
-    from kcli.output.formats import format_of, is_run_directory  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.scan.scan_logs import ACCEPTS, expand, unread
+    from kcli.output.formats import format_of, is_run_directory
+    from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
     if summary and common.only == SCAN_SEGMENT.name:
         raise UsageError(f"--summary and --only {common.only} contradict each other: use only one of them")

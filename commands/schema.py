@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import UsageError
+from kcli.cli.boundary import boundary
+from kcli.cli.status import UsageError
 from kcli.rows import COMMANDS
 
 
@@ -16,12 +16,12 @@ def schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of what a command prints with -o json."""
-    from kcli.output.schema import document_schema, pretty  # noqa: PLC0415 - kept out of --help
+    from kcli.output.schema import document_schema, pretty
 
     with boundary():
         command = " ".join(words or ())
         if command not in COMMANDS:
-            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+            from kcli.output.suggest import did_you_mean
 
             raise UsageError(
                 f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "

@@ -6,9 +6,9 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import MissingError, UsageError
-from commands._typer import Group
+from kcli.cli.boundary import boundary
+from kcli.cli.status import MissingError, UsageError
+from kcli.cli.typer_command import Group
 
 WRONG_WORDS: Any = typer.BadParameter.__base__
 """What a command line of wrong words raises: typer has no name of its own for it."""
@@ -62,9 +62,9 @@ def submit_command(
 
     Example: kcli spark submit-command --master yarn -- ls -o ndjson /data/kafka
     """
-    from commands._targets import refuse_log_dirs  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import FileError  # noqa: PLC0415
-    from kcli.views.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
+    from kcli.cli.targets import refuse_log_dirs
+    from kcli.logdir.buffers import FileError
+    from kcli.views.submit import PackagesError, submit_lines, write_files
 
     with boundary():
         if not words:
@@ -135,7 +135,7 @@ def _parsed(words: list[str]) -> _Parsed:
 
     UsageError for one that kcli would refuse.
     """
-    from commands.app import app as kcli  # noqa: PLC0415 - it imports the commands
+    from commands.app import app as kcli
 
     command: Any = typer.main.get_command(kcli)
     rest = list(words)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import Common, Paths, common_options
-from commands._status import UsageError
 from formats.names import REMOTE_LOG_METADATA
+from kcli.cli.options import Common, Paths, common_options
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
-    from commands._sql import Find
-    from commands._summary import RunSummary
+    from kcli.cli.sql import Find
+    from kcli.cli.summary import RunSummary
     from kcli.logdir.tree import Found
 
 
@@ -40,12 +40,12 @@ def sql(
 
     Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /data
     """
-    from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.engine import uses_spark
 
     if uses_spark(common):
         raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
     if shell:
-        from commands._sql_shell import run_shell  # noqa: PLC0415 - only for --shell
+        from kcli.cli.sql_shell import run_shell
 
         paths = [*([] if query is None else [query]), *(paths or ())]
         run_shell(_finder(paths, common), common, history)
@@ -54,9 +54,9 @@ def sql(
     elif history is not None:
         raise UsageError("--history: it is for --shell")
     else:
-        from commands._run import new_summary  # noqa: PLC0415 - kept out of --help
-        from commands._signals import Interrupted  # noqa: PLC0415
-        from commands._sql import opened_session, print_answer, print_interrupted  # noqa: PLC0415
+        from kcli.cli.run import new_summary
+        from kcli.cli.signals import Interrupted
+        from kcli.cli.sql import opened_session, print_answer, print_interrupted
 
         try:
             found, summary = _finder(paths, common)()
@@ -68,13 +68,13 @@ def sql(
 
 def _finder(paths: list[str] | None, common: Common) -> "Find":
     """Return the function that looks again what the paths lead to."""
-    from commands._inputs import found_at, inputs  # noqa: PLC0415 - kept out of --help
-    from commands._run import new_summary  # noqa: PLC0415
-    from commands._signals import delivered  # noqa: PLC0415
-    from kcli.jobs.common import failure_of  # noqa: PLC0415
-    from kcli.logdir.tree import Selection  # noqa: PLC0415
-    from kcli.rows import Failure  # noqa: PLC0415
-    from kcli.views.planning import readable  # noqa: PLC0415
+    from kcli.cli.inputs import found_at, inputs
+    from kcli.cli.run import new_summary
+    from kcli.cli.signals import delivered
+    from kcli.jobs.common import failure_of
+    from kcli.logdir.tree import Selection
+    from kcli.rows import Failure
+    from kcli.views.planning import readable
 
     listed = list(inputs(paths, common))
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options, parse_time
-from commands._reading_options import parse_rate
-from commands._start_options import BROKER, CLEAN, StartOptions
+from kcli.cli.options import Common, Paths, UsageError, common_options, parse_time
+from kcli.cli.reading_options import parse_rate
+from kcli.cli.start_options import BROKER, CLEAN, StartOptions
 
 READ_RATE = "100M"
 
@@ -66,15 +66,15 @@ def startup(
     shutdown = start.how_stopped()
     version = None if kafka_version is None else _version(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
-    import time  # noqa: PLC0415 - kept out of --help
+    import time
 
-    from commands._inputs import node_of, server_properties  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.broker_start import NEWEST, BrokerConfig  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.contradictions import with_quorum_states  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import node_of, server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs.check.contradictions import with_quorum_states
+    from kcli.jobs.startup import startup as jobs
+    from kcli.jobs.startup import startup_broker as broker
+    from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.kafka.kraft.broker_start import NEWEST, BrokerConfig
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
@@ -110,7 +110,7 @@ def _version(text: str) -> tuple[int, ...]:
     if found is None:
         raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
     version = tuple(int(number) for number in found.groups() if number is not None)
-    from kcli.analysis.broker_start import NEWEST  # noqa: PLC0415 - kept out of --help
+    from kcli.kafka.kraft.broker_start import NEWEST
 
     if version[:2] > NEWEST:
         newest = ".".join(map(str, NEWEST))

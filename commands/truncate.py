@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
-from commands._start_options import BROKER, StartOptions
+from kcli.cli.options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
+from kcli.cli.start_options import BROKER, StartOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from commands._run import Along
-    from kcli.analysis.replication import Side
+    from kcli.cli.run import Along
     from kcli.engine.contract import Unit
+    from kcli.kafka.replication.replication import Side
 
 TARGET, LEADER = "Target", "Leader"
 PROTOCOLS = ("fetch", "epoch", "high-watermark")
@@ -142,13 +142,13 @@ def truncate(
         raise UsageError("--leader-epoch: there is no leader; use --leader or --leader-epochs")
     if remote_metadata and leader is None:
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
-    import time  # noqa: PLC0415 - kept out of --help
+    import time
 
-    from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
-    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import following as leaders  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
+    from kcli.cli.inputs import server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs.replica import following as leaders
+    from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.jobs.truncate import truncate as jobs
 
     following = None
     if follows:
@@ -193,9 +193,9 @@ def _with_leaders(
     leader: str, remote_metadata: list[str], common: Common
 ) -> "Callable[[list[Unit], bool], list[Unit]]":
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
-    from kcli.jobs.pairs import with_leaders  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.leader import metadata_targets  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import find  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.pairs import with_leaders
+    from kcli.jobs.rlmm.leader import metadata_targets
+    from kcli.logdir.tree import find
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         found = find([leader], common.selection())
@@ -209,16 +209,16 @@ def _with_leaders(
 
 
 def _saving(path: str, common: Common) -> "Along":
-    from commands._rescue import rescue_to  # noqa: PLC0415 - numpy
+    from kcli.cli.rescue import rescue_to
 
     return rescue_to(path, common)
 
 
 def _described(text: str, log_start_offset: int) -> "Side":
     """Return what counts of a leader that is written as E:S,E:S@LEO."""
-    from formats.checkpoint import EpochEntry  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.epochs import contradicts, replay  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.replication import Side  # noqa: PLC0415 - kept out of --help
+    from formats.checkpoint import EpochEntry
+    from kcli.kafka.replication.replication import Side
+    from kcli.kafka.storage.epochs import contradicts, replay
 
     found = DESCRIBED.fullmatch(text)
     if found is None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, UsageError, output_options
+from kcli.cli.options import Common, UsageError, output_options
 
 
 @output_options
@@ -24,10 +24,10 @@ def uuid(
 
     Example: kcli uuid u4NdSfWRQjaZ_ENyxMXLJA
     """
-    from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
-    from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.identifiers import uuid_of, uuid_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import word_of  # noqa: PLC0415 - kept out of --help
+    from formats.errors import FormatError
+    from kcli.cli.run import run_rows
+    from kcli.jobs.identifiers import uuid_of, uuid_rows
+    from kcli.logdir.buffers import word_of
 
     found = []
     for text in ids:

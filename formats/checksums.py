@@ -59,7 +59,7 @@ def valid(window: Buffer, found: Headers) -> NDArray[np.bool_]:
 
 def _all_valid(window: Buffer, found: Headers) -> bool:
     """Return whether all checksums are those of magic 2 and match; False is no verdict."""
-    import cramjam  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+    import cramjam
 
     positions, ahead, fields = found.chain.positions, found.chain.next, found.fields
     data = fields["batch_length"].astype(np.int64) - (CRC_FROM - LOG_OVERHEAD)

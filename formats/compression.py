@@ -163,7 +163,7 @@ def _gzip_member(data: memoryview, start: int, out: bytearray, limit: int) -> in
 
 
 def _snappy(data: memoryview, limit: int, _magic: int) -> Buffer:
-    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+    import cramjam
 
     out = bytearray()
     for start, end in _snappy_blocks(data):
@@ -221,7 +221,7 @@ class _Lz4Frame(NamedTuple):
 
 
 def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
-    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+    import cramjam
 
     frame = _lz4_frame(data, magic)
     position, out, room = frame.first_block, bytearray(), bytearray(frame.largest_block)
@@ -297,7 +297,7 @@ def _little_uint32(data: memoryview, position: int, field: str) -> int:
 
 
 def _zstd(data: memoryview, limit: int, _magic: int) -> Buffer:
-    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+    import cramjam
 
     largest = _zstd_largest(data, limit)
     out = bytearray(min(largest, limit))

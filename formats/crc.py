@@ -43,6 +43,6 @@ def crc32c_function() -> Checksum:
             found.loader.exec_module(extension)
             function: Checksum = extension.crc32c
             return function
-    from crc32c import crc32c as function  # noqa: PLC0415 - of a package that is built in another way
+    from crc32c import crc32c as function
 
     return function

@@ -157,7 +157,7 @@ class Layout(Generic[R]):
         """Return the numpy dtype of a row (numpy is imported here, not before)."""
         if self._dtype is not None:
             return self._dtype
-        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+        import numpy as np
 
         kinds = {
             "b": ">i1",
@@ -179,7 +179,7 @@ class Layout(Generic[R]):
 
         Element n is that of a row which begins at byte n of the buffer.
         """
-        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+        import numpy as np
 
         start, _ = self.span(name)
         return np.ndarray((max(len(buffer) - self.size + 1, 0),), self.dtype()[name], buffer, start, (1,))

@@ -135,7 +135,7 @@ def read_clean_shutdown(data: Buffer) -> int | None:
     costs a broker nothing but the epoch.
     """
     try:
-        from formats.json_text import read_object  # noqa: PLC0415 - only this marker is JSON
+        from formats.json_text import read_object
 
         content = read_object(bytes(data).decode(errors="replace").encode())
     except FormatError:

@@ -30,8 +30,8 @@ COMPLETE = "_KCLI_COMPLETE"
 
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
-    "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
-    "check": ("kcli.jobs.check", "numpy", "cramjam"),
+    "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
+    "check": ("kcli.jobs.check.check", "numpy", "cramjam"),
     "sql": ("kcli.views.scanning",),
     **{
         command: (f"kcli.jobs.{command}",)
@@ -70,11 +70,7 @@ def main() -> None:
     bytes(KEPT_BYTES)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from commands._signals import (  # noqa: PLC0415 - only once it is known to be ours
-        Interrupted,
-        ignore,
-        install,
-    )
+    from kcli.cli.signals import Interrupted, ignore, install
 
     try:
         install()
@@ -100,10 +96,10 @@ def _run() -> int:
     if shell:
         return _complete(shell)
     _prepare_workers(sys.argv[1:])
-    import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come during it
+    import typer
 
-    from commands._boundary import boundary  # noqa: PLC0415
-    from commands.app import app  # noqa: PLC0415
+    from commands.app import app
+    from kcli.cli.boundary import boundary
 
     try:
         with boundary():
@@ -117,10 +113,10 @@ def _run() -> int:
 
 def _complete(shell: str) -> int:
     """Print the words that may follow those of the command line; a shell asks."""
-    import typer  # noqa: PLC0415
+    import typer
 
-    from commands._boundary import boundary  # noqa: PLC0415
-    from commands._completion import complete  # noqa: PLC0415
+    from kcli.cli.boundary import boundary
+    from kcli.cli.completion import complete
 
     try:
         with boundary():
@@ -140,7 +136,7 @@ def _prepare_workers(words: list[str]) -> None:
     os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory
     _keep_stderr()
     if "1" not in words:
-        from kcli.engine.processes import prepare  # noqa: PLC0415 - only for --jobs
+        from kcli.engine.processes import prepare
 
         with suppress(OSError):  # the engine says so once it needs workers
             prepare(WORKERS_IMPORT.get(words[0], ()))

@@ -13,8 +13,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
-from kcli.analysis.findings import Finding
 from kcli.engine.contract import Job, Outcome, Unit
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.tree import Target
 from kcli.rows import Failure
 from kcli.rows.declare import row_type

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from formats.batch import BATCH
 from formats.record import batch_records
-from kcli.analysis import log_batches
 from kcli.engine.contract import Unit
+from kcli.kafka.storage import log_batches
 from kcli.logdir import bulk
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records

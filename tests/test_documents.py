@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from commands.app import COMMANDS as COMMANDS_OF_KCLI
-from kcli.analysis.catalogue import CATALOGUE, PARTS
-from kcli.analysis.findings import SEVERITIES
+from kcli.kafka.findings.catalogue import CATALOGUE, PARTS
+from kcli.kafka.findings.findings import SEVERITIES
 from kcli.manual import TOPICS, page
 from kcli.rows import COMMANDS, row_types
 from tests.documents import DOCUMENTS, ROOT, examples, printed

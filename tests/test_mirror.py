@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.output.drawings import DRAWINGS
+from kcli.output.table import DRAWINGS
 from kcli.rows import COMMANDS, row_types
 from tests.mirror import ELSEWHERE, SCREENS
 from tests.screens import CASES
@@ -18,7 +18,7 @@ PACKAGES = ("formats", "kcli", "commands")
 IMPORT_STEPS, COMMAND_STEPS = 3, 4
 """How far a module may be from what a test imports, and from a command that it runs: a command imports its
 job, that the algorithms, and those one another."""
-DRAWN = "kcli/output/drawings/"
+DRAWN = "kcli/output/table/"
 
 
 def product():
@@ -34,7 +34,10 @@ def has_own_test(module):
     path = Path("tests") / module
     name = path.stem.strip("_")
     long = f"test_{path.parent.name}_{name}.py"
-    files = (path.with_name(f"test_{name}.py"), path.with_name(long), Path("tests/commands") / long)
+    shell = Path("tests/commands")
+    files = [path.with_name(f"test_{name}.py"), path.with_name(long), shell / long]
+    if module.startswith("kcli/cli/"):
+        files.append(shell / f"test_{name}.py")
     return any((ROOT / file).exists() for file in files)
 
 
@@ -133,7 +136,7 @@ def shown_by_screens():
         for row_type in row_types(command)
     }
     drawn = {DRAWN + DRAWINGS[name].partition(".")[0] + ".py" for name in types}
-    near = within(drawn | {file_of("kcli.output.drawings.tables")}, COMMAND_STEPS)
+    near = within(drawn | {file_of("kcli.output.table.tables")}, COMMAND_STEPS)
     return near | {command_file(case) for case in typed}
 
 

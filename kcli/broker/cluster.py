@@ -284,8 +284,8 @@ def _name(error: Any) -> str:
 
 def _library() -> tuple[Any, Any]:
     try:
-        import confluent_kafka  # noqa: PLC0415 - an extra
-        from confluent_kafka import admin  # noqa: PLC0415 - an extra
+        import confluent_kafka
+        from confluent_kafka import admin
     except ImportError as error:
         raise ClusterError(
             f"confluent-kafka is not installed, and a live cluster needs it: {EXTRA}"

@@ -20,12 +20,12 @@ from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
 from formats.segment_manifest import PARTS, VERSION, read_segment_manifest
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_segment import size_of
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.storage.log_segment import size_of
 from kcli.logdir.buffers import file_error, irregular
 from kcli.logdir.directory import missing_ids
 from kcli.logdir.remote_objects import read_target

@@ -70,7 +70,7 @@ class RecordFilter:
 
     def may_match(self, fields: "Fields") -> "Mask":
         """Return which batches may hold a matching record, as far as their headers say."""
-        import numpy as np  # noqa: PLC0415 - options are made before it is known that a log is read
+        import numpy as np
 
         attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
         able = np.ones(len(fields), np.bool_)
@@ -99,7 +99,7 @@ class RecordFilter:
 
     def is_open(self, fields: "Fields") -> "Mask":
         """Return which of the batches that may match are shown only if one of their records does."""
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         if self.contents:
             return np.ones(len(fields), np.bool_)
@@ -110,7 +110,7 @@ class RecordFilter:
 
     def rules_out(self, fields: "Fields") -> "Mask":
         """Return which of the batches that may match have times, all of them after the range."""
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         if self.times is None:
             return np.zeros(len(fields), np.bool_)
@@ -120,7 +120,7 @@ class RecordFilter:
 
     def matches(self, columns: "RecordColumns") -> "Ints":
         """Return the numbers of the matching records, given batches that may match."""
-        import numpy as np  # noqa: PLC0415 - as above
+        import numpy as np
 
         able = np.ones(len(columns.offset), np.bool_)
         for asked, values in ((self.offsets, columns.offset), (self.times, columns.timestamp)):
@@ -139,7 +139,7 @@ class RecordFilter:
 
 def last_offsets(fields: "Fields") -> "Ints":
     """Return the last offset of each batch, inclusive."""
-    import numpy as np  # noqa: PLC0415 - as above
+    import numpy as np
 
     last: Ints = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"].astype(np.int64)
     return last

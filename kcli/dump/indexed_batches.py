@@ -9,9 +9,9 @@ from formats.legacy import MESSAGE_V1
 from formats.magic import FORMATS, LARGEST_HEADER, holds_header, is_legacy, magic_of, read_header
 from formats.message_set import message_set, messages
 from formats.record import batch_records
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_segment import is_wrapper
 from kcli.dump.options import DumpOptions
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.storage.log_segment import is_wrapper
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Batch, Walk, next_batch

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from formats.index import TXN_REFUSED_VERSION, ZERO_ENTRY
 from formats.names import IN_PARTITION, OFFSET_INDEX, TIME_INDEX, TXN_INDEX
-from kcli.analysis.collector import FindingCollector
 from kcli.dump.indexed_batches import Finder, Indexed, by_offset, by_position, leads_to_its_batch
 from kcli.dump.options import MAX_INT, DumpOptions
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
-from kcli.analysis.collector import FindingCollector
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, row_type_of_a_log, row_types_of
 from kcli.dump.resume import Pause, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.engine.contract import Outcome, Unit
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
@@ -38,7 +38,7 @@ class Dump:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
         outcome = self._read(unit)
         if unit.target.kind in LOGS and outcome.findings:
-            from kcli.analysis.start import zeros_as_started  # noqa: PLC0415 - few logs have findings
+            from kcli.kafka.kraft.start import zeros_as_started
 
             outcome = replace(outcome, findings=zeros_as_started(unit.target, outcome.findings))
         show = None if self.options.text else shown_as(self.options)
@@ -51,7 +51,7 @@ class Dump:
         reader = self._tail if kind == PARTITION else reader_for(kind, self.options)
         if reader is not None:
             return scanned(unit, self.options, reader)
-        from kcli.jobs.rlmm import dump as rlmm  # noqa: PLC0415 - numpy
+        from kcli.jobs.rlmm import dump as rlmm
 
         return rlmm.dump(unit)
 
@@ -110,7 +110,7 @@ class Dump:
         findings: FindingCollector,  # noqa: ARG002 - each log has its own
     ) -> Scanned:
         """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
-        from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
+        from kcli.dump.seek import tails
 
         read = reader_for(LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))

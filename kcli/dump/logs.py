@@ -1,13 +1,13 @@
 """`dump` of logs and KRaft snapshots: the one loop over their blocks, whatever is made of them."""
 
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_growth
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.rows import render_rows
 from kcli.dump.resume import Pause, Scanned
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.engine.contract import Unit
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import report_growth
 from kcli.logdir.remote_objects import open_file
 
 
@@ -29,7 +29,7 @@ def _shown(log: Log, unit: Unit) -> Scanned:
     start, end = byte_range(log)
     start = unit.position or start
     if options.layout:
-        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (
             render_layout,
         )
 
@@ -38,7 +38,7 @@ def _shown(log: Log, unit: Unit) -> Scanned:
     if options.tail is not None:
         items = last_rows(log, items, options.tail)
     if options.text:
-        from kcli.dump.render.text import render_text  # noqa: PLC0415 - pyarrow
+        from kcli.dump.render.text import render_text
 
         return render_text(log, items, end, begins=unit.begins)
     return render_rows(log, items)

@@ -13,7 +13,6 @@ from formats.names import (
     TXN_INDEX,
     UNKNOWN,
 )
-from kcli.analysis.collector import FindingCollector
 from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import DumpOptions
@@ -22,6 +21,7 @@ from kcli.dump.render.index_text import index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.files import file_name
 from kcli.logdir.remote_objects import open_file
 from kcli.logdir.tree import PARTITION, Target
@@ -41,7 +41,7 @@ LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 
 def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield what the options ask for of a log: see `kcli.dump.logs`."""
-    from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
+    from kcli.dump.logs import read_logs
 
     return read_logs(unit, options, findings)
 
@@ -103,7 +103,7 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if kind == REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
-        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (
             LAYOUT_READERS,
         )
 
@@ -122,7 +122,7 @@ def row_types_of(kind: str, options: DumpOptions) -> set[str]:
     if kind in {*LOGS, PARTITION}:
         return {row_type_of_a_log(options)}
     if options.layout:
-        from kcli.dump.render.layout import (  # noqa: PLC0415 - it needs the tables of every message
+        from kcli.dump.render.layout import (
             LAYOUT_READERS,
         )
 

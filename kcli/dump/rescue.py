@@ -15,9 +15,6 @@ import numpy as np
 from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.directory_files import opened_files
-from kcli.analysis.log_findings import report_damage
 from kcli.dump.block import Block, contents_at, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
 from kcli.dump.options import DumpOptions
@@ -28,6 +25,9 @@ from kcli.dump.source import Log, finished, read_log
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import report_damage
+from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.listing import listed as entries
 from kcli.logdir.partition import Partition

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import Finding
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import FileError
 from kcli.rows import Item as RowItem
 from kcli.rows import TextBlock

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formats.names import OFFSET_INDEX, TIME_INDEX
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.salvage import verified_batches
-from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.source import Log, last_rows, read_log
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile

@@ -15,16 +15,6 @@ from formats.batch import LOG_OVERHEAD
 from formats.bounds import RAISES_THE_BOUND
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, read_header
 from formats.record_columns import FallbackBatch, record_columns, taken
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import (
-    MOST_DAMAGED_RANGES,
-    has_unknown_codec,
-    is_out_of_reach,
-    report_invalid,
-    unknown_codec_text,
-)
-from kcli.analysis.salvage import verified_windows
-from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.block import Block, Problem, by_batch, columns_of, select_rows
 from kcli.dump.filter import last_offsets
 from kcli.dump.one_by_one import blocks_one_by_one
@@ -32,6 +22,16 @@ from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause
 from kcli.dump.windows import after, block_of, each, gathered_headers, runs, some_of, valid_of, window_slice
 from kcli.engine.contract import ResumePoint
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import (
+    MOST_DAMAGED_RANGES,
+    has_unknown_codec,
+    is_out_of_reach,
+    report_invalid,
+    unknown_codec_text,
+)
+from kcli.kafka.integrity.salvage import verified_windows
+from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import segment_base, sibling

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.tree import Target
 from kcli.rows import Failure, Item
 

@@ -219,18 +219,18 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
     names = list(NAMES)
 
     def run_bins(batches: Batches) -> Batches:
-        import contextlib  # noqa: PLC0415 - runs in the worker
-        import os  # noqa: PLC0415
-        import pickle  # noqa: PLC0415
-        import sys  # noqa: PLC0415
+        import contextlib
+        import os
+        import pickle
+        import sys
 
-        import pyarrow  # noqa: PLC0415, ICN001
+        import pyarrow  # noqa: ICN001
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
-        from kcli.engine.spark_worker import packed_bin  # noqa: PLC0415
-        from kcli.logdir.background import BackgroundCall  # noqa: PLC0415
-        from kcli.rows.arrow_arrays import column  # noqa: PLC0415
+        from kcli.engine.spark_worker import packed_bin
+        from kcli.logdir.background import BackgroundCall
+        from kcli.rows.arrow_arrays import column
 
         BackgroundCall.enabled = False  # Spark has a worker for each core
         kinds = (pyarrow.int64(), pyarrow.int64(), pyarrow.binary())
@@ -290,11 +290,11 @@ def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
     host_name = socket.gethostname
 
     def look(batches: Batches) -> Batches:
-        import os  # noqa: PLC0415 - runs in the worker
-        import pickle  # noqa: PLC0415
-        import struct  # noqa: PLC0415
+        import os
+        import pickle
+        import struct
 
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         def array(kind: Any, *buffers: bytes) -> Any:
             # pyarrow.array would import pandas, for good: workers are kept

@@ -144,7 +144,7 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
         scratch_directory()
     except FileNotFoundError as error:
         raise EngineMissingError(str(error)) from error
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -181,7 +181,7 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
 
     def connect() -> None:
         try:
-            from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+            from pyspark.sql.connect.session import SparkSession
 
             builder = SparkSession.Builder().remote(remote)
             for key, value in conf.items():
@@ -209,7 +209,7 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
 
 
 def _started(master: str, conf: Mapping[str, str]) -> Session:
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.sql import SparkSession
 
     java = (
         os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java")
@@ -280,7 +280,7 @@ def _launch(settings: Mapping[str, str]) -> None:
     a JVM says where it listens. Were it interrupted there, it would remove the directory of that file, and
     the JVM would neither listen nor end. So a thread waits, which no signal is delivered to.
     """
-    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+    from pyspark import SparkConf, SparkContext
 
     failures: list[BaseException] = []
     ended = threading.Event()
@@ -316,7 +316,7 @@ def _end_jvm() -> None:
 
     It ends when no process holds its stdin any more.
     """
-    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark import SparkContext
 
     jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - no other way to it
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001

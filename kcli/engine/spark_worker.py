@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
-from kcli.analysis.findings import Finding
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.inline import failed, mapped
+from kcli.kafka.findings.findings import Finding
 from kcli.rows import Failure, Item
 from kcli.rows.failure import described
 
@@ -120,7 +120,7 @@ def compressed(payload: bytes) -> bytes:
     """Return a payload, compressed if it is long: the JVM copies it many times on its way."""
     if len(payload) < WORTH_COMPRESSING:
         return payload
-    import cramjam  # noqa: PLC0415
+    import cramjam
 
     return COMPRESSED + bytes(cramjam.lz4.compress_block(payload))
 
@@ -128,7 +128,7 @@ def compressed(payload: bytes) -> bytes:
 def unpacked(payload: bytes) -> Any:
     """Return what a worker of our own has packed."""
     if payload[:1] == COMPRESSED:
-        import cramjam  # noqa: PLC0415
+        import cramjam
 
         payload = bytes(cramjam.lz4.decompress_block(memoryview(payload)[1:]))
     return pickle.loads(payload)  # noqa: S301 - our own workers wrote it

@@ -7,14 +7,14 @@ from functools import lru_cache
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
-from kcli.analysis.cluster_image import configuration_of
-from kcli.analysis.findings import Finding
-from kcli.analysis.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, Violation, violations
-from kcli.analysis.inventory import checkpointed
-from kcli.analysis.start import start
-from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, Violation, violations
+from kcli.kafka.integrity.inventory import checkpointed
+from kcli.kafka.kraft.cluster_image import configuration_of
+from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import version_of
 from kcli.logdir.files import first_base

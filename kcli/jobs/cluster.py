@@ -4,13 +4,13 @@ from collections.abc import Generator
 from functools import cache
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
-from kcli.analysis.election import PartitionState
-from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.metadata_image import Image
-from kcli.analysis.metadata_source import metadata_of_log, metadata_of_snapshot
-from kcli.analysis.start import start
 from kcli.jobs.common import topic_id_of
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.election import PartitionState
+from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.metadata_source import metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.start import start
+from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Selection, find

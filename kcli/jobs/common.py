@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from formats.names import LOG, LOG_DIR_FILES, REMOTE_LOG_METADATA, parse_file
-from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.moving import SHRANK, changed_since, removal

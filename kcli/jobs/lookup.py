@@ -5,15 +5,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
-from kcli.analysis import lookup
-from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.remote.lineage import serving
-from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.epoch import resolve
+from kcli.jobs.epoch.epoch import resolve
 from kcli.jobs.searches import Answer, at_or_after, failing_lookup, first_batch, largest
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.start import start
+from kcli.kafka.remote.lineage import serving
+from kcli.kafka.storage import lookup
+from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
@@ -82,8 +82,8 @@ def _led(
     """
     if unit is None:
         return (yield from start(partition)), None, None
-    from kcli.jobs.rlmm.leader import lead_of  # noqa: PLC0415 - only with remote metadata
-    from kcli.jobs.rlmm.metadata import cache_of, folded  # noqa: PLC0415 - only with remote metadata
+    from kcli.jobs.rlmm.leader import lead_of
+    from kcli.jobs.rlmm.metadata import cache_of, folded
 
     metadata = folded(unit.targets[1:])
     yield from metadata.findings

@@ -8,10 +8,6 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from formats.names import parse_file
-from kcli.analysis import inventory
-from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog, checkpoints
-from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import (
     directory_findings,
@@ -22,7 +18,11 @@ from kcli.jobs.common import (
     undisturbed,
     where,
 )
-from kcli.jobs.epoch import checkpointed_epochs
+from kcli.jobs.epoch.epoch import checkpointed_epochs
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity import inventory
+from kcli.kafka.kraft.start import start
+from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.partition import Partition, shown_error
 from kcli.rows.places import PartitionRow

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.analysis.run_diffs import UNREADABLE, LogFacts, Noted, PartitionFacts, compared
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.integrity.run_diffs import UNREADABLE, LogFacts, Noted, PartitionFacts, compared
 from kcli.output.run_directory import ERRORS, FINDINGS, RECORD, ROWS, FileRowsError, read_rows
 from kcli.rows.places import Where
 from kcli.rows.runs import RunDiffRow

@@ -15,10 +15,10 @@ from formats.legacy import LegacyHeader
 from formats.magic import is_legacy
 from formats.message_set import message_set, messages
 from formats.record import Record, batch_records, streamed_records
-from kcli.analysis import lookup
-from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog
-from kcli.analysis.log_segment import (
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage import lookup
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import (
     BrokerError,
     LoadedSegment,
     file_batches,
@@ -29,7 +29,7 @@ from kcli.analysis.log_segment import (
     start_of_search,
     translate_offset,
 )
-from kcli.analysis.lookup import LargestTimestamp, Timed
+from kcli.kafka.storage.lookup import LargestTimestamp, Timed
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch

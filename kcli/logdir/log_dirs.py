@@ -165,7 +165,7 @@ def is_running(target: Target) -> bool:
 def _locked_by(path: str) -> int | None:
     """Return the process on this host that holds the lock of a file, without asking for the lock."""
     with suppress(ImportError, OSError, ValueError, struct.error):
-        import fcntl  # noqa: PLC0415 - not on every system
+        import fcntl
 
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:

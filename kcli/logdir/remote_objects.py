@@ -92,7 +92,7 @@ class PackedLog(DataFile):
         return found
 
     def _unpacked(self, number: int) -> bytes:
-        from formats.compression import ZSTD, decompress  # noqa: PLC0415 - only such logs need it
+        from formats.compression import ZSTD, decompress
 
         chunk = self._manifest.chunk_index.chunk(number)
         try:
@@ -138,7 +138,7 @@ def manifest_path(path: str) -> str | None:
 
 def read_manifest(path: str) -> "SegmentManifest":
     """Return what a manifest says; FileError where it cannot be read."""
-    from formats.segment_manifest import read_segment_manifest  # noqa: PLC0415 - only this file is JSON
+    from formats.segment_manifest import read_segment_manifest
 
     data = read_whole(path)
     with reading(path):

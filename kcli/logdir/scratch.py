@@ -24,6 +24,6 @@ def scratch_directory() -> str:
 
 def _is_in_a_log_dir(place: str) -> bool:
     """Whether a broker may find a temporary file there; it would not start."""
-    from kcli.logdir.guard import log_dir_around  # noqa: PLC0415 - the fork server starts before it is needed
+    from kcli.logdir.guard import log_dir_around
 
     return log_dir_around(place) is not None

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.analysis.times import TimeWordError, moment_ms
 from kcli.rows import Column, Schema, Value
+from kcli.times import TimeWordError, moment_ms
 
 Values: TypeAlias = tuple[Value, ...]
 Get: TypeAlias = Callable[[Values], Any]

@@ -11,7 +11,7 @@ from functools import partial
 from io import BufferedWriter
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
 from kcli.output.formats import compression_of
 from kcli.output.structured import Tail
@@ -220,7 +220,7 @@ def _compressed(file: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
     if codec is None:
         yield file
         return
-    from pyarrow import CompressedOutputStream  # noqa: PLC0415 - only for compressed files
+    from pyarrow import CompressedOutputStream
 
     # what is left when the block fails goes to a file that is not kept
     with CompressedOutputStream(file, codec) as stream, BufferedWriter(stream, BYTES_A_WRITE) as out:

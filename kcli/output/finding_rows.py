@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output.files import write_rows
 from kcli.output.formats import OutputFormat
 from kcli.output.values import finding_values

@@ -58,9 +58,9 @@ class OutputFormat(NamedTuple):
         return getattr(import_module(f"kcli.output.{module}"), function)
 
 
-TABLE = OutputFormat("table", is_flat=True, streams=False, writer="table.write_table")
+TABLE = OutputFormat("table", is_flat=True, streams=False, writer="text_table.write_table")
 """The view of the rows, for people."""
-WIDE = OutputFormat("wide", is_flat=True, streams=False, writer="table.write_wide")
+WIDE = OutputFormat("wide", is_flat=True, streams=False, writer="text_table.write_wide")
 """A table of every column."""
 JSON = OutputFormat(
     "json",

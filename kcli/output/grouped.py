@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kcli.analysis.catalogue import CATALOGUE
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.kafka.findings.findings import Finding
 from kcli.output.text import by_code, failure_line, first_of
 from kcli.output.values import one_line
 from kcli.rows import Failure

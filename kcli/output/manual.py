@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import TextIO
 
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import page
 
 WIDEST = 110
@@ -35,10 +35,10 @@ def _catalogue() -> Iterator[str]:
 
 def draw_page(markdown: str, out: TextIO, *, colored: bool, is_utf8: bool) -> None:
     """Draw Markdown on a terminal, as wide as the terminal but not wider than WIDEST."""
-    from rich.markdown import Markdown  # noqa: PLC0415
-    from rich.theme import Theme  # noqa: PLC0415
+    from rich.markdown import Markdown
+    from rich.theme import Theme
 
-    from kcli.output.console import Console  # noqa: PLC0415 - only for terminals
+    from kcli.output.console import Console
 
     theme = Theme({"markdown.code": "bold cyan"})
     drawn = StringIO()

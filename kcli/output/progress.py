@@ -63,14 +63,14 @@ def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
 
 
 def _size(size: int) -> str:
-    from rich.filesize import decimal  # noqa: PLC0415
+    from rich.filesize import decimal
 
     return decimal(size)
 
 
 def _start(total: int, terminal: TextIO) -> "Progress":
-    from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
-    from rich.progress import (  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import (
         BarColumn,
         Progress,
         TextColumn,

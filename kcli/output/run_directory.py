@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any, BinaryIO
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output.files import new_file, nothing
 from kcli.output.finding_rows import write_failure_rows, write_finding_rows
 from kcli.output.formats import NDJSON, PARQUET, compression_of, uncompressed
@@ -74,7 +74,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         with open(path, "rb") as file:
             yield file
         return
-    from pyarrow import CompressedInputStream  # noqa: PLC0415 - only for compressed files
+    from pyarrow import CompressedInputStream
 
     try:
         with open(path, "rb") as file, CompressedInputStream(file, codec) as stream:
@@ -95,7 +95,7 @@ def _rows_of(path: str) -> Iterator[dict[str, Any]]:
                     raise FileRowsError(f"{path}: line {number}: expected a JSON object")
                 yield row
     elif path.endswith(f".{PARQUET.extension}"):
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - only for Parquet
+        from pyarrow import ArrowException, parquet
 
         try:
             with parquet.ParquetFile(path) as table:

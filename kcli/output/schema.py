@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from kcli.analysis.catalogue import CATALOGUE
-from kcli.analysis.findings import SEVERITIES
+from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
 from kcli.rows import RowType, row_schema, row_types
 

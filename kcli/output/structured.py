@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_slices, is_long, json_slices, tsv_slices
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell

@@ -7,7 +7,7 @@ MOST = 3
 
 def close_to(word: str, known: Collection[str]) -> list[str]:
     """Return the known words that begin with this one, then those that are like it, the closest first."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for typing errors
+    from difflib import get_close_matches
 
     begin = [name for name in known if word and name.startswith(word)]
     return list(dict.fromkeys([*begin, *get_close_matches(word, known, n=MOST, cutoff=0.5)]))[:MOST]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from kcli.analysis.catalogue import CATALOGUE
-from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.analysis.merging import merged
+from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.findings.merging import merged
 from kcli.output.values import one_line
 from kcli.rows import Failure
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from kcli.analysis.times import DAY
 from kcli.output.values import iso
+from kcli.times import DAY
 
 EPOCH_MS = re.compile(r"(?<![\w.-])1[0-9]{12}(?!\w)", re.ASCII)
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")

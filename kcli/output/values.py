@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.rows import Failure, Value
 
 NULL = r"\N"
@@ -15,7 +15,7 @@ NULL = r"\N"
 def _encode(value: Any) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    from decimal import Decimal  # noqa: PLC0415 - only answers of SQL have them
+    from decimal import Decimal
 
     if isinstance(value, Decimal):
         return str(value)
@@ -24,7 +24,7 @@ def _encode(value: Any) -> str:
 
 @cache
 def _encoder(separators: tuple[str, str] | None) -> Callable[[Any], str]:
-    import json  # noqa: PLC0415 - most rows of csv, tsv and tables have nothing nested
+    import json
 
     return json.JSONEncoder(ensure_ascii=False, separators=separators, default=_encode).encode
 
@@ -98,7 +98,7 @@ def one_line(text: str) -> str:
 
 def iso(timestamp: int) -> str | None:
     """Return epoch milliseconds as ISO-8601 in UTC; None outside the years 1 to 9999."""
-    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only tables need a calendar
+    from datetime import UTC, datetime, timedelta
 
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.structured import Tail, TextOut
 from kcli.output.text import finding_line
 from kcli.output.view import View

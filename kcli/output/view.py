@@ -108,7 +108,7 @@ class View(NamedTuple):
 
     def _meeting(self, where: "Condition", rows: Iterable[Item]) -> Iterator[Item]:
         """Yield the rows for which a condition is true."""
-        from kcli.output.where import keeps  # noqa: PLC0415 - only for --where
+        from kcli.output.where import keeps
 
         tests = {row_type.name: keeps(where, row_type) for row_type in self.types}
         return (
@@ -222,7 +222,7 @@ def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFo
     on_stdout = [name for name, one in possible.items() if one.on_stdout]
     if output in (possible if to_file else on_stdout):
         return FORMATS[output]
-    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+    from kcli.output.suggest import did_you_mean
 
     advice = did_you_mean(output, on_stdout)
     raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(on_stdout)}")
@@ -233,7 +233,7 @@ def _only(name: str, types: tuple[RowType, ...], command: str) -> RowType:
     names = [one.name for one in types]
     if name in names:
         return types[names.index(name)]
-    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+    from kcli.output.suggest import did_you_mean
 
     raise ViewError(
         f"--only {name}: {did_you_mean(name, names)}{command} has rows of type {', '.join(names)}"
@@ -261,10 +261,10 @@ def _check_directories(names: Iterable[str], types: tuple[RowType, ...], command
 
 def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Condition":
     """Return a condition that can be used; ViewError for another."""
-    import time  # noqa: PLC0415 - only for --where
+    import time
 
-    from kcli.output.conditions import WhereError  # noqa: PLC0415 - only for --where
-    from kcli.output.where import Condition, columns_of, keeps  # noqa: PLC0415
+    from kcli.output.conditions import WhereError
+    from kcli.output.where import Condition, columns_of, keeps
 
     where = Condition(text, time.time_ns() // 1_000_000)
     try:
@@ -284,7 +284,7 @@ def _sort_word(word: str, types: tuple[RowType, ...], command: str) -> tuple[str
 def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
     known = list(dict.fromkeys(column for row_type in types for column in row_type.names))
     if name not in known:
-        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+        from kcli.output.suggest import did_you_mean
 
         advice = did_you_mean(name, known)
         others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(known)}"

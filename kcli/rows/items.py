@@ -40,7 +40,7 @@ class TextBlock:
         self.is_title = is_title
 
     def __reduce__(self) -> tuple[Callable[..., "TextBlock"], tuple[Any, ...]]:
-        from pickle import PickleBuffer  # noqa: PLC0415 - imported by whoever pickles
+        from pickle import PickleBuffer
 
         return TextBlock, (tuple(map(PickleBuffer, self.buffers)), self.is_title)
 
@@ -64,7 +64,7 @@ class EncodedRows:
         return (self.buffer,)
 
     def __reduce__(self) -> tuple[Callable[..., "EncodedRows"], tuple[Any, ...]]:
-        from pickle import PickleBuffer  # noqa: PLC0415 - imported by whoever pickles
+        from pickle import PickleBuffer
 
         return EncodedRows, (self.type_name, self.count, PickleBuffer(self.buffer))
 

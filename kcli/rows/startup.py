@@ -3,9 +3,9 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.broker_start import BrokerOutcome, DirOutcome
-from kcli.analysis.start_files import FileChange
-from kcli.analysis.startup import Outcome
+from kcli.kafka.kraft.broker_start import BrokerOutcome, DirOutcome
+from kcli.kafka.kraft.startup import Outcome
+from kcli.kafka.storage.start_files import FileChange
 from kcli.rows.declare import row_type
 from kcli.rows.places import Where
 

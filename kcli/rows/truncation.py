@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.truncation import SegmentAction, SnapshotAction
+from kcli.kafka.replication.truncation import SegmentAction, SnapshotAction
 from kcli.rows.declare import Timestamp, row_type
 from kcli.rows.places import Where
 

@@ -24,7 +24,7 @@ def register(spark: Any) -> None:
     this process.
     """
     try:
-        from kcli.views.spark import data_source  # noqa: PLC0415 - needs pyspark
+        from kcli.views.spark import data_source
     except ImportError as error:
         raise EngineMissingError(
             f"the Spark format kcli needs pyspark 4.0 or newer, with pyarrow: {_version()}"
@@ -36,7 +36,7 @@ def register(spark: Any) -> None:
 
 def _version() -> str:
     try:
-        import pyspark  # noqa: PLC0415
+        import pyspark
     except ImportError:
         return "there is no pyspark"
     return f"this is {pyspark.__version__}"

@@ -31,8 +31,8 @@ import pyarrow as pa
 from duckdb import func
 from pyarrow import fs
 
-from kcli.analysis.findings import Finding
 from kcli.engine.contract import Engine, Outcome
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target

@@ -13,20 +13,21 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from formats.names import LOG, REMOTE_LOG_METADATA, UNKNOWN, parse_file
-from kcli.analysis.directory_files import opened_files
-from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
-from kcli.jobs import epoch, scan, scan_logs
-from kcli.jobs.check_remote import is_remote_metadata
+from kcli.jobs.check.check_remote import is_remote_metadata
+from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
-from kcli.jobs.contradictions import with_contradictions
+from kcli.jobs.epoch import epoch
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
+from kcli.jobs.scan import scan, scan_logs
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.partition import Partition

@@ -12,14 +12,14 @@ from typing import Any
 
 from formats.batch import LOG_OVERHEAD
 from formats.magic import is_legacy
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.salvage import verified_windows
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.options import EVERYTHING
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.integrity.salvage import verified_windows
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.remote_objects import open_log

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from kcli.analysis.findings import Finding
-from kcli.analysis.merging import merged
 from kcli.dump.job import Dump
 from kcli.engine.contract import Outcome
 from kcli.engine.inline import mapped
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.merging import merged
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target

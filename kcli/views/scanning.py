@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kcli.analysis.findings import Finding
 from kcli.engine.contract import Engine, Job, Outcome, Unit
 from kcli.engine.inline import mapped
-from kcli.jobs.scan import ScanReducer, piece_bytes, split_segments
+from kcli.jobs.scan.scan import ScanReducer, piece_bytes, split_segments
+from kcli.kafka.findings.findings import Finding
 from kcli.rows import ArrowBlock, Item
 from kcli.views.definitions import FINDINGS, SEGMENTS
 from kcli.views.planning import SEGMENT, Plan, Work

@@ -15,7 +15,7 @@ def view_schema(view: str) -> StructType:
 
     Integers and epoch milliseconds are bigint, bytes binary, nested values arrays and structs.
     """
-    from pyspark.sql.types import StructType  # noqa: PLC0415
+    from pyspark.sql.types import StructType
 
     return StructType([_field(one.column) for one in view_columns(view)])
 
@@ -48,7 +48,7 @@ def refuse_others(view: str, given: StructType) -> None:
 
 def _holds(given: Any, own: Any) -> bool:
     """Whether a type is another one, but for nulls inside that it allows."""
-    from pyspark.sql import types  # noqa: PLC0415
+    from pyspark.sql import types
 
     if isinstance(given, types.ArrayType) and isinstance(own, types.ArrayType):
         return (given.containsNull or not own.containsNull) and _holds(given.elementType, own.elementType)
@@ -61,8 +61,8 @@ def _holds(given: Any, own: Any) -> bool:
 
 
 def _field(column: Column) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415
-    from pyspark.sql.types import StructField, TimestampType  # noqa: PLC0415
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, TimestampType
 
     is_moment = column.kind == MOMENT
     kind = (

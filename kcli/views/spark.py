@@ -29,7 +29,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
     apart = KEEPS_SCANS_APART
 
     def import_kcli_from_root() -> None:
-        import sys  # noqa: PLC0415 - all of this runs in workers
+        import sys
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
@@ -42,7 +42,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
         def __init__(self, options: dict[str, str]) -> None:
             super().__init__(options)
             import_kcli_from_root()
-            from kcli.views.options import query  # noqa: PLC0415
+            from kcli.views.options import query
 
             query(options)
 
@@ -52,16 +52,16 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
 
         def schema(self) -> Any:
             import_kcli_from_root()
-            from kcli.views.options import view_of  # noqa: PLC0415
-            from kcli.views.schema import view_schema  # noqa: PLC0415
+            from kcli.views.options import view_of
+            from kcli.views.schema import view_schema
 
             return view_schema(view_of(self.options))
 
         def reader(self, schema: Any) -> DataSourceReader:
             import_kcli_from_root()
-            from kcli.views.filters import are_offered  # noqa: PLC0415
-            from kcli.views.options import view_of  # noqa: PLC0415
-            from kcli.views.schema import refuse_others  # noqa: PLC0415
+            from kcli.views.filters import are_offered
+            from kcli.views.options import view_of
+            from kcli.views.schema import refuse_others
 
             refuse_others(view_of(self.options), schema)
             made = pushing_reader if apart and are_offered() else plain_reader
@@ -85,7 +85,7 @@ def _readers(
 
         def partitions(self) -> list[InputPartition]:
             import_kcli_from_root()
-            from kcli.views.tasks import tasks  # noqa: PLC0415
+            from kcli.views.tasks import tasks
 
             return list(
                 map(InputPartition, tasks(self.options, self.filters, cores, directory, self.schema.names))
@@ -93,7 +93,7 @@ def _readers(
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
             import_kcli_from_root()
-            from kcli.views.tasks import read  # noqa: PLC0415
+            from kcli.views.tasks import read
 
             return (
                 iter(()) if partition.value is None else read(partition.value, self.schema)
@@ -107,7 +107,7 @@ def _readers(
 
         def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
             import_kcli_from_root()
-            from kcli.views.filters import plain  # noqa: PLC0415
+            from kcli.views.filters import plain
 
             self.filters = list(plain(filters))
             return filters

@@ -50,7 +50,7 @@ def read(data: bytes, schema: Any) -> Iterator[Any]:
 
     A directory is left as it was entered.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - this module is imported without it
+    from pyspark.sql.pandas.types import to_arrow_schema
 
     start, task = pickle.loads(data)  # noqa: S301 - the driver wrote it
     with nullcontext() if start is None else chdir(start):

@@ -10,11 +10,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from commands import _run
-from kcli.analysis.producers import Producer
-from kcli.analysis.start_files import snapshot_bytes
-from kcli.jobs import check_memory, common
-from kcli.jobs.check_state import State
+from kcli.cli import run
+from kcli.jobs import common
+from kcli.jobs.check import check_memory
+from kcli.jobs.check.check_state import State
+from kcli.kafka.storage.producers import Producer
+from kcli.kafka.storage.start_files import snapshot_bytes
 from kcli.logdir.buffers import DataFile
 from tests.partitions import epoch_lines, locked, log_dir, orders, put_range, segment, time_entries
 
@@ -107,7 +108,7 @@ def test_what_retention_removes_while_a_log_is_read_leaves_no_hole(kcli, data, t
             one.unlink()
         return units
 
-    monkeypatch.setattr(_run, "plan", plan_and_remove)
+    monkeypatch.setattr(run, "plan", plan_and_remove)
     document = json.loads(kcli(*words).stdout)
     assert (document["rows"][0]["result"], document["errors"]) == ("clean", []), document["findings"]
     assert {one["code"] for one in document["findings"]} - {"IDX-003", "DIR-011"} == {"LOG-014"}
@@ -289,7 +290,7 @@ def test_a_state_whose_directory_is_missing_is_refused_before_anything_is_read(
     kcli, data, tmp_path, monkeypatch, name
 ):
     (tmp_path / "dangling").symlink_to("absent")
-    monkeypatch.setattr(_run, "run", lambda *_: pytest.fail("something was read"))
+    monkeypatch.setattr(run, "run", lambda *_: pytest.fail("something was read"))
     monkeypatch.chdir(tmp_path)
     done = kcli("check", "--since", name, data)
 

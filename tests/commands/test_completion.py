@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from commands._completion import SCRIPTS, candidates
 from commands.app import COMMANDS
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.cli.completion import SCRIPTS, candidates
+from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS
 from kcli.rows import row_types
 from tests.shell import Shell

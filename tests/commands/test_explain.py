@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.kafka.findings.catalogue import CATALOGUE
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

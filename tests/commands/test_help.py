@@ -12,7 +12,7 @@ import pytest
 
 from commands.app import COMMANDS, GROUPS, every_command
 from kcli import __version__
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
 from kcli.rows import COMMANDS as ROWS_OF
 from kcli.rows import row_types

@@ -137,7 +137,7 @@ class TestInputs:
         assert [answer[1] for answer in answers(done)] == [1]
 
     def test_a_list_of_paths_has_a_size_limit(self, kcli, monkeypatch):
-        monkeypatch.setattr("commands._inputs.LIST_LIMIT", 1000)
+        monkeypatch.setattr("kcli.cli.inputs.LIST_LIMIT", 1000)
 
         for words in (("--files-from", "/dev/zero"), ("--server-config", "/dev/zero")):
             assert kcli(*ASK, *words).stderr == f"kcli: {' '.join(words)}: more than 1000 bytes\n"

@@ -3,7 +3,8 @@
 import pytest
 from typer.main import get_command
 
-from commands._options import (
+from commands.app import app
+from kcli.cli.options import (
     Common,
     UsageError,
     parse_duration,
@@ -13,7 +14,6 @@ from commands._options import (
     parse_partitions,
     parse_time,
 )
-from commands.app import app
 from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
 NOW = 1_700_000_000_000

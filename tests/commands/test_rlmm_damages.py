@@ -11,9 +11,9 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote.events_here import EventsHere
 from kcli.jobs.rlmm.events import events
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_unsigned_varint

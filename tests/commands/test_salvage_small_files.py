@@ -153,7 +153,7 @@ def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):
     out.mkdir()
     out.chmod(0o777)
     said = as_unprivileged(
-        "from kcli.jobs.salvage import Salvage; from tests.partitions import unit",
+        "from kcli.jobs.salvage.salvage import Salvage; from tests.partitions import unit",
         "done = Salvage(out=sys.argv[2] + '/copy', now_ms=0)(unit(sys.argv[1]))\n"
         "for one in done.findings: print(one.code, one.file, one.message)",
         directory,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from commands._settings import long_name
 from commands.app import every_command
+from kcli.cli.settings import long_name
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import _inputs
-from kcli.jobs import cuts
+from kcli.cli import inputs
+from kcli.jobs.scan import cuts
 from tests.partitions import log_dir, put_log
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ def workers_below(top):
 def test_a_large_result_is_refused_only_where_all_of_it_would_come_here(
     kcli, big, monkeypatch, tmp_path, way
 ):
-    monkeypatch.setattr(_inputs, "LARGEST_COLLECTED", 1 << 20)
+    monkeypatch.setattr(inputs, "LARGEST_COLLECTED", 1 << 20)
     monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
     monkeypatch.chdir(tmp_path)
     refused = kcli("dump", big, "--only", "dump_batch", "-o", "ndjson", "--spark")

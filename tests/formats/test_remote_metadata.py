@@ -281,7 +281,7 @@ layout.
 """
 
 TAKEN = {"update-state-9", "update-state-negative", "state-9"}
-"""Decoded here, state and all, and refused later: see `kcli.analysis.remote.unreadable`."""
+"""Decoded here, state and all, and refused later: see `kcli.kafka.remote.unreadable`."""
 
 
 @pytest.mark.parametrize("version", DAMAGED)
@@ -317,7 +317,7 @@ def ambiguous(version, item):
 def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
     """4.3.1's own formatter saw each of these 3,705 values: the same ones decode.
 
-    What it refuses although it can be decoded is named by `kcli.analysis.remote.unreadable`.
+    What it refuses although it can be decoded is named by `kcli.kafka.remote.unreadable`.
     """
     differences = set()
     for item in FLIPPED:

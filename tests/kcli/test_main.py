@@ -72,11 +72,11 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
 
 
 COMFORT = {
-    "commands._settings",
-    "commands._completion",
-    "commands._pager",
-    "commands._man",
-    "commands._version",
+    "kcli.cli.settings",
+    "kcli.cli.completion",
+    "kcli.cli.pager",
+    "kcli.cli.man_page",
+    "kcli.cli.version",
     "kcli.output.suggest",
     "kcli.manual",
     "tomllib",
@@ -106,7 +106,7 @@ def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean
     packages, modules, printed = loaded(AFTER_ANSWER.format(words=words))
 
     assert '"log_end_offset":3' in printed
-    assert "kcli.analysis.recovery" in modules or clean
+    assert "kcli.kafka.storage.recovery" in modules or clean
     assert packages & HEAVY == set()
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from kcli.analysis.bootstrap_metadata import BOOTSTRAP, bootstrap_error
+from kcli.kafka.kraft.bootstrap_metadata import BOOTSTRAP, bootstrap_error
 from tests.builders import put_record, put_records
 from tests.seeds import cases
 

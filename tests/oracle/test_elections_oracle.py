@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kcli.analysis.election import PartitionState, Rules, changed, merged
-from kcli.analysis.quorum import LogEnd, ballot
+from kcli.kafka.kraft.election import PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.quorum import LogEnd, ballot
 from tests.seeds import cases
 
 from .oracle import Oracle

@@ -10,8 +10,8 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
-from kcli.analysis import epochs
-from kcli.analysis.epochs import EpochCache
+from kcli.kafka.storage import epochs
+from kcli.kafka.storage.epochs import EpochCache
 from tests.seeds import cases
 
 from .oracle import Oracle

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.epochs import EpochCache
-from kcli.analysis.replication import (
+from kcli.kafka.replication.replication import (
     CONVERGED,
     EPOCH,
     FETCH,
@@ -20,6 +19,7 @@ from kcli.analysis.replication import (
     leading,
     meet,
 )
+from kcli.kafka.storage.epochs import EpochCache
 from tests.seeds import cases
 
 from .oracle import Oracle

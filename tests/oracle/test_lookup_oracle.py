@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import epoch, lookup, ls
+from kcli.jobs import lookup, ls
+from kcli.jobs.epoch import epoch
 from kcli.logdir.tree import Selection, Server, find
 from tests.rows import named
 from tests.seeds import cases

@@ -9,7 +9,7 @@ import pytest
 
 from formats.messages.decode import decode_metadata
 from formats.messages.message import Message
-from kcli.analysis.metadata_image import Image
+from kcli.kafka.kraft.metadata_image import Image
 from tests.seeds import cases
 
 from .oracle import Oracle

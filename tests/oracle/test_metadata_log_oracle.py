@@ -14,12 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.analysis.metadata_snapshot import newest_snapshot_trouble
-from kcli.analysis.positions import Position
-from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Unit
-from kcli.jobs import epoch, ls, positions
-from kcli.jobs.truncate import Request, dry_run
+from kcli.jobs import ls
+from kcli.jobs.epoch import epoch, positions
+from kcli.jobs.truncate.truncate import Request, dry_run
+from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
+from kcli.kafka.kraft.start import LOAD_FAILED
+from kcli.kafka.replication.positions import Position
 from kcli.logdir.tree import Selection, find
 from tests.recordings import pack
 from tests.rows import named

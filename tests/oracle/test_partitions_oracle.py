@@ -7,8 +7,8 @@ import random
 import pytest
 
 from formats.primitives import uuid_bytes, uuid_hex, uuid_text
-from kcli.analysis.partitioning import partition_of_key, partition_of_text
 from kcli.jobs.identifiers import share_group_row
+from kcli.kafka.remote.partitioning import partition_of_key, partition_of_text
 from tests.seeds import cases
 
 from .oracle import Oracle, encoded

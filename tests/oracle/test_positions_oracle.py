@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.epochs import NO_END_OFFSET, end_offset_for
-from kcli.analysis.fencing import METADATA, Leadership, request_error
-from kcli.analysis.positions import RESETS, Bounds, Position, validate
+from kcli.kafka.replication.fencing import METADATA, Leadership, request_error
+from kcli.kafka.replication.positions import RESETS, Bounds, Position, validate
+from kcli.kafka.storage.epochs import NO_END_OFFSET, end_offset_for
 from tests.seeds import cases
 
 from .logs import random_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.jobs import epoch_lines
+from kcli.jobs.epoch import epoch_lines
 from tests.partitions import unit
 from tests.seeds import cases
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch
-from kcli.analysis.remote.cache import CachedSegment
-from kcli.analysis.remote.lineage import outside_lineage, with_records
+from kcli.kafka.remote.cache import CachedSegment
+from kcli.kafka.remote.lineage import outside_lineage, with_records
 from tests.oracle.oracle import Oracle
 from tests.seeds import cases
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kcli.analysis.remote.retention import Limits
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import lookup, offsets, retention
 from kcli.jobs.rlmm.leader import with_metadata
+from kcli.kafka.remote.retention import Limits
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.partitions import segment

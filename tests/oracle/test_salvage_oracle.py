@@ -14,10 +14,10 @@ import pytest
 from formats.batch import CRC_FROM
 from formats.checkpoint import read_leader_epoch_checkpoint
 from formats.names import parse_file
-from kcli.analysis.metadata_log import name_error
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.salvage import INDEXES, Salvage
-from kcli.jobs.salvage_losses import logs_and_orphans
+from kcli.jobs.salvage.salvage import INDEXES, Salvage
+from kcli.jobs.salvage.salvage_losses import logs_and_orphans
+from kcli.kafka.storage.metadata_log import name_error
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk

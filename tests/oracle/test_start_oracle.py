@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
-from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import epoch, lookup, ls
+from kcli.jobs import lookup, ls
+from kcli.jobs.epoch import epoch
 from kcli.jobs.searches import LOOKUP_FAILED
-from kcli.jobs.truncate import Request, dry_run
+from kcli.jobs.truncate.truncate import Request, dry_run
+from kcli.kafka.kraft.start import LOAD_FAILED
+from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Unit
-from kcli.jobs.startup import StartRequest, startup
+from kcli.jobs.startup.startup import StartRequest, startup
 from kcli.logdir.tree import Selection, find
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import recover_in_windows

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
-from kcli.analysis.start import LOAD_FAILED, load
 from kcli.engine.contract import Unit
-from kcli.jobs.truncate import WOULD_FAIL, Request, dry_run
+from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
+from kcli.kafka.kraft.start import LOAD_FAILED, load
+from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows

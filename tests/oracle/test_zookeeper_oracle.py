@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kcli.analysis.election import PartitionState, zookeeper_failure
+from kcli.kafka.kraft.election import PartitionState, zookeeper_failure
 from tests.seeds import cases
 
 from .oracle import JAVA_OPTIONS, TARGET

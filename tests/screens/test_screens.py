@@ -9,7 +9,7 @@ from contextlib import chdir
 import pytest
 from rich.cells import cell_len
 
-from kcli.output.drawings import DRAWINGS
+from kcli.output.table import DRAWINGS
 from kcli.rows import COMMANDS, row_types
 from tests.screens import CASES, HERE, SETTINGS, Setting, drawn, recorded, screens, unpack
 from tests.terminal import terminal

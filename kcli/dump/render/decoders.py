@@ -19,7 +19,7 @@ from kcli.dump.shown_bytes import words_of
 from kcli.logdir.tree import Target
 
 if TYPE_CHECKING:
-    from kcli.analysis.contents import AnyRecord, DecodedRecord
+    from kcli.dump.contents import AnyRecord, DecodedRecord
 
 Decoder: TypeAlias = Callable[[bytes], str]
 
@@ -53,8 +53,8 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
 
 
 def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
-    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.analysis.contents`."""
-    from kcli.analysis.contents import decode_record  # noqa: PLC0415 - most dumps decode nothing
+    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.dump.contents`."""
+    from kcli.dump.contents import decode_record
 
     return decode_record(topic, record, max_batch_bytes)
 
@@ -76,8 +76,8 @@ def shown_by(
 @cache
 def _coordinator() -> tuple[Any, ...]:
     """Return the functions that `shown_by` calls; an import statement costs more than some of them."""
-    from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import elements_for, too_long  # noqa: PLC0415 - as above
+    from formats.messages.printed import printed
+    from kcli.dump.contents import elements_for, too_long
 
     return printed, elements_for, too_long
 
@@ -85,9 +85,9 @@ def _coordinator() -> tuple[Any, ...]:
 @cache
 def _remote() -> tuple[Any, ...]:
     """Return the functions that `_remote_text` calls, for the same reason."""
-    from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import longest_for  # noqa: PLC0415 - as above
-    from kcli.analysis.remote.events import java_text, unreadable  # noqa: PLC0415 - as above
+    from formats.remote_metadata import decode
+    from kcli.dump.contents import longest_for
+    from kcli.kafka.remote.events import java_text, unreadable
 
     return decode, longest_for, java_text, unreadable
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from formats.names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_moving_index
 from kcli.dump.indexes import LogOfIndex, is_zero, open_index, read_index, report_sanity_error
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import report_moving_index
 from kcli.logdir.indexes import TxnIndexFile
 from kcli.rows import AnyRow
 from kcli.rows.dump import DumpIndexRow, DumpTimeindexRow, DumpTxnindexRow

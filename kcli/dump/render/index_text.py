@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_moving_index
 from kcli.dump.files import read_file
 from kcli.dump.indexed_batches import Indexed
 from kcli.dump.indexes import (
@@ -32,6 +30,8 @@ from kcli.dump.render.lines import (
 )
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import report_moving_index
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.segment import only_zeros
 from kcli.rows import TextBlock

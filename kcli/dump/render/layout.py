@@ -25,7 +25,7 @@ from formats.names import (
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
 from formats.remote_snapshot import LENGTH_SIZE, SnapshotEntry, read_entries, read_header
 from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
-from kcli.analysis.annotated import (
+from kcli.dump.annotated import (
     BATCH_HEADER,
     SHOWN_OF_A_RANGE,
     Annotated,
@@ -38,11 +38,7 @@ from kcli.analysis.annotated import (
     fields,
     message,
 )
-from kcli.analysis.annotated_messages import Contents
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage
-from kcli.analysis.remote.events import has_whole_header
-from kcli.analysis.verified_batch import VerifiedBatch
+from kcli.dump.annotated_messages import Contents
 from kcli.dump.block import Block
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions
@@ -51,6 +47,10 @@ from kcli.dump.resume import Pause, Reader, Scanned
 from kcli.dump.source import Log, verified_batch
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import report_damage
+from kcli.kafka.integrity.verified_batch import VerifiedBatch
+from kcli.kafka.remote.events import has_whole_header
 from kcli.logdir.buffers import DataFile, file_error, reading
 from kcli.logdir.remote_objects import read_target
 from kcli.logdir.segment import DamagedRange, Stop

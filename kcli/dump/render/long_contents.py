@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from formats.types import Buffer
-from kcli.analysis.log_findings import inside
 from kcli.dump.block import Block, records_at
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.batch_columns import is_control
@@ -13,6 +12,7 @@ from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents
 from kcli.dump.render.lines import INDENT, LONG_TEXT, java_strings
 from kcli.dump.shown_bytes import slices_of
 from kcli.dump.source import Log
+from kcli.kafka.findings.log_findings import inside
 from kcli.output.long_values import base64_slices
 
 _SLICES: dict[str, Callable[[bytes], Iterator[str]]] = {

@@ -10,7 +10,6 @@ from formats.control import control_record, control_type
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
-from kcli.analysis.log_findings import inside, report_damage
 from kcli.dump.block import Block, record_sizes, records_at
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.render.decoders import decoded, decoder_for
@@ -19,6 +18,7 @@ from kcli.dump.resume import Item, Scanned
 from kcli.dump.shown_bytes import describe_contents
 from kcli.dump.source import Log, finished
 from kcli.jobs.common import source_of
+from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.rows import ArrowBlock
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow
@@ -58,13 +58,13 @@ def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Ite
     if is_bulk and options.only_findings:
         return
     if is_bulk and options.form is not None:
-        from kcli.dump.render.encoded import encoded_batches, encoded_records  # noqa: PLC0415 - pyarrow
+        from kcli.dump.render.encoded import encoded_batches, encoded_records
 
         encode = encoded_batches if records is None else encoded_records
         for encoded in encode(block, source, options.form):
             yield len(encoded.buffer), encoded
     elif is_bulk:
-        from kcli.dump.render.arrow import arrow_batches, arrow_records  # noqa: PLC0415 - pyarrow
+        from kcli.dump.render.arrow import arrow_batches, arrow_records
 
         batch = (arrow_batches if records is None else arrow_records)(block, source)
         name = (DUMP_BATCH if records is None else DUMP_RECORD).name

@@ -17,7 +17,6 @@ from formats.errors import FormatError
 from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
-from kcli.analysis.log_findings import inside, report_damage
 from kcli.dump.block import Block, Ints, contents_at, records_at
 from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
 from kcli.dump.render.batch_columns import (
@@ -57,6 +56,7 @@ from kcli.dump.render.text_columns import (
 from kcli.dump.resume import Scanned
 from kcli.dump.shown_bytes import describe_contents, salted, words_of
 from kcli.dump.source import Log, finished
+from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.files import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 from kcli.logdir.tree import Target

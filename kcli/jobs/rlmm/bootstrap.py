@@ -10,9 +10,6 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     decode,
 )
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import Finding
-from kcli.analysis.remote.cache import RemoteStore
 from kcli.broker.cluster import NO_LEADER, UNKNOWN, Cluster, ClusterRecord, TopicPartition
 from kcli.broker.errors import ClusterError, error_name
 from kcli.broker.wire import Listed
@@ -23,6 +20,9 @@ from kcli.jobs.rlmm.leader import with_metadata
 from kcli.jobs.rlmm.offsets import offsets
 from kcli.jobs.rlmm.rows import with_record
 from kcli.jobs.rlmm.state import every_segment
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import RemoteStore
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow

@@ -13,8 +13,17 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     RemotePartitionDeleteMetadata,
 )
-from kcli.analysis.findings import Finding
-from kcli.analysis.remote.cache import (
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import Event
+from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm.leader import Leader, lead_of
+from kcli.jobs.rlmm.lineage import against_leader, named
+from kcli.jobs.rlmm.metadata import topic_size
+from kcli.jobs.rlmm.snapshots import FileWork, replaying
+from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import (
     COPY_SEGMENT_FINISHED,
     COPY_SEGMENT_STARTED,
     DELETE_SEGMENT_STARTED,
@@ -26,25 +35,16 @@ from kcli.analysis.remote.cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.analysis.remote.events import state_name
-from kcli.analysis.remote.events_here import CUT, UNREADABLE
-from kcli.analysis.remote.histories import contradicting_starts, gaps, overlaps, written_again
-from kcli.analysis.remote.objects import Stored
-from kcli.analysis.times import duration
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import Event
-from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, folding
-from kcli.jobs.rlmm.leader import Leader, lead_of
-from kcli.jobs.rlmm.lineage import against_leader, named
-from kcli.jobs.rlmm.metadata import topic_size
-from kcli.jobs.rlmm.snapshots import FileWork, replaying
-from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
+from kcli.kafka.remote.events import state_name
+from kcli.kafka.remote.events_here import CUT, UNREADABLE
+from kcli.kafka.remote.histories import contradicting_starts, gaps, overlaps, written_again
+from kcli.kafka.remote.objects import Stored
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
+from kcli.times import duration
 
 CODE_OF_REFUSAL = {
     INVALID_TRANSITION: "RLMM-011",

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kcli.analysis.remote.lineage import serving
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import where
 from kcli.jobs.rlmm.leader import Leader, led
+from kcli.kafka.remote.lineage import serving
 from kcli.rows.remote_tier import RlmmCoverageRow
 
 TIERS = {(True, True): "both", (True, False): "local", (False, True): "remote", (False, False): "none"}

@@ -20,10 +20,6 @@ from formats.remote_snapshot import (
     read_header,
 )
 from formats.types import Buffer
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.partitioning import partition_of_events, partition_of_key
-from kcli.analysis.remote.events import has_whole_header
-from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm.events import (
@@ -35,6 +31,10 @@ from kcli.jobs.rlmm.events import (
     report_old_layout,
 )
 from kcli.jobs.rlmm.rows import with_record
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.events import has_whole_header
+from kcli.kafka.remote.events_here import EventsHere
+from kcli.kafka.remote.partitioning import partition_of_events, partition_of_key
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk

@@ -26,12 +26,12 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
 )
 from formats.remote_snapshot import SnapshotEntry, decode_entry
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import Finding
-from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
-from kcli.analysis.remote.events import refusal
-from kcli.analysis.remote.events_here import EventsHere
-from kcli.analysis.start import start
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
+from kcli.kafka.kraft.start import start
+from kcli.kafka.remote.events import refusal
+from kcli.kafka.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.files import segment_base

@@ -13,12 +13,6 @@ from typing import NamedTuple
 from formats.checkpoint import read_leader_epoch_checkpoint
 from formats.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_SNAPSHOT, file_prefix
 from formats.producer_snapshot import read_snapshot
-from kcli.analysis.candidates import LoadedReplica, side_of
-from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
-from kcli.analysis.loaded_log import checkpoints
-from kcli.analysis.remote.follow import FAILED, LOCAL, Follow, follow
-from kcli.analysis.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
-from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
@@ -26,6 +20,12 @@ from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
 from kcli.jobs.rlmm.lookup import place_of
 from kcli.jobs.rlmm.metadata import folded
 from kcli.jobs.rlmm.stored import fetched_index
+from kcli.kafka.kraft.start import start
+from kcli.kafka.replication.candidates import LoadedReplica, side_of
+from kcli.kafka.replication.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
+from kcli.kafka.replication.tiered_follow import FAILED, LOCAL, Follow, follow
+from kcli.kafka.storage.epochs import EpochCache, replay, truncate_from_end
+from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, Target

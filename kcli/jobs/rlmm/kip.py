@@ -22,11 +22,11 @@ from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, UNKNOWN, PartitionDir
 from formats.record import Record
 from formats.remote_metadata import PARTITION_DELETE_STATES, SEGMENT_STATES, RemoteLogMetadata
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed
 from kcli.jobs.rlmm.dump import file_place, metadata_partition, paged, records_as_rows
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_whole, reading
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Item

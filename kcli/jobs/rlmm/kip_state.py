@@ -19,14 +19,14 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from formats.remote_snapshot import RemoteLogSnapshotHeader
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote.cache import RemoteCache, RemoteStore
-from kcli.analysis.remote.events_here import EventsHere
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, report_end, values_of
 from kcli.jobs.rlmm.fold import FoldedDirectory, by_directory
 from kcli.jobs.rlmm.snapshots import EVENTS, Here, SnapshotFile
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.cache import RemoteCache, RemoteStore
+from kcli.kafka.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.tree import Found, Target

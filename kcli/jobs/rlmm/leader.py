@@ -16,25 +16,25 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kcli.analysis.epochs import EpochCache, load, truncate_from_start
-from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
-from kcli.analysis.log_segment import LoadedSegment
-from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
-from kcli.analysis.remote.lineage import (
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer
+from kcli.jobs.epoch.epoch import no_epochs
+from kcli.jobs.rlmm.metadata import cache_of, folded, has_remote_storage
+from kcli.jobs.rlmm.stored import segment_at
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.start import start
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
+from kcli.kafka.remote.lineage import (
     NOTHING_REMOTE,
     HighestRemote,
     first_remote_offset,
     highest_remote,
     serving,
 )
-from kcli.analysis.replication import Side
-from kcli.analysis.start import start
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer
-from kcli.jobs.epoch import no_epochs
-from kcli.jobs.rlmm.metadata import cache_of, folded, has_remote_storage
-from kcli.jobs.rlmm.stored import segment_at
+from kcli.kafka.replication.replication import Side
+from kcli.kafka.storage.epochs import EpochCache, load, truncate_from_start
+from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
+from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Found, Selection, Target, find
 

@@ -6,10 +6,10 @@ start on is in a tier, and what is copied is of its own history.
 
 from collections.abc import Iterator
 
-from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
-from kcli.analysis.remote.lineage import outside_lineage, with_records
 from kcli.jobs.rlmm.coverage import ranges
 from kcli.jobs.rlmm.leader import Leader
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
+from kcli.kafka.remote.lineage import outside_lineage, with_records
 
 
 def against_leader(leader: Leader) -> Iterator[tuple[str, str]]:

@@ -13,18 +13,18 @@ from typing import TypeAlias
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.remote_metadata import SEGMENT_STATES
-from kcli.analysis import lookup
-from kcli.analysis.findings import Finding
-from kcli.analysis.log_segment import LoadedSegment, size_of
-from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
-from kcli.analysis.remote.lineage import outside_lineage, serving, with_records
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.epoch import resolve
+from kcli.jobs.epoch.epoch import resolve
 from kcli.jobs.rlmm.leader import Leader, cached_indexes, led
 from kcli.jobs.rlmm.stored import stored_segment
 from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, search
 from kcli.jobs.searches import batch_of as batch_in
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
+from kcli.kafka.remote.lineage import outside_lineage, serving, with_records
+from kcli.kafka.storage import lookup
+from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.remote_tier import RemotePlace, RlmmLookupOffsetRow, RlmmLookupTimestampRow
 

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA
 from formats.types import TopicPartition
-from kcli.analysis.cluster_image import cluster_image
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import Finding
-from kcli.analysis.merging import merged
-from kcli.analysis.partitioning import events_topic_size, partition_of_events
-from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.analysis.remote.events_here import UNREADABLE, EventsHere, gone_words, together
-from kcli.analysis.start_settings import topic_config
 from kcli.jobs.common import log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import Event, events, log_end
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.merging import merged
+from kcli.kafka.kraft.cluster_image import cluster_image
+from kcli.kafka.kraft.start_settings import topic_config
+from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
+from kcli.kafka.remote.events_here import UNREADABLE, EventsHere, gone_words, together
+from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition

@@ -7,11 +7,11 @@ reads uncommitted records gets of it, `Partition.fetchOffsetForTimestamp`.
 from typing import NamedTuple
 
 from formats.bounds import LARGEST_BATCH
-from kcli.analysis.epochs import epoch_for_offset
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.rlmm.leader import Leader, led
 from kcli.jobs.searches import failing_lookup, largest
+from kcli.kafka.storage.epochs import epoch_for_offset
 from kcli.rows.lookups import FoundRecord
 from kcli.rows.remote_tier import RlmmOffsetsRow
 

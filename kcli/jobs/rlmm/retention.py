@@ -5,9 +5,11 @@ from functools import partial
 from itertools import count
 
 from formats.remote_metadata import SEGMENT_STATES
-from kcli.analysis.log_segment import LoadedSegment
-from kcli.analysis.remote.cache import CachedSegment
-from kcli.analysis.remote.retention import (
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, where
+from kcli.jobs.rlmm.leader import Leader, led
+from kcli.kafka.remote.cache import CachedSegment
+from kcli.kafka.remote.retention import (
     DELETE,
     LeaderLog,
     Limits,
@@ -16,9 +18,7 @@ from kcli.analysis.remote.retention import (
     expire_local,
     expire_remote,
 )
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, where
-from kcli.jobs.rlmm.leader import Leader, led
+from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.rows.remote_tier import RlmmRetentionRow
 
 

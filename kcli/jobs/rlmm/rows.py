@@ -14,9 +14,9 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
-from kcli.analysis.remote import kip405
-from kcli.analysis.remote.events import java_text, kafka_text, state_name, unreadable
-from kcli.analysis.remote.kip405 import EVERY_PART, LineParts
+from kcli.kafka.remote import kip405
+from kcli.kafka.remote.events import java_text, kafka_text, state_name, unreadable
+from kcli.kafka.remote.kip405 import EVERY_PART, LineParts
 from kcli.rows import Item
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmEventRow, RlmmSnapshotRow
 

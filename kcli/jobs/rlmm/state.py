@@ -10,11 +10,11 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadata,
     RemoteLogSegmentMetadataUpdate,
 )
-from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm.events import Event
 from kcli.jobs.rlmm.fold import Answer, Asked, FoldedDirectory, folding
 from kcli.jobs.rlmm.snapshots import FileWork, replay_row, replaying
+from kcli.kafka.remote.cache import CachedSegment, RemoteCache
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 

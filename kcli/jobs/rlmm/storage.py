@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from formats.names import INDEXES_EXTENSION, REMOTE_LOG_METADATA, PartitionDir
 from formats.remote_metadata import RemoteLogSegmentMetadata
-from kcli.analysis.findings import Finding
-from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
-from kcli.analysis.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
 from kcli.engine.contract import Outcome
 from kcli.jobs.rlmm.metadata import ABSENT, lacks, place_of
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
+from kcli.kafka.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.objects import stored_objects
 from kcli.logdir.remote_objects import read_manifest

@@ -12,8 +12,15 @@ from formats.names import (
     TIME_INDEX,
     file_prefix,
 )
-from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, memory_index, size_of
-from kcli.analysis.remote.cache import CachedSegment
+from kcli.kafka.remote.cache import CachedSegment
+from kcli.kafka.storage.log_segment import (
+    NO_OFFSETS,
+    NO_TIMES,
+    LoadedSegment,
+    file_index,
+    memory_index,
+    size_of,
+)
 from kcli.logdir.buffers import file_error
 from kcli.logdir.remote_objects import manifest_path, open_log, read_target
 from kcli.logdir.tree import file_target

@@ -7,16 +7,16 @@ from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import inside, report_damage, report_invalid
-from kcli.analysis.merging import merged
-from kcli.analysis.salvage import verified_batches
-from kcli.analysis.verified_batch import VerifiedBatch
 from kcli.dump.filter import HIGHEST, LOWEST, searcher
 from kcli.dump.options import MAX_INT
 from kcli.dump.render.decoders import decoded, shown_contents
 from kcli.dump.render.lines import INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.log_findings import inside, report_damage, report_invalid
+from kcli.kafka.findings.merging import merged
+from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import file_target

@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from kcli.analysis.merging import merged
 from kcli.dump import indexed_batches, indexes
 from kcli.dump.indexed_batches import Finder
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
+from kcli.kafka.findings.merging import merged
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk

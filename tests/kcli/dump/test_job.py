@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from formats.batch import LOG_OVERHEAD
-from kcli.analysis.merging import merged
 from kcli.dump import resume
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
+from kcli.kafka.findings.merging import merged
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records

@@ -1,10 +1,10 @@
 """The loop over the blocks of a log: rows, and places to go on from."""
 
-from kcli.analysis.collector import FindingCollector
 from kcli.dump.logs import read_logs
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause
 from kcli.engine.contract import Unit
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.tree import file_target
 from tests.partitions import put_range
 

@@ -10,10 +10,13 @@ import time
 
 import pytest
 
-from commands import _run
-from kcli.analysis.findings import Finding
-from kcli.jobs import common, epoch, ls, scan, truncate
+from kcli.cli import run
+from kcli.jobs import common, ls
 from kcli.jobs.common import answer
+from kcli.jobs.epoch import epoch
+from kcli.jobs.scan import scan
+from kcli.jobs.truncate import truncate
+from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.tree import Selection, find
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
@@ -339,7 +342,7 @@ def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_re
             (three / f"{5:020}.{extension}").unlink()
         return planned(found, accepts)
 
-    monkeypatch.setattr(_run, "plan", plan_and_remove)
+    monkeypatch.setattr(run, "plan", plan_and_remove)
     done = kcli(*words.split(), three.parent, "-o", "json", "--fail-on", "warning")
     reported = json.loads(done.stdout)
     assert (done.exit_code, reported["errors"]) == (0, [])

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kcli.jobs import epoch, lookup, ls, truncate
+from kcli.jobs import lookup, ls
+from kcli.jobs.epoch import epoch
+from kcli.jobs.truncate import truncate
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 from tests.rows import named
 from tests.unprivileged import as_unprivileged

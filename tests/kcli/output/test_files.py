@@ -9,7 +9,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output import files, parquet
 from kcli.output.files import (
     IncompleteError,

@@ -1,7 +1,7 @@
 """Findings on a terminal: grouped by their code, in lines that fit."""
 
-from kcli.analysis.catalogue import CATALOGUE
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.catalogue import CATALOGUE
+from kcli.kafka.findings.findings import Finding
 from kcli.output.grouped import grouped_lines
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output.text import distinct, failure_line, finding_line, finding_lines
 
 from .writing import FAILURE, FINDING

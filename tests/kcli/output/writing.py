@@ -2,7 +2,7 @@
 
 import io
 
-from kcli.analysis.findings import Finding
+from kcli.kafka.findings.findings import Finding
 from kcli.output.view import make_view
 from kcli.rows import Failure, row_types
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
-from kcli.jobs import scan
+from kcli.jobs.scan import scan
 from kcli.rows.places import WHERE
 from kcli.views import planning
 from kcli.views.definitions import HEAD, VIEWS, view_columns

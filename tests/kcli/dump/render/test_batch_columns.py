@@ -2,11 +2,11 @@
 
 import pytest
 
-from kcli.analysis.collector import FindingCollector
 from kcli.dump.block import Block
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.batch_columns import NullableColumn, batch_columns, is_control, timestamp_types
 from kcli.dump.source import Log, read_log
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import file_target
 from tests.messages import put_message

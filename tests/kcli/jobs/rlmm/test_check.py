@@ -3,19 +3,11 @@
 import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
-from kcli.analysis.findings import Finding
-from kcli.analysis.remote.cache import RemoteStore
 from kcli.jobs.rlmm.check import Checking, RemoteCheck
 from kcli.jobs.rlmm.fold import FoldedDirectory, fold
-from tests.kcli.analysis.remote.test_cache import (
-    COPIED,
-    DELETED,
-    DELETING,
-    PLACE,
-    STARTED,
-    segment,
-    update,
-)
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import RemoteStore
+from tests.kcli.kafka.remote.test_cache import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
 from tests.rows import named
 
 HOUR = 3_600_000

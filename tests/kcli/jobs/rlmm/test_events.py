@@ -9,10 +9,10 @@ import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.magic import is_above_latest, is_valid
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote.events_here import EventsHere
 from kcli.jobs.rlmm.events import events
 from kcli.jobs.rlmm.rows import valid_record
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.events_here import EventsHere
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find

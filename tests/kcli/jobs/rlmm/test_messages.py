@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kcli.analysis.merging import merged
 from kcli.jobs.rlmm import dump as rlmm
+from kcli.kafka.findings.merging import merged
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import unit

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from kcli.analysis.collector import FindingCollector
 from kcli.jobs.rlmm.snapshots import Here, _loaded
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.tree import Selection, find
 
 from .dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from kcli.analysis.catalogue import CATALOGUE
 from kcli.jobs.rlmm.rows import kafka_lines
+from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
 from tests.kcli.jobs.rlmm.dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file

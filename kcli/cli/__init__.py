@@ -1,0 +1,1 @@
+"""What commands share: options, the one error boundary, signals, status, completion."""

@@ -1,0 +1,117 @@
+"""The one error boundary: whatever a command raises ends in one line on stderr and an exit status.
+
+Typer itself would exit with 1, and a traceback, on any exception.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from kcli.cli.signals import Interrupted
+from kcli.cli.status import CommandError, ExitStatus
+
+TRACEBACKS_FROM = 2
+"""How many -v show the traceback of an internal error."""
+
+
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What a write to stdout can meet; reading files has an error boundary of its own."""
+
+sources: dict[str, str] = {}
+"""Where the values of options are from that the command line does not give: by the option's long name."""
+
+lost: set[str] = set()
+"""Names of the streams whose reader has closed them."""
+
+
+def say(line: str) -> None:
+    """Write one line to stderr, whatever characters a path in it has.
+
+    A closed stderr is no reason to fail.
+    """
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+
+
+@contextmanager
+def boundary(*, verbose: int = 0) -> Iterator[None]:
+    """Turn every exception of a command into its exit status.
+
+    Output is flushed inside, where errors can be met.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except typer.Exit:
+        flush_quietly()
+        raise
+    except CommandError as ended:
+        flush_quietly()
+        say(f"kcli: {ended}{origin(str(ended))}")
+        raise typer.Exit(ended.status) from ended
+    except BrokenPipeError as error:
+        discard_stdout()
+        raise typer.Exit(ExitStatus.CLEAN) from error
+    except (Interrupted, KeyboardInterrupt) as error:
+        flush_quietly()
+        say("kcli: interrupted")
+        raise typer.Exit(
+            error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED
+        ) from error
+    except Exception as error:
+        flush_quietly()
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            say(f"kcli: cannot write output: {(error.strerror or str(error)).lower()}")
+            raise typer.Exit(ExitStatus.SOME_UNANSWERED) from error
+        internal(error, verbose=verbose)
+        raise typer.Exit(ExitStatus.INTERNAL) from error
+
+
+def origin(message: str) -> str:
+    """Return where the options are from that a message names, if the command line does not give them."""
+    origins = [
+        f"--{name} is from {where}" for name, where in sources.items() if f"--{name} " in f"{message} "
+    ]
+    return f" ({', '.join(origins)})" if origins else ""
+
+
+def internal(error: BaseException, *, verbose: int) -> None:
+    """Report a bug of kcli in one line, or with its traceback."""
+    import traceback
+
+    if verbose >= TRACEBACKS_FROM:
+        say("".join(traceback.format_exception(error)).rstrip())
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    again = "" if verbose >= TRACEBACKS_FROM else "; -vv shows the traceback"
+    say(f"kcli: internal error: {type(error).__name__}: {error}{place}{again}")
+
+
+def flush_quietly() -> None:
+    """Flush stdout; if its reader has closed it, drop what is left."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Point stdout at the null device.
+
+    The flush at interpreter shutdown must not meet the broken pipe again.
+    """
+    lost.add("stdout")
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError):  # a stdout that is no file (a test's, a notebook's) has nothing to flush to
+        return
+    finally:
+        os.close(null)

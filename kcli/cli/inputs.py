@@ -1,0 +1,204 @@
+"""The paths that a command line names: as words, on stdin, in a list, in a server.properties."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import BinaryIO
+
+from kcli.cli.options import Common
+from kcli.cli.status import RefusedError, UsageError
+from kcli.engine.contract import Unit
+from kcli.logdir.buffers import FileError
+from kcli.logdir.directory import version_of
+from kcli.logdir.tree import PARTITION, Found, Selection, Server, find
+
+LIST_LIMIT = 256 * 1024 * 1024
+"""Bytes of a list of paths, or of a server.properties."""
+
+LARGEST_COLLECTED = 1 << 30
+"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout.
+
+More must be written by the workers.
+"""
+
+
+def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
+    """Yield every path that was named, wherever it was named; UsageError if none was."""
+    nothing = True
+    for path in _listed(paths or [], common):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
+            raise UsageError(
+                f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
+            )
+        nothing = False
+        yield path
+    if nothing:
+        empty = ["-: stdin names no PATH"] if "-" in (paths or ()) else []
+        if common.files_from is not None:
+            name = common.files_from
+            empty.append(f"--files-from {name}: {'stdin' if name == '-' else 'the file'} names no PATH")
+        words = "expected at least one PATH, or --files-from, or --server-config"
+        raise UsageError("; ".join(empty) or words)
+
+
+def comparing(
+    grouped: Callable[[Sequence[Unit]], list[Unit]], opened: Callable[[Found], Found] = lambda found: found
+) -> tuple[Callable[[Found], Found], Callable[[list[Unit], bool], list[Unit]]]:
+    """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
+
+    One replica alone is a UsageError, unless a path cannot be read: that is an error of its own.
+    """
+    unreadable: list[FileError] = []
+
+    def expand(found: Found) -> Found:
+        result = opened(found)
+        unreadable.extend(result.failures)
+        return result
+
+    def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        found = grouped(units)
+        if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
+            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
+        return found
+
+    return expand, split
+
+
+def _listed(paths: list[str], common: Common) -> Iterator[str]:
+    for path in paths:
+        if path == "-":
+            yield from _split(_stdin(path), common)
+        else:
+            yield path
+    if common.files_from is not None:
+        name = common.files_from
+        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), common)
+    if common.server_config is not None:
+        yield from _log_dirs(common.server_config)
+
+
+def _split(data: bytes, common: Common) -> list[str]:
+    """Return the paths in a list: every byte of a name counts, but for the end of its line."""
+    lines = data.split(b"\0") if common.nul else [line.removesuffix(b"\r") for line in data.split(b"\n")]
+    return [os.fsdecode(line) for line in lines if line]
+
+
+def _stdin(word: str) -> bytes:
+    if sys.stdin is None:
+        raise UsageError(f"{word}: stdin is closed")
+    try:
+        return _bounded(sys.stdin.buffer, word)
+    except OSError as error:
+        raise UsageError(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+
+
+def _file(option: str, path: str) -> bytes:
+    """Return the bytes of a file of words, which may be a pipe: it is no file of a broker."""
+    try:
+        with open(path, "rb") as file:
+            return _bounded(file, f"{option} {path}")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(f"{option} {path}: {(reason or str(error)).lower()}") from error
+
+
+def _bounded(file: BinaryIO, word: str) -> bytes:
+    data = file.read(LIST_LIMIT + 1)
+    if len(data) > LIST_LIMIT:
+        raise UsageError(f"{word}: more than {LIST_LIMIT} bytes")
+    return data
+
+
+def _log_dirs(path: str) -> tuple[str, ...]:
+    """Return the log dirs that a server.properties names, as the broker reads it."""
+    from formats.properties import log_dirs
+
+    names = log_dirs(properties_of("--server-config", path)).log_dirs
+    if not names:
+        raise UsageError(f"--server-config {path}: its log.dirs is empty; a broker does not start with that")
+    return names
+
+
+def found_at(listed: Iterable[str], selection: Selection, common: Common) -> Found:
+    """Return what paths lead to, with what --server-config says of their broker."""
+    properties = server_properties(common)
+    if properties is None:
+        return find(listed, selection)
+    from formats.properties import log_dirs
+    from kcli.kafka.kraft.start_settings import broker_settings
+
+    broker = broker_settings(properties)
+    server = Server(
+        log_dirs(properties).metadata_log_dir or None,
+        broker.remote_storage,
+        broker.index_interval_bytes,
+        broker.segment_index_bytes,
+    )
+    return find(listed, selection, server)
+
+
+def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
+    """Return the node.id and the metadata log dir that --server-config says, if it is given.
+
+    Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
+    """
+    properties = server_properties(common)
+    if properties is None:
+        return None, None, []
+    from formats.properties import log_dirs
+
+    text = properties.get("node.id", properties.get("broker.id", ""))
+    node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
+    found = log_dirs(properties)
+    names = {name.rstrip("/") for name in found.log_dirs}
+    metadata_log_dir = found.metadata_log_dir.rstrip("/")
+    apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
+    return node_id, metadata_log_dir or None, apart
+
+
+def server_properties(common: Common) -> dict[str, str] | None:
+    """Return what the file of --server-config says; None without it."""
+    path = common.server_config
+    return None if path is None else properties_of("--server-config", path)
+
+
+def properties_of(option: str, path: str) -> dict[str, str]:
+    """Return the properties in a file that an option names; UsageError where it cannot be read.
+
+    A pipe is read once, a file when it has changed.
+    """
+    return _properties_of(option, path, version_of(path))
+
+
+@lru_cache(maxsize=8)
+def _properties_of(option: str, path: str, _version: object) -> dict[str, str]:
+    from formats.errors import FormatError
+    from formats.properties import read_properties
+
+    try:
+        return read_properties(_file(option, path))
+    except FormatError as error:
+        raise UsageError(f"{option} {path}: {error}") from error
+
+
+def refuse_too_much(units: Iterable[Unit]) -> None:
+    """Refuse to collect the rows of more than LARGEST_COLLECTED bytes of files in this process."""
+    size = sum(map(size_of, units))
+    if size > LARGEST_COLLECTED:
+        raise RefusedError(
+            f"{size / (1 << 30):.1f} GiB to dump, and with --spark every row would pass through this one "
+            "process; "
+            "have the workers write: --out DIR.parquet (.csv, .ndjson); or use --jobs, or select (--offsets, "
+            "--limit, ...)"
+        )
+
+
+def size_of(unit: Unit) -> int:
+    """Return the bytes of a unit's files, or of its range of one; 0 for a directory."""
+    try:
+        size = sum(os.stat(target.path).st_size for target in unit.targets if target.kind != PARTITION)
+    except OSError:
+        return 0
+    return max(0, (unit.end or size) - unit.start)

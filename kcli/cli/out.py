@@ -1,0 +1,240 @@
+"""`--out`: which targets are refused, and writing rows to a file, a directory of parts or that of a run."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from kcli.cli.boundary import say
+from kcli.cli.options import Common, split_list
+from kcli.cli.run_record import labels_of, run_record
+from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.summary import RunSummary
+from kcli.cli.targets import refuse_log_dirs
+from kcli.kafka.findings.findings import Finding
+from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.output.files import IncompleteError, Text, in_batches, write_rows
+from kcli.output.formats import TEXT, extension_of, format_of, is_run_directory
+from kcli.output.parts import TYPE, Parts, WrittenPart, keep_parts, new_directory
+from kcli.output.run_directory import ROWS, keep_run
+from kcli.output.view import View
+from kcli.rows import Failure, Item
+
+NO_PLACE = frozenset(
+    {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
+)
+"""What is wrong with a name to write to, whoever writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """The target of --out.
+
+    `word`: as given. `path`: absolute, without symlinks in its directory.
+
+    `extension` of the files that have the rows. `by_workers`: Spark's workers write them, to a directory.
+    `partition_by`: columns whose values name directories, and `labels`: both are of a run's directory.
+    `announces`: a line on stderr says what was written.
+    """
+
+    word: str
+    path: str
+    format: str
+    extension: str
+    by_workers: bool
+    partition_by: tuple[str, ...]
+    labels: dict[str, str]
+    announces: bool
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a directory for rows, findings, errors and run.json."""
+        return is_run_directory(self.word)
+
+    def refuse_inputs(self, found: Found) -> None:
+        """Refuse a target that is an input, or inside any log dir or partition directory."""
+        guarded = {
+            *found.named_log_dirs,
+            *(target.log_dir for target in found.targets if target.log_dir is not None),
+        }
+        guarded |= {target.path for target in found.targets if target.kind == PARTITION}
+        directories = set(map(os.path.realpath, guarded))
+        refuse_log_dirs(f"--out {self.word}", os.path.dirname(self.path), directories)
+        if any(_is_same(self, target) for target in found.targets):
+            raise RefusedError(
+                f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
+                "name"
+            )
+
+    @contextmanager
+    def parts(self, view: View) -> Iterator[Parts | None]:
+        """Give the directory that takes the rows, None where they go to one file.
+
+        What it holds is gone unless `write` keeps it.
+        """
+        if not (self.by_workers or self.is_run):
+            yield None
+            return
+        with ExitStack() as stack:
+            with _explained(self):
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                directory = stack.enter_context(new_directory(self.path))
+                if self.is_run:
+                    directory = os.path.join(directory, ROWS)
+                    os.mkdir(directory)
+            by = (*((TYPE,) if self.is_run and len(view.types) > 1 else ()), *self.partition_by)
+            yield Parts(directory, view, self.extension, by)
+
+    def write(
+        self,
+        rows: Iterable[Item],
+        view: View,
+        summary: RunSummary,
+        *,
+        text: Text | None,
+        parts: Parts | None,
+    ) -> bool:
+        """Write the rows and return True.
+
+        Write nothing and return False if the run was cut short, or if it answered no input and there is no
+        run.json to say so.
+        """
+
+        def complete() -> tuple[list[Finding], list[Failure]]:
+            if not (summary.is_complete if self.is_run else summary.has_answers):
+                raise IncompleteError
+            return summary.tail()
+
+        try:
+            with _explained(self):
+                if parts is None:
+                    os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                    lines = text if self.format == TEXT.name else None
+                    count = write_rows(self.path, rows, view, complete, lines)
+                else:
+                    written = _written(rows, parts, summary, by_workers=self.by_workers)
+                    complete()
+                    if self.is_run:
+                        count = keep_run(
+                            self.path, parts, written, summary.messages(), self._record(view, summary)
+                        )
+                    else:
+                        count = keep_parts(self.path, parts, written, complete)
+        except IncompleteError:
+            return False
+        if self.announces:
+            say(f"{count} {'lines' if self.format == TEXT.name else 'rows'} written to {self.word}")
+        return True
+
+    def _record(self, view: View, summary: RunSummary) -> dict[str, object]:
+        about_rows = {"format": self.format, "partition_by": [*self.partition_by]}
+        return {**run_record(view, summary), **about_rows, "labels": self.labels}
+
+
+def _written(
+    rows: Iterable[Item], parts: Parts, summary: RunSummary, *, by_workers: bool
+) -> list[WrittenPart]:
+    """Return what has all the rows, in their order."""
+    if by_workers:
+        for _ in rows:  # the workers have them
+            pass
+        receipts = [part for part in summary.parts if isinstance(part, tuple)]
+        return [one for receipt in receipts for one in receipt]
+    chosen = replace(parts, view=parts.view._replace(sort=(), limit=None, where=None))
+    with chosen() as part:
+        for some in in_batches(parts.view.chosen(rows)):
+            part.write(some)
+    return [*(part.receipt or ())]
+
+
+def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
+    """Return what --out says; UsageError and RefusedError for what cannot be.
+
+    `by_workers`: Spark's workers write the rows.
+    """
+    form = _format(word, common)
+    is_run = is_run_directory(word)
+    by_workers = by_workers and form != TEXT.name
+    if by_workers and (common.sort is not None or common.limit is not None):
+        raise UsageError(
+            "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
+            "only one of them"
+        )
+    out = Out(
+        word=word,
+        path=os.path.realpath(os.path.dirname(word.rstrip("/")) or ("/" if word[0] == "/" else "."))
+        + "/"
+        + os.path.basename(word.rstrip("/")),
+        format=form,
+        extension=(common.output or form) if is_run else extension_of(word),
+        by_workers=by_workers,
+        partition_by=tuple(split_list(common.partition_by)),
+        labels=labels_of(common.label),
+        announces=not common.quiet and (common.verbose > 0 or sys.stderr.isatty()),
+    )
+    if common.findings is not None and os.path.realpath(common.findings) == out.path:
+        raise UsageError(f"--out {word}: --findings names the same file")
+    _refuse_what_is_there(out)
+    return out
+
+
+def _format(word: str, common: Common) -> str:
+    output = format_of(common.output, word, is_terminal=False)
+    if is_run_directory(word):
+        if "\0" in word or output is None or output.extension is None or output == TEXT:
+            raise UsageError(
+                f"--out {word}: a directory has ndjson, csv (.gz, .zst) or parquet, not {common.output}"
+            )
+        return output.name
+    if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
+        raise UsageError(
+            f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
+            "text), or a directory, NAME/"
+        )
+    if common.output not in {None, output.name}:
+        raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {common.output}")
+    return output.name
+
+
+def _refuse_what_is_there(out: Out) -> None:
+    try:
+        mode = os.stat(out.path).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
+    if stat.S_ISDIR(mode) and out.is_run and not os.listdir(out.path):
+        return
+    if stat.S_ISDIR(mode):
+        raise RefusedError(f"--out {out.word}: this is a directory; remove it, or choose another name")
+    if out.by_workers or out.is_run:
+        why = "" if out.is_run else "with --spark "
+        raise RefusedError(
+            f"--out {out.word}: {why}this becomes a directory, and there is a file of this name; "
+            "remove it, or choose another name"
+        )
+    if not stat.S_ISREG(mode):
+        raise RefusedError(
+            f"--out {out.word}: this is not a regular file, and kcli would replace it; choose another name"
+        )
+
+
+def _is_same(out: Out, target: Target) -> bool:
+    return os.path.basename(target.path) == os.path.basename(out.path) and os.path.realpath(
+        target.path
+    ) == os.path.realpath(out.path)
+
+
+@contextmanager
+def _explained(out: Out) -> Iterator[None]:
+    """Turn an error of writing into one line."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        if error.errno in NO_PLACE:
+            raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
+        raise MissingError(f"--out {out.word}: cannot write: {reason}") from error

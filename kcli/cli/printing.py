@@ -1,0 +1,137 @@
+"""What a run shows outside files: rows on stdout; progress, findings and errors on stderr."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import StringIO
+from itertools import accumulate
+from typing import TypeAlias
+
+from kcli.cli.boundary import say
+from kcli.cli.engine import is_file_of_its_own
+from kcli.cli.inputs import size_of
+from kcli.cli.options import Common
+from kcli.cli.summary import RunSummary
+from kcli.cli.terminal import LEAST_WIDTH, is_colored, is_dumb, width
+from kcli.engine.contract import Outcome, Unit
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.output.formats import TEXT
+from kcli.output.text import failure_line, finding_lines
+from kcli.output.view import View
+from kcli.rows import Failure, Item, TextBlock
+
+Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
+Done: TypeAlias = Callable[[Outcome], None]
+
+
+def print_rows(
+    rows: Iterable[Item], view: View, text: Text | None, summary: RunSummary, *, pages: bool = False
+) -> None:
+    """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them.
+
+    With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal.
+    """
+    write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
+    # drawings conclude from findings, wherever those are shown
+    tail = summary.tail if view.format.carries_findings else summary.messages
+    if write is not None and pages and not view.format.streams and sys.stdout.isatty():
+        from kcli.cli.pager import show
+
+        drawn = StringIO()
+        write(rows, view, drawn, tail)
+        show(drawn.getvalue())
+        return
+    if text is not None and view.format is TEXT:
+        _print_lines(text(view.chosen(rows)))
+    elif write is not None:
+        write(rows, view, sys.stdout, tail)
+
+
+def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
+    """Write findings, errors and the number of unread inputs to stderr, a line each; by code on a terminal.
+
+    -v explains the findings.
+    """
+    findings, failures = summary.messages()
+    shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
+    if sys.stderr.isatty():
+        lines = _for_people(shown, failures, common)
+    else:
+        lines = [*finding_lines(shown, explained=common.verbose > 0), *map(failure_line, failures)]
+    for line in (*lines, *_count_unread(summary)):
+        say(line)
+
+
+def _for_people(findings: list[Finding], failures: list[Failure], common: Common) -> list[str]:
+    """Return findings by code, and errors, folded to the terminal."""
+    from kcli.output.grouped import failure_lines, grouped_lines
+
+    columns, colored = max(width(), LEAST_WIDTH), is_colored(common.color, sys.stderr)
+    return [
+        *grouped_lines(findings, explained=common.verbose > 0, width=columns, is_colored=colored),
+        *failure_lines(failures, width=columns, is_colored=colored),
+    ]
+
+
+def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
+    """Return a progress bar on stderr, fed by the outcomes.
+
+    One that shows nothing unless a person watches.
+    """
+    rows_on_terminal = sys.stdout.isatty() and view.format.streams and common.out is None
+    if common.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
+        return nullcontext(lambda _: None)
+    return _progress_bar(units)
+
+
+@contextmanager
+def _progress_bar(units: list[Unit]) -> Iterator[Done]:
+    from kcli.output.progress import progress as progress_bar
+
+    sizes = [size_of(unit) for unit in units]
+    before = [0, *accumulate(sizes)]
+    with progress_bar(len(units), before[-1]) as show:
+
+        def done(outcome: Outcome) -> None:
+            left = outcome.continuation
+            if left is None:
+                show(outcome.number + 1, before[outcome.number + 1])
+            else:
+                size = sizes[left.number]
+                read = max(0, min(left.position - units[left.number].start, size))
+                show(left.number + (read / size if size else 0), before[left.number] + read)
+
+        yield done
+
+
+def _print_lines(lines: Iterable[str | TextBlock]) -> None:
+    from kcli.output.files import write_lines
+
+    sys.stdout.flush()
+    write_lines(
+        _flushed(lines) if sys.stdout.isatty() else lines,
+        sys.stdout.buffer,
+        in_background=is_file_of_its_own(),
+    )
+
+
+def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
+    """Yield lines; each is on the terminal before the next is computed."""
+    for line in lines:
+        yield line
+        sys.stdout.flush()
+
+
+def _is_shown(finding: Finding, common: Common) -> bool:
+    """Whether a finding is worth a line on stderr.
+
+    Info findings are for those who ask (-v, --fail-on info).
+    """
+    return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
+
+
+def _count_unread(summary: RunSummary) -> Iterator[str]:
+    """Yield the line that counts the inputs that could not be read, if there were several inputs."""
+    count = summary.unread
+    if count and summary.inputs > 1 and summary.failures[0].error != "nothing-matched":
+        yield f"kcli: {count} of {summary.inputs} inputs could not be read"

@@ -1,0 +1,115 @@
+"""Findings, errors and counts of a run, and the exit status that follows from them."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from kcli.cli.signals import Interrupted, acknowledge
+from kcli.cli.status import ExitStatus, worst
+from kcli.engine.contract import Outcome
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.output.text import distinct
+from kcli.rows import Failure, Item, TextBlock
+
+
+def _answers(item: Item) -> bool:
+    return not (isinstance(item, TextBlock) and item.is_title)
+
+
+@dataclass(slots=True)
+class RunSummary:
+    """Findings, errors and counts of one run.
+
+    `inputs` are the paths that were to be answered, `places` those of them that were found, as shown.
+    """
+
+    fail_on: str
+    findings_to: str = "inline"
+    inputs: int = 0
+    places: frozenset[str] = frozenset()
+    answered: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    parts: list[object] = field(default_factory=list)
+    has_differences: bool = False
+    ended: ExitStatus = ExitStatus.CLEAN
+    signal_status: int | None = None
+    started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+
+    def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
+        """Add the findings, the error and the part of an outcome, and count it if it answers its input.
+
+        A row that `differs` ends the run with status 1.
+        """
+        if differs is not None and any(map(differs, outcome.rows)):
+            self.has_differences = True
+        self.findings.extend(outcome.findings)
+        if outcome.error is not None:
+            self.failures.append(outcome.error)
+        self.parts.extend(outcome.parts)
+        has_rows = outcome.taken or any(map(_answers, outcome.rows))
+        self.answered += bool(has_rows) or (outcome.continuation is None and outcome.error is None)
+
+    def end(self, status: ExitStatus, error: str, message: str) -> None:
+        """Record that the command ended early, and that none of its inputs is the cause."""
+        self.ended = status
+        self.failures.append(Failure("", error, None, None, message))
+
+    def interrupt(self, error: Interrupted | KeyboardInterrupt) -> None:
+        """Record that a signal ended the command."""
+        acknowledge()
+        self.signal_status = error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED
+        self.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
+
+    def tail(self) -> tuple[list[Finding], list[Failure]]:
+        """Return what the end of a document lists: the findings, if they go there, and the errors."""
+        return (distinct(self.findings) if self.findings_to == "inline" else []), self.failures
+
+    def messages(self) -> tuple[list[Finding], list[Failure]]:
+        """Return the findings without repetitions, and the errors, wherever they go."""
+        return distinct(self.findings), self.failures
+
+    @property
+    def unread(self) -> int:
+        """How many inputs have an error; files in a directory that is one are of this one input."""
+        paths = {self._place_of(failure.path) for failure in self.failures if failure.path}
+        return min(len(paths), self.inputs)
+
+    def _place_of(self, path: str) -> str:
+        place = path
+        while place not in self.places:
+            above = os.path.dirname(place)
+            if above in {place, ""}:
+                return path
+            place = above
+        return place
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the command came to its end, whatever it could answer."""
+        return self.ended is ExitStatus.CLEAN
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the command came to its end and answered at least one input."""
+        return self.is_complete and self.status() is not ExitStatus.NOTHING_ANSWERED
+
+    def status(self) -> int:
+        """Return the exit status; after a signal it is 128 plus the signal's number."""
+        return worst(*self._statuses()) if self.signal_status is None else self.signal_status
+
+    def _statuses(self) -> Iterator[ExitStatus]:
+        yield self.ended
+        if self.failures:
+            is_output = any(failure.error == "not-written" for failure in self.failures)
+            nothing = not self.answered and not is_output
+            yield ExitStatus.NOTHING_ANSWERED if nothing else ExitStatus.SOME_UNANSWERED
+        if any(failure.error == "internal" for failure in self.failures):
+            yield ExitStatus.INTERNAL
+        if self.has_differences:
+            yield ExitStatus.FINDINGS
+        if self.fail_on != "never":
+            level = SEVERITIES.index(self.fail_on)
+            if any(SEVERITIES.index(finding.severity) >= level for finding in self.findings):
+                yield ExitStatus.FINDINGS

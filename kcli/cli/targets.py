@@ -1,0 +1,64 @@
+"""Files and directories that kcli writes: never in a log dir, and never half of one."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Collection
+
+from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.logdir.buffers import irregular
+from kcli.logdir.guard import log_dir_around, upwards
+
+
+def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
+    """Raise RefusedError for a path that is, or lies anywhere below, a log dir or a partition directory.
+
+    `word`: how the path was given. `others` count as such, too: directories without symlinks in their paths.
+    """
+    around = upwards(os.path.realpath(path))
+    place = next((place for place in around if place in others), None) or log_dir_around(path)
+    if place is not None:
+        raise RefusedError(
+            f"{word}: {place} is a log dir or a partition directory, and kcli never writes there"
+        )
+
+
+def replace_file(option: str, path: str, text: str) -> None:
+    """Write a file at once: it has all of the text, or what it had before."""
+    directory, name = os.path.split(os.path.abspath(path))
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=directory, prefix=f".{name}.", delete=False) as file:
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MissingError(f"{option} {path}: cannot write: {reason}") from error
+
+
+def read_text(option: str, path: str, most: int) -> str | None:
+    """Return the text of a file of kcli's own; None where there is none yet.
+
+    UsageError where none can be: its directory has to be there before anything is read.
+    """
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, and a device has no end
+            raise UsageError(f"{option} {path}: {irregular(path)}")
+        if status.st_size > most:
+            raise UsageError(f"{option} {path}: more than {most} bytes")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        directory = os.path.dirname(path) or "."
+        if not os.path.isdir(directory):
+            raise UsageError(f"{option} {path}: {directory}: no such directory; make it first") from None
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is no text"
+        raise UsageError(f"{option} {path}: {(reason or str(error)).lower()}") from error

@@ -1,0 +1,84 @@
+"""What the terminal can show."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from kcli.output.screen import Screen
+
+USUAL_WIDTH = 80
+"""Columns, where no terminal says how many it has."""
+LEAST_WIDTH = 40
+"""Of lines that are folded."""
+
+
+def is_colored(when: str, stream: TextIO | None = None) -> bool:
+    """Whether to colour: by --color, then NO_COLOR, then FORCE_COLOR, then whether stdout is a terminal.
+
+    Or another stream.
+    """
+    if when != "auto":
+        return when == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or ((stream or sys.stdout).isatty() and not is_dumb())
+
+
+def is_dumb() -> bool:
+    """Whether the terminal shows escapes instead of obeying them."""
+    return os.environ.get("TERM") == "dumb"
+
+
+def screen_of(when: str) -> "Screen":
+    """Return what stdout can show; `when` is the word of --color."""
+    from kcli.output.screen import NARROWEST, Screen
+
+    return Screen(max(width(), NARROWEST), is_colored(when), is_utf8())
+
+
+def width() -> int:
+    """Return the columns of COLUMNS, of stdout, or of the terminal that a pager on stdout writes to."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdecimal() and 0 < int(columns) < 1 << 16:
+        return int(columns)
+    for descriptor in (1, 2, 0):
+        try:
+            width = os.get_terminal_size(descriptor).columns
+        except OSError:
+            continue
+        if width:
+            return width
+    return USUAL_WIDTH
+
+
+def is_utf8() -> bool:
+    """Whether the terminal shows UTF-8; where the locale is C by name, Python writes it all the same.
+
+    Python itself sets LC_CTYPE to C.UTF-8 there. Without any name of a locale it is believed.
+    """
+    names = {name: os.environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")}
+    if names["LC_CTYPE"] == "C.UTF-8" and names["LANG"]:
+        del names["LC_CTYPE"]
+    locale = next(filter(None, names.values()), "")
+    if locale and "UTF" not in locale.upper():
+        return False
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def hanging(head: str, text: str) -> str:
+    """Return a text after its head; on a terminal in lines that fit, the further ones below the first."""
+    if not sys.stdout.isatty():
+        return head + text
+    import textwrap
+
+    columns = max(width(), LEAST_WIDTH)
+    is_long = len(head) > columns // 2
+    folded = textwrap.fill(
+        text,
+        columns,
+        initial_indent=" " * 4 if is_long else head,
+        subsequent_indent=" " * (4 if is_long else len(head)),
+        break_on_hyphens=False,
+    )
+    return f"{head.rstrip()}\n{folded}" if is_long else folded

@@ -1,0 +1,200 @@
+"""Typer as kcli uses it: help without rich, its options in groups."""
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from kcli.cli.boundary import boundary, origin, sources
+from kcli.cli.status import UsageError
+
+INT32, INT64 = 2**31 - 1, 2**63 - 1
+WIDEST_HELP = 120
+LONGEST_SUMMARY = 1000
+GIVEN = "kcli.given"
+"""In a context's meta: what the command line gives."""
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
+
+
+FillIn: TypeAlias = Callable[[dict[str, Any], Any], None]
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists its options by their panels, those without a panel first."""
+
+    words: tuple[str, ...] = ()
+    """What the user types for it, without `kcli`; set by commands.app."""
+    fill_in: FillIn | None = None
+    """Adds the defaults that the user keeps to what the command line gives; set by commands.app."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that refuses a repeated single value, and fills in what settings say.
+
+        Settings are environment variables and the config file; the command line comes first.
+        """
+        parser: Any = keep_given(super().make_parser(ctx), ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            words = [*args]  # the parser takes them away
+            try:
+                given, rest, order = parse(args)
+            except Exception as error:
+                _advise(error, words, self.params)
+                raise
+            if not ctx.resilient_parsing:
+                sources.clear()
+                with boundary():
+                    _refuse_repeated(order)
+                    if self.fill_in is not None and _has_settings():
+                        self.fill_in(given, self)
+            return given, rest, order
+
+        parser.parse_args = parse_args
+        return parser
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the command line; of a number that cannot be used the message says which can."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
+            error.message += origin(" ".join(getattr(error.param, "opts", ())))
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, a section for each panel."""
+        sections: dict[str, list[Any]] = defaultdict(list)
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                record = (record[0], _without_bounds(record[1]))
+                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections[getattr(parameter, "rich_help_panel", None) or kind].append(record)
+        for first in ("Options", "Arguments"):
+            if first in sections:
+                sections = {first: sections.pop(first), **sections}
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        """Write where to read on."""
+        from kcli.rows import COMMANDS
+
+        command = " ".join(self.words)
+        if command in COMMANDS:
+            formatter.write(f"\nColumns of its rows: kcli help columns {command}\n")
+            formatter.write("Environment and config file: kcli help settings\n")
+
+
+def keep_given(parser: Any, ctx: Any) -> Any:
+    """Return a parser that also leaves what the command line gives in the context's meta."""
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> Any:
+        parsed = parse(args)
+        ctx.meta[GIVEN] = parsed[0]
+        return parsed
+
+    parser.parse_args = parse_args
+    return parser
+
+
+class GroupOfCommands(TyperGroup):
+    """A group whose help shows the whole summary of each command."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands."""
+        self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
+
+    def write_section(self, ctx: Any, formatter: Any, title: str, names: Iterable[str]) -> None:
+        """Write some of the commands under a title."""
+        commands = {name: self.get_command(ctx, name) for name in names}
+        with formatter.section(title):
+            formatter.write_dl([(name, summary(command)) for name, command in commands.items()])
+
+
+def summary(command: Any) -> str:
+    """Return the first sentence of a command's help."""
+    return str(command.get_short_help_str(limit=LONGEST_SUMMARY))
+
+
+def _has_settings() -> bool:
+    """Whether there may be an environment variable or a config file of the user's."""
+    if any(name.startswith("KCLI_") for name in os.environ):
+        return True
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.exists(os.path.join(home, "kcli", "config.toml"))
+
+
+def _refuse_repeated(order: list[Any]) -> None:
+    """Refuse an option that takes one value and is given more than once."""
+    for option, times in Counter(order).items():
+        takes_one = not (option.multiple or option.count) if option.param_type_name == "option" else False
+        is_plain_flag = getattr(option, "is_flag", False) and not option.secondary_opts
+        if times > 1 and takes_one and not is_plain_flag:
+            raise UsageError(f"{max(option.opts, key=len)} is given {times} times; it takes one value")
+
+
+def _without_bounds(text: str) -> str:
+    """Return the help of an option without bounds that say nothing, the others in plain words."""
+    text = re.sub(rf"(-?[0-9]+)<=x<=({INT64}|{INT32})\b", r"x>=\1", text)
+    text = re.sub(r"  \[x>=[01]\]|; x>=[01](?=\])", "", text)
+    return re.sub(r"x>=(-?[0-9]+)", r"at least \1", re.sub(r"(-?[0-9]+)<=x<=(-?[0-9]+)", r"\1..\2", text))
+
+
+def _advise(error: Any, words: list[str], params: list[Any]) -> None:
+    """Add to the message about an option that does not exist how to say what was meant.
+
+    A time in the past, as in -1h, and a flag that settings switch on, as in --no-summary.
+    """
+    option = getattr(error, "option_name", "")
+    flag = option.replace("--no-", "--", 1)
+    if flag != option and any(
+        one.param_type_name == "option" and one.is_flag and flag in one.opts for one in params
+    ):
+        variable = f"KCLI_{flag[2:].upper().replace('-', '_')}=0"
+        error.message = (
+            f"No such option: {option}; where settings switch {flag} on, {variable} switches it off"
+        )
+        error.possibilities = None
+    if option[1:].isdigit():
+        from kcli.times import DURATION
+
+        times = [word[1:] for word in words if word.startswith(option) and DURATION.fullmatch(word[1:])]
+        if times:
+            error.message = f"No such option: -{times[0]}; for so long ago write {times[0]}"
+
+
+def _in_plain_words(message: str, number_type: Any) -> str:
+    """Return what is wrong with a number in kcli's words; any other message as it is."""
+    found, is_not, _ = message.partition(" is not ")
+    if not is_not or getattr(number_type, "name", None) != "int range":
+        return message
+    low, high = number_type.min, number_type.max
+    is_too_large = high is not None and found.isdigit()
+    bounds = f"from {low} to {high}" if is_too_large or high not in {None, INT64} else f"of at least {low}"
+    return f"expected a whole number {bounds}, found {found}"
+
+
+class Group(typer.Typer):
+    """A group of commands: no rich help, no completion of its own; `-h` is `--help`."""
+
+    def __init__(self, cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
+        super().__init__(
+            cls=cls,
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            context_settings=CONTEXT,
+            **more,
+        )
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
+        """Return the decorator that adds a command."""
+        return super().command(name, cls=GroupedCommand, **more)

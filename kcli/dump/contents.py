@@ -1,0 +1,275 @@
+"""What the records of internal topics say.
+
+Type, version, key and value as JSON, and what none of these shows. The JSON is that of Kafka's generated
+converters, for remote log metadata too, whose layouts before 3.6 lack `customMetadata`. What the previews of
+consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3 does not use up a value.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from formats.bounds import describe
+from formats.errors import FormatError, LimitError, UnsupportedError
+from formats.message_set import LegacyRecord
+from formats.messages import metadata
+from formats.messages.collector import BYTES_PER_ELEMENT, ELEMENTS_MAX
+from formats.messages.decode import (
+    INT16_SIZE,
+    KEYS,
+    PREVIEW_KEYS,
+    VALUES,
+    decode_key,
+    decode_metadata,
+    decode_preview,
+    decode_remote,
+    decode_value,
+    message_json,
+)
+from formats.messages.message import Message, Unknown
+from formats.messages.printed import value_json
+from formats.messages.remote import FRAME_VERSION
+from formats.messages.remote import RECORDS as REMOTE_RECORDS
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.primitives import int16, short_varint
+from formats.record import Record
+from formats.remote_metadata import LONGEST_VALUE, row_of
+from formats.types import Buffer
+from kcli.kafka.remote.events import unreadable
+
+AnyRecord: TypeAlias = Record | LegacyRecord
+
+NULL_VALUE = "null value"
+LONGEST_SHARE = 10
+"""A key or value that is decoded may have this part of the bytes that a batch may have."""
+TAGS_DECODERS = 8
+"""Unknown tagged fields that an error names."""
+
+
+class DecodedRecord(NamedTuple):
+    """What a record of an internal topic says; `error` is what it says that the columns before do not show.
+
+    `record_type` is Kafka's word, or the number of an unknown type: of a coordinator's topic the name of the
+    messages without Key and Value (`OffsetCommit`), of __cluster_metadata as MetadataRecordType
+    (`REGISTER_BROKER_RECORD`), of __remote_log_metadata as in `rlmm dump` (`RemoteLogSegmentMetadata`).
+    `record_version` is the value's; null for a tombstone. Keys and values are as Kafka's JSON converters
+    write them; null if there is none, or none that can be read.
+
+    `damaged` separates bad bytes from what is only unknown here (a type, a version, tagged fields, bytes that
+    Kafka passes over): those have an `error` too.
+    """
+
+    record_type: str | None
+    record_version: int | None
+    decoded_key: dict[str, Any] | None
+    decoded_value: dict[str, Any] | None
+    error: str | None
+    damaged: bool = False
+
+
+def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
+    """Return what a record of one of the five topics says; control records must not be asked about.
+
+    A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each
+    element of its arrays), is an error that names the switch which raises it.
+    """
+    error = too_long(record, max_batch_bytes)
+    if error is not None:
+        return DecodedRecord(None, None, None, None, describe(error), damaged=True)
+    return _DECODERS.get(topic, _coordinators)(topic, record, max_batch_bytes)
+
+
+def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
+    errors = _Errors()
+    number = None
+    key = value = None
+    try:
+        key = decode_key(topic, record.key, previews=True)
+        number = key.api_key
+    except FormatError as error:
+        errors.add(error)
+        number = _int16(record.key)
+    if record.value is not None and number is not None:
+        value = _coordinator_value(topic, number, record.value, elements_for(max_batch_bytes), errors)
+    name = None if number is None else _coordinator_type(topic, number)
+    if isinstance(key, Unknown):
+        errors.say(f"unknown record type {name}")
+    elif isinstance(value, Unknown) and number in KEYS[topic]:
+        errors.say(f"unknown version {value.version} of {name}")
+    elif isinstance(value, Unknown):
+        errors.damage(f"no {name} as a preview wrote it")
+    return errors.decoded(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
+
+
+def _coordinator_value(
+    topic: str, number: int, value: Buffer, elements: int, errors: "_Errors"
+) -> Message | Unknown | None:
+    found, trouble = None, None
+    try:
+        found = decode_value(topic, number, value, elements)
+    except FormatError as error:
+        trouble = error
+    if not isinstance(found, Message) or found.rest:
+        preview = decode_preview(topic, number, value, elements)
+        if preview is not None:
+            errors.say(
+                f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview"
+            )
+            return preview
+    if trouble is not None:
+        errors.add(trouble)
+    return found
+
+
+def _coordinator_type(topic: str, number: int) -> str:
+    schema = KEYS[topic].get(number) or PREVIEW_KEYS.get(topic, {}).get(number)
+    return str(number) if schema is None else schema.name.partition("Key")[0]
+
+
+def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
+    errors = _Errors()
+    value = None
+    try:
+        value = decode_metadata(record.value, elements_for(max_batch_bytes))
+    except FormatError as error:
+        errors.add(error)
+    number, version = _envelope(record.value)
+    schema = VALUES[CLUSTER_METADATA].get(number) if number is not None else None
+    name = metadata.type_name(schema.name) if schema is not None else None if number is None else str(number)
+    if isinstance(value, Unknown):
+        errors.say(
+            f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}"
+        )
+    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
+
+
+def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
+    errors = _Errors()
+    number, version = _envelope(record.value)
+    schema = REMOTE_RECORDS.get(number) if number is not None else None
+    name = (
+        schema.name.removesuffix("Record") if schema is not None else None if number is None else str(number)
+    )
+    value = None
+    if record.value is None:
+        errors.damage(NULL_VALUE)
+    else:
+        try:
+            value = decode_remote(record.value, elements_for(max_batch_bytes))
+            trouble = unreadable(row_of(value.api_key, value.version, value.fields, value.unknown_tags))
+            if trouble is not None:
+                errors.damage(trouble)
+        except FormatError as error:
+            errors.add(error)
+    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
+
+
+_DECODERS: dict[str, Callable[[str, AnyRecord, int], DecodedRecord]] = {
+    CLUSTER_METADATA: _metadata,
+    REMOTE_LOG_METADATA: _remote,
+}
+
+
+class _Errors:
+    """What cannot be shown of one record, in words."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.damaged = False
+
+    def say(self, words: str) -> None:
+        self.said.append(words)
+
+    def damage(self, words: str) -> None:
+        self.said.append(words)
+        self.damaged = True
+
+    def add(self, error: FormatError) -> None:
+        if isinstance(error, UnsupportedError):
+            self.say(str(error))
+        else:
+            self.damage(describe(error))
+
+    def decoded(
+        self,
+        name: str | None,
+        version: int | None,
+        key: Message | Unknown | None,
+        value: Message | Unknown | None,
+        elements: int,
+    ) -> DecodedRecord:
+        """Return all that is known of a record.
+
+        What JSON does not show of its messages is an error as well.
+        """
+        for message in (key, value):
+            if isinstance(message, Message):
+                self.said += _not_shown(message)
+        return DecodedRecord(
+            name,
+            version,
+            message_json(key) if isinstance(key, Message) else None,
+            value_json(value, elements) if isinstance(value, Message) else None,
+            "; ".join(self.said) or None,
+            self.damaged,
+        )
+
+
+def _not_shown(message: Message) -> list[str]:
+    words = [f"bytes after {message.name}: {len(message.rest)}"] if message.rest else []
+    if message.unknown_tags:
+        tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
+        more = len(message.unknown_tags) - TAGS_DECODERS
+        words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
+    if message.replaced:
+        tag = message.replaced[0]
+        words.append(
+            f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, "
+            f"{len(message.replaced)} in all"
+        )
+    return words
+
+
+def elements_for(max_batch_bytes: int) -> int:
+    """Return how many elements of arrays a value may have, given the bound on a batch.
+
+    Never less than usual.
+    """
+    return max(ELEMENTS_MAX, max_batch_bytes // BYTES_PER_ELEMENT)
+
+
+def longest_for(max_batch_bytes: int) -> int:
+    """Return how long a key or value that is decoded may be, given the bound on a batch.
+
+    Never less than usual. Decoded, and shown as JSON, it takes many times its bytes.
+    """
+    return max(LONGEST_VALUE, max_batch_bytes // LONGEST_SHARE)
+
+
+def too_long(record: AnyRecord, max_batch_bytes: int) -> LimitError | None:
+    """Return why a record is not decoded whose key or value is too long; None for others."""
+    longest = longest_for(max_batch_bytes)
+    if len(record.key or b"") > longest:
+        return LimitError(0, "key", f"at most {longest} bytes to decode", len(record.key or b""))
+    if len(record.value or b"") > longest:
+        return LimitError(0, "value", f"at most {longest} bytes to decode", len(record.value or b""))
+    return None
+
+
+def _int16(data: Buffer | None) -> int | None:
+    return int16(data, 0)[0] if data is not None and len(data) >= INT16_SIZE else None
+
+
+def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
+    """Return the api key and the version of a framed value.
+
+    None for what cannot be read or is in no known frame.
+    """
+    number = None
+    try:
+        frame_version, at = short_varint(value or b"", 0)
+        if frame_version != FRAME_VERSION:
+            return None, None
+        number, at = short_varint(value or b"", at)
+        return number, short_varint(value or b"", at)[0]
+    except FormatError:
+        return number, None

@@ -1,0 +1,269 @@
+"""What `check` finds about log dirs: whether they start, checkpoint lines, duplicates, topic ids."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, cached_property
+
+from formats.checkpoint import read_offset_checkpoint
+from formats.names import (
+    CLUSTER_METADATA,
+    FUTURE,
+    NORMAL,
+    PRODUCER_SNAPSHOT,
+    PartitionDir,
+    parse_file,
+    parse_partition_dir,
+)
+from formats.types import TopicPartition
+from kcli.jobs.check.check_remote import is_remote_metadata, user_partition
+from kcli.jobs.check.duplicates import partitions_twice
+from kcli.jobs.checkpoint import CLEANER
+from kcli.jobs.rlmm.metadata import Folded, folded
+from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
+from kcli.jobs.startup.known_settings import KnownMetadata, newest_images
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
+from kcli.kafka.remote.events import NOT_ALL_READ
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE
+from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.directory import (
+    HIGH_WATERMARK,
+    LOG_START,
+    RECOVERY_POINT,
+    DirectoryFacts,
+    directory_facts,
+)
+from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
+
+CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
+
+
+def without_directory(target: Target) -> Iterator[Finding]:
+    """Yield a finding for each checkpoint file of a log dir with lines of partitions that are not there."""
+    partitions = _partition_dirs(target)
+    if partitions is None:
+        return
+    there = {(name.topic, name.partition) for name in partitions}
+    for name in CHECKPOINTS:
+        path = os.path.join(target.path, name)
+        try:
+            data = read_optional(path)
+            if data is None:
+                continue
+            with reading(path):
+                listed = sorted(read_offset_checkpoint(data))
+        except FileError:
+            continue  # a finding of its own
+        missing = [str(one) for one in listed if (one.topic, one.partition) not in there]
+        if missing:
+            words = f"{missing[0]}: there is no such directory"
+            if name == RECOVERY_POINT and directory_facts(target.path).clean_shutdown:
+                words += "; it was removed after the clean stop"
+            finding = Finding("CKPT-002", words, dir=target.shown, path=shown(path))
+            yield finding._replace(more=len(missing) - 1)
+
+
+def without_checkpoints(target: Target) -> Iterator[Finding]:
+    """Yield a finding for each checkpoint file that the clean stop of a log dir wrote, and that says nothing.
+
+    `LogManager.shutdown` writes recovery points, with a line for each log, and log starts, in no release
+    before 0.11; `ReplicaManager.shutdown` the high watermarks. A directory that was never formatted may be a
+    copy without these files.
+    """
+    facts = directory_facts(target.path)
+    logs = [
+        one for one in _partition_dirs(target) or () if one.kind == NORMAL and one.topic != CLUSTER_METADATA
+    ]
+    if not (logs and facts.clean_shutdown and facts.cluster_id is not None):
+        return
+    for name in (RECOVERY_POINT, *([LOG_START] if facts.is_kraft else []), HIGH_WATERMARK):
+        path = os.path.join(target.path, name)
+        words = None
+        if not os.path.lexists(path):
+            words = "the file is missing"
+        elif name == RECOVERY_POINT and facts.recovery_points is not None:
+            absent = sorted(
+                f"{one.topic}-{one.partition}"
+                for one in logs
+                if TopicPartition(one.topic, one.partition) not in facts.recovery_points
+            )
+            if absent:
+                more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+                words = f"no line of {absent[0]}{more} in it"
+        if words is not None:
+            words = f"the log dir was stopped cleanly, and {words}"
+            yield Finding("DIR-011", words, dir=target.shown, path=shown(path))
+
+
+def _partition_dirs(target: Target) -> set[PartitionDir] | None:
+    """Return the names of partitions in a log dir; None where it cannot be listed."""
+    try:
+        names = {parse_partition_dir(name) for name in os.listdir(target.path)}
+    except OSError:
+        return None
+    return {name for name in names if name is not None}
+
+
+class Fleet:
+    """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
+
+    def __init__(
+        self,
+        found: Found,
+        config: BrokerConfig = UNKNOWN_CONFIG,
+        metadata: Sequence[KnownMetadata] = (),
+    ) -> None:
+        self._targets = [
+            one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
+        ]
+        self._log_dirs = [one.path for one in found.targets if one.kind == LOG_DIR]
+        self._config = config
+        self._ids = {
+            cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
+            for cluster_id, image in newest_images(metadata).items()
+        }
+        self._images = {(one.cluster_id, one.broker_id): one.image for one in metadata}
+        self._seen: dict[tuple[object, ...], str] = {}
+        self._failed: dict[str, StartFailure] = {}
+        self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
+        """What events show of a partition's remote segments: replicas of their log show the same."""
+        self._facts = cache(directory_facts)
+        """As they were at first: a run asks for each partition."""
+
+    def add(self, target: Target, stops: Iterable[StartFailure], findings: Iterable[Finding] = ()) -> None:
+        """Keep why a log takes its log dir offline, and what is wrong with the remote segments of others."""
+        for stop in stops:
+            if stop.exception == KAFKA_STORAGE and target.log_dir is not None:
+                self._failed.setdefault(os.path.realpath(target.log_dir), stop)
+        if is_remote_metadata(target) and target.log_dir is not None:
+            cluster, found_here = self._facts(target.log_dir).cluster_id, list(findings)
+            if any(one.code in NOT_ALL_READ for one in found_here) and self._has_replica(target):
+                return  # that one has events which contradict what this one shows
+            for one in found_here:
+                if (name := user_partition(one)) is not None:
+                    found = self._remote.setdefault((cluster, name.topic, name.partition), {})
+                    found.setdefault((one.code, one.message), one)
+
+    def _has_replica(self, target: Target) -> bool:
+        """Whether another log dir of the cluster has a replica of a partition."""
+        others = (one for one in self._targets if one.name == target.name and one.path != target.path)
+        clusters = {self._facts(one.log_dir).cluster_id for one in others if one.log_dir is not None}
+        return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
+
+    @cached_property
+    def remote(self) -> Folded | None:
+        """What the partitions of __remote_log_metadata among the inputs come to; None for none."""
+        metadata = tuple(one for one in self._targets if is_remote_metadata(one))
+        return folded(metadata) if metadata else None
+
+    def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
+        """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""
+        self.add(target, stops)
+        of_itself = self._starts.get(target.path, ())
+        yield from of_itself
+        failed = self._failed.get(os.path.realpath(target.path))
+        if failed is not None and not any(one.code == "START-010" for one in of_itself):
+            yield offline_by_log(target.path, failed)
+
+    @cached_property
+    def _starts(self) -> Mapping[str, Sequence[Finding]]:
+        """What stops the process, or takes a log dir offline, by the log dir that it is about.
+
+        What is wrong with one partition is said of the partition.
+        """
+        found: dict[str, list[Finding]] = {}
+        for dirs in self._brokers():
+            config = self._config._replace(version=release_of(dirs))
+            at_rest, start = start_at_rest(dirs, config)
+            for finding in start_findings(at_rest, start, config):
+                if finding.path not in self._twice:
+                    found.setdefault(finding.dir or "", []).append(finding)
+        return {one: found.get(shown(one), []) for one in self._log_dirs}
+
+    def _brokers(self) -> list[tuple[LogDirState, ...]]:
+        if self._config.metadata_log_dir is not None:  # server.properties names those of one broker
+            return [tuple(map(log_dir_state, self._log_dirs))]
+        return brokers_of(self._log_dirs)
+
+    @cached_property
+    def _twice(self) -> Mapping[str, StartFailure]:
+        return partitions_twice(self._targets)
+
+    def findings(self, target: Target, topic_id: str | None, *, has_records: bool) -> Iterator[Finding]:
+        """Yield what the other inputs show about a partition directory with a topic id, None without one."""
+        name = target.name
+        stop = self._twice.get(target.shown)
+        if stop is not None:
+            yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
+        if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
+            return
+        facts = self._facts(target.log_dir)
+        for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
+            yield one._replace(dir=target.shown)
+        path = os.path.join(target.shown, "partition.metadata")
+        if topic_id is None:
+            if facts.is_kraft and (has_records or not is_running(target)):
+                message = "no partition.metadata: a KRaft broker renames the directory to -stray"
+                yield Finding("START-012" if has_records else "START-017", message, dir=target.shown)
+            return
+        expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
+        if expected is not None and topic_id != expected and not is_running(target):
+            words = f"topic id {topic_id}, the metadata log has {expected}"
+            yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
+            return
+        yield from self._stray(target, facts, topic_id)
+        if expected is not None:
+            return
+        first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
+        if facts.cluster_id is not None and topic_id != first and not is_running(target):
+            words = f"topic id {topic_id}, another partition of the topic has {first}"
+            yield Finding("TOPIC-002", words, target.shown, path, None, first, topic_id)
+
+    def _stray(self, target: Target, facts: DirectoryFacts, topic_id: str) -> Iterator[Finding]:
+        """Yield that the broker's own metadata log does not assign it a partition."""
+        image, name = self._images.get((facts.cluster_id, facts.broker_id)), target.name
+        if image is None or name is None or facts.broker_id is None or is_running(target):
+            return
+        topic = image.topics.get(topic_id)
+        state = None if topic is None else topic.partitions.get(name.partition)
+        replicas = None if state is None else state.replicas
+        reason = stray_reason(replicas, topic_id, name.partition, facts.broker_id)
+        if reason is not None:
+            yield Finding("START-013", reason, dir=target.shown)
+        assigned = None if state is None else state.directory_of(facts.broker_id)
+        future = self._futures.get((assigned, topic_id, name.partition))
+        if future is not None:
+            words = (
+                f"the metadata assigns the partition to the log dir of {future}: that becomes the current log"
+            )
+            yield Finding("START-016", f"{words}, and {target.shown} is deleted", dir=target.shown)
+
+    @cached_property
+    def _futures(self) -> Mapping[tuple[str | None, str | None, int], str]:
+        """The -future logs of brokers at rest, by directory.id, topic id and partition."""
+        found: dict[tuple[str | None, str | None, int], str] = {}
+        for path in {*self._log_dirs, *(one.log_dir for one in self._targets if one.log_dir is not None)}:
+            log_dir = log_dir_state(path)
+            for name, parsed in log_dir.names if log_dir.locked_by is None else ():
+                if parsed is not None and parsed.kind == FUTURE and log_dir.meta is not None:
+                    place = os.path.join(path, name)
+                    target = Target(kind=PARTITION, path=place, shown=shown(place), name=parsed, log_dir=path)
+                    with suppress(FileError):
+                        topic_id = Partition(target).topic_id()
+                        found[log_dir.meta.directory_id, topic_id, parsed.partition] = target.shown
+        return found
+
+
+def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
+    """Return the offsets of the producer snapshots among the files of a partition."""
+    found = (parse_file(name) for name in names if name.endswith(".snapshot"))
+    return tuple(
+        sorted(
+            one.base_offset
+            for one in found
+            if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
+        )
+    )

@@ -1,0 +1,70 @@
+"""What `check` finds in a partition of __remote_log_metadata: what `rlmm check` finds in its events."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
+from kcli.engine.contract import Unit
+from kcli.jobs.common import answer
+from kcli.jobs.rlmm import check as rlmm_check
+from kcli.jobs.rlmm.fold import Asked
+from kcli.jobs.rlmm.leader import lead_of, unreached
+from kcli.jobs.rlmm.metadata import Folded, cache_of
+from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.kafka.kraft.start import Inspected
+from kcli.kafka.storage.epochs import load
+from kcli.logdir.buffers import FileError
+from kcli.logdir.listing import listed_log
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, Target, entry_of
+
+OF_THE_EVENTS = "RLMM-"
+STUCK_AFTER_MS = 3_600_000
+"""A copy or a deletion that was not finished so long before the last event is a finding."""
+
+
+def is_remote_metadata(target: Target) -> bool:
+    """Whether a target is a partition of __remote_log_metadata, or lies in one."""
+    return target.name is not None and target.name.topic == REMOTE_LOG_METADATA
+
+
+def user_partition(finding: Finding) -> PartitionDir | None:
+    """Return the partition whose remote segments a finding above info is about, as its message begins."""
+    if finding.severity == SEVERITIES[0] or not finding.code.startswith(OF_THE_EVENTS):
+        return None
+    return parse_partition_dir(finding.message.partition(": ")[0])
+
+
+def without_epochs(target: Target, metadata: Folded, found: Inspected, log_end: int) -> Iterator[Finding]:
+    """Yield that no leader epoch leads to the remote segments of a partition.
+
+    Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
+    """
+    partition, log_start = Partition(target), found.given.log_start_offset
+    with suppress(FileError):
+        cache = cache_of(partition, metadata, is_needed=False)
+        epochs = load(found.epochs, log_end, log_start, running=True).entries
+        if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
+            started = answer(
+                Unit(number=0, targets=(target,)), lambda one: lead_of(one, one.topic_id(), cache)
+            )
+            yield from (one for one in started.findings if one.code == "EPOCH-001")
+
+
+def remote_findings(directory: Target) -> Iterator[Finding]:
+    """Yield what is wrong with the events in a directory, by user partition.
+
+    Nothing where a segment cannot be read: the events after it would contradict those that are known. That
+    has a finding, or an error, of its own. FileError where the directory cannot be listed.
+    """
+    names = (parse_file(name) for name in listed_log(directory.path)[0])
+    logs = sorted(
+        (name.base_offset, name.name) for name in names if name.kind == LOG and not name.is_inactive
+    )
+    if not logs:
+        return
+    unit = Unit(number=0, targets=tuple(entry_of(directory, name, LOG) for _, name in logs))
+    options = rlmm_check.RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS)
+    outcome = rlmm_check.check(unit, asked=Asked(Selection()), options=options)
+    if outcome.error is None:
+        yield from (one for one in outcome.findings if one.code.startswith(OF_THE_EVENTS))

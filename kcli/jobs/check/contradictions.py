@@ -1,0 +1,87 @@
+"""What log dirs and files of them say against each other, or cannot say, before any log is read: notes.
+
+About meta.properties of one broker's log dirs, log dirs of different clusters side by side, and the
+quorum-state of the metadata log. Partitions that are there twice: `kcli.jobs.check.duplicates`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from formats.names import CLUSTER_METADATA, NORMAL
+from kcli.jobs.check.duplicates import with_duplicates
+from kcli.jobs.startup.brokers import brokers_of
+from kcli.kafka.kraft.broker_start import BrokerConfig, broker_start, release_of
+from kcli.logdir.buffers import shown
+from kcli.logdir.directory import META_PROPERTIES
+from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, lacks_quorum_state, quorum_state_error
+from kcli.logdir.tree import PARTITION, Found, Note, Target
+
+NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
+"""Kinds of notes: log dirs that do not start together, of different clusters, and a damaged or missing file.
+"""
+LOST_STATE = "missing, and the metadata log has records: a voter has forgotten its vote"
+
+
+def with_contradictions(found: Found) -> Found:
+    """Return the same with a note about all that does not fit together."""
+    found = with_duplicates(found)
+    groups = _brokers(found)
+    return with_damaged_states(replace(found, notes=[*found.notes, *_not_together(groups)]), groups)
+
+
+def with_damaged_states(found: Found, groups: list[tuple[LogDirState, ...]] | None = None) -> Found:
+    """Return the same with notes about what no start of a broker with these log dirs would tell."""
+    groups = _brokers(found) if groups is None else groups
+    return with_quorum_states(replace(found, notes=[*found.notes, *_clusters(groups)]))
+
+
+def with_quorum_states(found: Found) -> Found:
+    """Return the same with a note about each quorum-state that a broker cannot read, or has lost."""
+    return replace(found, notes=[*found.notes, *_quorum_states(found.targets)])
+
+
+def _brokers(found: Found) -> list[tuple[LogDirState, ...]]:
+    """Return the log dirs among the inputs; one alone has nothing to contradict."""
+    log_dirs = dict.fromkeys(one.log_dir for one in found.targets if one.log_dir is not None)
+    return brokers_of(log_dirs) if len(log_dirs) > 1 else []
+
+
+def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
+    for dirs in groups:
+        if len(dirs) == 1:
+            continue
+        without_ids = {
+            one.path
+            for one in dirs
+            if one.meta is not None and (one.meta.node_id is None or one.meta.cluster_id is None)
+        }
+        for stop in broker_start(dirs, BrokerConfig(version=release_of(dirs))).stops:
+            directory, name = os.path.split(stop.path)
+            if name == META_PROPERTIES and directory not in without_ids:  # these are findings of their own
+                yield Note(NOT_TOGETHER, shown(stop.path), f"{stop.exception}: {stop.message}")
+
+
+def _clusters(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
+    """Yield where log dirs in one directory are of the same node id, and of different clusters."""
+    seen: dict[tuple[str, int], LogDirState] = {}
+    for one in (one for dirs in groups for one in dirs):
+        if one.meta is None or one.meta.node_id is None or one.meta.cluster_id is None:
+            continue
+        first = seen.setdefault((os.path.dirname(os.path.realpath(one.path)), one.meta.node_id), one)
+        if first.meta is not None and first.meta.cluster_id != one.meta.cluster_id:
+            words = f"cluster.id is {one.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
+            path = shown(os.path.join(one.path, META_PROPERTIES))
+            yield Note(CLUSTERS, path, f"{words}: a broker {one.meta.node_id} of both does not start")
+
+
+def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
+    for target in targets:
+        name = target.name
+        if target.kind != PARTITION or name is None or (name.topic, name.kind) != (CLUSTER_METADATA, NORMAL):
+            continue
+        error, path = quorum_state_error(target.path), os.path.join(target.shown, QUORUM_STATE)
+        if error is not None:
+            yield Note(QUORUM, path, error.message)
+        elif lacks_quorum_state(target.path):
+            yield Note(QUORUM, path, LOST_STATE)

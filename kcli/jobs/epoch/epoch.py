@@ -1,0 +1,279 @@
+"""What `kcli epoch` runs: the leader epochs of a partition, and the answers that a broker gives from them."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+from formats.checkpoint import EpochEntry
+from formats.errors import CorruptError
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.epoch.fencing import NO_FENCE, Fence, answer_to, leadership_of
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.start import start
+from kcli.kafka.replication.fencing import UNFENCED
+from kcli.kafka.storage import epochs
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
+from kcli.kafka.storage.start_findings import stop_finding
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+from kcli.logdir.segment import Walk
+from kcli.logdir.tree import PARTITION, partition_of
+from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
+
+ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
+"""A leader-epoch-checkpoint is read as the partition directory that it lies in."""
+
+CHECKPOINT = "checkpoint"
+BATCHES = "batches"
+EARLIEST = "earliest"
+
+
+class Cache(NamedTuple):
+    """Which epoch cache is asked for.
+
+    `source` (checkpoint or batches), of a starting or a `running` broker.
+    """
+
+    source: str
+    running: bool
+
+
+class LogBounds(NamedTuple):
+    """The log of an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
+
+    `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the
+    checkpointed one there.
+    """
+
+    log_start_offset: int
+    log_end_offset: int
+    source: str
+    checkpointed_start: int
+    loaded: LoadedLog | None
+
+
+Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
+
+
+def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
+    """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
+    cache = Cache(source, running)
+    return answered(unit, cache, partial(_show, cache))
+
+
+def end_offset(
+    unit: Unit,
+    *,
+    asked: tuple[int, ...] | None,
+    fence: Fence = NO_FENCE,
+    log_end_offset: int | None = None,
+    source: str = CHECKPOINT,
+    running: bool = False,
+) -> Outcome:
+    """Return one row per requested epoch (None: `requested_all`).
+
+    The broker's answer, and the rule that gave it. With a `log_end_offset` and epochs from the checkpoint the
+    log is not read.
+    """
+    cache = Cache(source, running)
+    return answered(unit, cache, partial(_end_offset, asked, cache, fence), log_end_offset)
+
+
+def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
+    """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
+    cache = Cache(source, running)
+    return answered(unit, cache, partial(_at, offset, cache))
+
+
+def answered(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
+    """Return what `work` gives of the unit's partition, or of the one around a leader-epoch-checkpoint."""
+    is_file = unit.target.kind != PARTITION
+
+    def job(partition: Partition) -> Yield:
+        log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
+        yield from work(partition, log)
+
+    return answer(replace(unit, targets=(partition_of(unit.target),)) if is_file else unit, job)
+
+
+def _log(
+    partition: Partition, cache: Cache, log_end_offset: int | None, *, is_file: bool
+) -> Generator[Finding, None, LogBounds]:
+    if log_end_offset is not None and cache.source == CHECKPOINT:
+        given = checkpoints(partition).log_start_offset
+        return LogBounds(given, log_end_offset, GIVEN, given, None)
+    # A broker that runs has recovered its log: the log ends where the file does.
+    loaded = yield from start(partition, exact=not cache.running)
+    if is_file and not loaded.has_log and log_end_offset is None:
+        path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
+        advice = (
+            "there is no segment in this directory, so the log end offset is unknown; `epoch end-offset "
+            "--log-end-offset N` needs none"
+        )
+        raise FileError(path, "no-log", advice)
+    end, source = (
+        (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
+    )
+    return LogBounds(loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
+
+
+def _show(cache: Cache, partition: Partition, log: LogBounds) -> Yield:
+    entries = yield from entries_of(cache, partition, log)
+    place = where(partition)
+    for entry, end in zip(entries, epochs.ends(entries, log.log_end_offset), strict=True):
+        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
+
+
+def _end_offset(
+    asked: tuple[int, ...] | None, cache: Cache, fence: Fence, partition: Partition, log: LogBounds
+) -> Yield:
+    entries = yield from entries_of(cache, partition, log)
+    place = where(partition)
+    known = yield from leadership_of(partition, fence, entries)
+    for requested in epochs.requested_all(entries) if asked is None else asked:
+        error, end = answer_to(requested, entries, log.log_end_offset, fence, known)
+        yield EndOffsetRow(
+            place,
+            requested_epoch=requested,
+            leader_epoch=end.epoch,
+            end_offset=end.end_offset,
+            log_end_offset=log.log_end_offset,
+            log_end_offset_source=log.source,
+            rule=end.rule,
+            current_leader_epoch=None if fence.current == UNFENCED else fence.current,
+            partition_leader_epoch=None if known is None else known.epoch,
+            partition_leader_epoch_source=None if known is None else known.source,
+            error=error,
+        )
+
+
+def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
+    entries = yield from entries_of(cache, partition, log)
+    number = resolve(offset, log.log_start_offset, log.log_end_offset)
+    if not log.log_start_offset <= number <= log.log_end_offset:
+        yield Finding(
+            "EPOCH-005",
+            f"offset {number} lies outside the log",
+            dir=partition.shown,
+            expected=f"{log.log_start_offset} to {log.log_end_offset}",
+            found=number,
+        )
+    entry = epochs.epoch_for_offset(entries, number)
+    epoch, start_offset = entry or (None, None)
+    yield EpochAtRow(where(partition), number, epoch, start_offset)
+
+
+def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
+    """Return the offset that `earliest` (log start) or `latest` (log end) means.
+
+    A number means itself.
+    """
+    if isinstance(offset, int):
+        return offset
+    return log_start_offset if offset == EARLIEST else log_end_offset
+
+
+def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
+    """Yield what there is to report about the epochs; return the cache of the broker."""
+    if cache.source == BATCHES and log.loaded is not None:
+        before = yield from epochs_of_batches(partition, log.loaded)
+    else:
+        before = yield from checkpointed_epochs(partition, log.loaded, running=cache.running)
+    if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
+        return ()
+    cut = epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == CHECKPOINT else None
+    if cut.past_end:
+        hint = (
+            "; a broker that runs still holds it (--broker running)"
+            if cut.past_end[0].start_offset == log.log_end_offset
+            else ""
+        )
+        message = (
+            f"dropped, at or past the log end offset {log.log_end_offset}: {_listed(cut.past_end)}{hint}"
+        )
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
+    if cut.below_start:
+        message = f"below the log start offset {log.checkpointed_start}: {_listed(cut.below_start)}"
+        yield Finding("EPOCH-004", message, dir=partition.shown, path=path)
+    return cut.entries
+
+
+def no_epochs(partition: Partition, message: str = "no such file; the cache starts empty") -> Finding:
+    """Return the finding about a partition whose leader-epoch-checkpoint is missing, or lacks its epochs."""
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    return Finding("EPOCH-001", message, dir=partition.shown, path=path)
+
+
+def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
+    """Yield that lines of leader-epoch-checkpoint erase one another."""
+    left = epochs.replay(lines)
+    if epochs.contradicts(lines, left):
+        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+        message = f"{len(lines)} lines leave {len(left)} entries: {_listed(left)}"
+        yield Finding(
+            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(left)
+        )
+
+
+def checkpointed_epochs(
+    partition: Partition, loaded: LoadedLog | None, *, running: bool = False
+) -> Generator[Finding, None, EpochCache]:
+    """Yield what there is to report about leader-epoch-checkpoint.
+
+    Return its lines replayed, with what recovery adds. A `running` broker has no more to recover.
+    """
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
+    if lines is None:
+        yield no_epochs(partition)
+    yield from contradicting_lines(partition, lines or ())
+    before = epochs.replay(lines or ())
+    if running or loaded is None or loaded.recovered_epochs == before:
+        return before
+    if loaded.recovered_epochs:
+        message = f"from the batches of recovered segments: {_listed(loaded.recovered_epochs)}"
+        yield Finding("EPOCH-006", message, dir=partition.shown, path=path)
+    return loaded.recovered_epochs
+
+
+def _listed(entries: EpochCache) -> str:
+    shown = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]
+    return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
+
+
+def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
+    """Yield where a segment but the last breaks off.
+
+    Return the cache that the batches of all segments tell.
+    """
+    stops: list[Finding] = []
+    last: deque[tuple[str, int]] = deque(maxlen=1)
+    try:
+        found = epochs.epochs_of_batches(_batches(partition, loaded, stops, last))
+    except CorruptError as error:
+        path, position = last[0]
+        raise FileError(path, "corrupt", f"a batch: {error}", position) from error
+    yield from stops
+    return found
+
+
+def _batches(
+    partition: Partition, loaded: LoadedLog, stops: list[Finding], last: deque[tuple[str, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield epoch and base offset of each batch; `last` has the path and the position of the last one."""
+    for segment in loaded.segments:
+        if segment.log_path is None:
+            continue
+        with segment.log() as log:
+            walk = Walk(log, 0, segment.log_size)
+            for position, header in walk:
+                last.append((segment.log_path, position))
+                yield header.partition_leader_epoch, header.base_offset
+            if walk.stop is not None and segment != loaded.segments[-1]:
+                stops.extend(stop_finding(partition, segment.log_path, walk.stop))

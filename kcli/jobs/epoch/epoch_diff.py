@@ -1,0 +1,77 @@
+"""`epoch diff`: where the leader epochs of two replicas part, and what each has alone from there on."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.epoch.epoch import no_epochs
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.start import start
+from kcli.kafka.replication.histories import part, records_from
+from kcli.kafka.storage.epochs import ends
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.rows import Item
+from kcli.rows.epochs import EpochDiffRow, EpochSpan
+
+
+def has_parted(row: Item) -> bool:
+    """Whether a row is about replicas whose epochs differ."""
+    return isinstance(row, EpochDiffRow) and row.divergence_offset is not None
+
+
+def diff(unit: Unit) -> Outcome:
+    """Return a row about two replicas, the unit's targets; of one alone a finding."""
+    if len(unit.targets) == 1:
+        return answer(unit, _alone)
+    broken: list[Outcome] = []
+
+    def work(partition: Partition) -> Yield:
+        broken.clear()
+        here = yield from start(partition)
+        other = Partition(unit.targets[1])
+        try:
+            there = yield from start(other)
+        except FileError as error:
+            broken.append(failed(replace(unit, targets=unit.targets[1:]), error))
+            return
+        yield from other_identity(partition, other)
+        for replica, log in ((partition, here), (other, there)):
+            if log.epoch_lines is None:
+                yield no_epochs(replica)
+        yield from _row(partition, here, other, there)
+
+    outcome = answer(unit, work)
+    if not broken:
+        return outcome
+    return replace(broken[0], findings=[*outcome.findings, *broken[0].findings])
+
+
+def _alone(partition: Partition) -> Yield:
+    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+
+
+def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
+    found = part(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
+    place = where(there)
+    alone_from = found.end if found.offset is None else found.offset
+    yield EpochDiffRow(
+        where(here),
+        place.dir,
+        place.broker_id,
+        divergence_offset=found.offset,
+        last_common_epoch=found.last_common_epoch,
+        records_only_here=records_from(one.segments, alone_from),
+        records_only_there=records_from(other.segments, alone_from),
+        log_end_offset=one.log_end_offset,
+        other_log_end_offset=other.log_end_offset,
+        epochs=_spans(one),
+        other_epochs=_spans(other),
+    )
+
+
+def _spans(log: LoadedLog) -> tuple[EpochSpan, ...]:
+    pairs = zip(log.epochs, ends(log.epochs, log.log_end_offset), strict=True)
+    return tuple(EpochSpan(entry.epoch, entry.start_offset, end) for entry, end in pairs)

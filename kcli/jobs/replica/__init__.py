@@ -1,0 +1,1 @@
+"""`kcli replica` and `kcli failover`."""

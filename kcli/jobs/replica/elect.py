@@ -1,0 +1,184 @@
+"""`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from formats.names import CLUSTER_METADATA
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.cluster import metadata_image, state_in
+from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.replica.following import start_finding
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.failover import Defaults, rules_for
+from kcli.kafka.kraft.start import start
+from kcli.kafka.replication.candidates import LoadedReplica, Loss, losses, side_of
+from kcli.kafka.storage.loaded_log import checkpoints
+from kcli.kafka.storage.log_segment import BrokerError
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Target
+from kcli.rows.elections import ElectionRow
+
+UNKNOWN = "unknown"
+UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
+NOT_IN_METADATA = "the ISR is not known: the metadata of --metadata does not have this partition"
+UNKNOWN_BROKER = "the broker is not known: no meta.properties"
+NOT_FIRST = "in sync, but another one comes first"
+OUT_OF_SYNC = "out of sync: its election would be unclean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Electorate:
+    """Where the ISR is known from: `isr` itself, or the path of KRaft metadata; neither: it is unknown."""
+
+    isr: tuple[int, ...] | None = None
+    metadata: str | None = None
+    defaults: Defaults
+
+
+class Chosen(NamedTuple):
+    """What Kafka makes of the replicas that are live; `in_sync` may lead without an unclean election."""
+
+    elected: Elected
+    in_sync: tuple[int, ...]
+
+
+def groups(units: Sequence[Unit]) -> list[Unit]:
+    """Return a unit for each partition, its replicas as targets in the order of the arguments."""
+    partitions: dict[object, list[Target]] = {}
+    for unit in units:
+        name = unit.target.name
+        if name is None or name.topic != CLUSTER_METADATA:
+            key = (name.topic, name.partition) if name else None
+            partitions.setdefault(key, []).append(unit.target)
+    return [Unit(number=number, targets=tuple(found)) for number, found in enumerate(partitions.values())]
+
+
+def show(unit: Unit, *, electorate: Electorate) -> Outcome:
+    """Return a row for each replica as a leader and each other one as its follower."""
+    if len(unit.targets) == 1:
+        return answer(unit, _alone)
+    outcomes: list[Outcome] = []
+
+    def work(partition: Partition) -> Yield:
+        outcomes.clear()
+        replicas = [partition, *map(Partition, unit.targets[1:])]
+        logs = []
+        for replica in replicas[1:]:
+            yield from other_identity(replica, partition)
+        for replica in replicas:
+            try:
+                log = yield from start(replica)
+                logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
+            except FileError as error:
+                if replica is partition:
+                    raise
+                outcomes.append(failed(replace(unit, targets=(replica.target,)), error))
+                return
+        yield from _rows(replicas, logs, electorate)
+
+    outcome = answer(unit, work)
+    if not outcomes:
+        return outcome
+    return replace(outcomes[0], findings=[*outcome.findings, *outcomes[0].findings])
+
+
+def _alone(partition: Partition) -> Yield:
+    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+
+
+def _rows(
+    replicas: list[Partition], logs: list[LoadedReplica], electorate: Electorate
+) -> Iterator[ElectionRow | Finding]:
+    places = list(map(where, replicas))
+    brokers = [place.broker_id for place in places]
+    live = [broker for broker in brokers if broker is not None]
+    chosen = yield from _chosen(replicas[0], live, electorate)
+    try:
+        found = list(losses(logs))
+    except BrokerError as error:
+        raise FileError(
+            error.path, "would-fail", f"the truncation would fail: {error}", error.position
+        ) from error
+    for loss in found:
+        row = _row(loss, replicas, logs, brokers, chosen)
+        yield row
+        if row.would_be_elected is not False:
+            leader, follower = side_of(logs[loss.candidate]), logs[loss.follower].log
+            yield from start_finding(replicas[loss.follower], leader, follower, loss.meeting, row.candidate)
+
+
+def _row(
+    loss: Loss,
+    replicas: list[Partition],
+    logs: list[LoadedReplica],
+    brokers: list[int | None],
+    chosen: Chosen | str,
+) -> ElectionRow:
+    candidate, follower, meeting, removed = loss.candidate, loss.follower, loss.meeting, loss.removed
+    is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
+    return ElectionRow(
+        where(replicas[candidate]),
+        replicas[candidate].shown,
+        brokers[candidate],
+        replicas[follower].shown,
+        brokers[follower],
+        log_start_offset=logs[candidate].log.log_start_offset,
+        log_end_offset=logs[candidate].log.log_end_offset,
+        follower_log_end_offset=logs[follower].log.log_end_offset,
+        truncate_to=None if meeting is None else meeting.truncate_to,
+        outcome=UNKNOWN if meeting is None else meeting.outcome,
+        rounds=None if meeting is None else len(meeting.rounds),
+        records_lost=None if removed is None else removed.lost,
+        bytes_lost=None if removed is None else removed.size,
+        first_lost_timestamp=None if removed is None else removed.first_timestamp,
+        last_lost_timestamp=None if removed is None else removed.max_timestamp,
+        committed_records_lost=loss.committed,
+        offsets_below_start=loss.below_start,
+        would_be_elected=is_elected,
+        clean=is_clean,
+        reason=reason,
+    )
+
+
+def _verdict(broker: int | None, chosen: Chosen | str) -> tuple[bool | None, bool | None, str]:
+    """Return whether a candidate is elected, whether that is clean, and why."""
+    if isinstance(chosen, str):
+        return None, None, chosen
+    if broker is None:
+        return None, None, UNKNOWN_BROKER
+    is_clean = broker in chosen.in_sync
+    if chosen.elected.leader == broker:
+        return True, not chosen.elected.is_unclean, chosen.elected.rule
+    return False, is_clean, NOT_FIRST if is_clean else OUT_OF_SYNC
+
+
+def _chosen(
+    partition: Partition, live: list[int], electorate: Electorate
+) -> Generator[Finding, None, Chosen | str]:
+    """Return whom Kafka elects if just the replicas here are live, or why that is not known."""
+    if electorate.metadata is not None:
+        known = yield from state_in(electorate.metadata, partition)
+        if known is None:
+            return NOT_IN_METADATA
+        topic_id, state = known
+        rules = rules_for(metadata_image(electorate.metadata), topic_id, state, electorate.defaults)
+        return _elected(state, rules._replace(is_acceptable=live.__contains__))
+    if electorate.isr is None:
+        return UNKNOWN_ISR
+    replicas = tuple(dict.fromkeys((*live, *electorate.isr)))
+    state = PartitionState(replicas, electorate.isr, NO_LEADER, 0, 0)
+    unclean = electorate.defaults.may_be_unclean
+    return _elected(state, Rules(live.__contains__, may_be_unclean=unclean))
+
+
+def _elected(state: PartitionState, rules: Rules) -> Chosen:
+    """Return whom the controller elects once the replicas that are not live have left the ISR."""
+    isr = tuple(filter(rules.is_acceptable, state.isr))
+    change, elected = changed(state, isr, rules)
+    if isr or elected.is_unclean:
+        return Chosen(elected, isr)
+    after = state if change is None else merged(state, change)
+    return Chosen(elected, (*after.isr, *after.elr))

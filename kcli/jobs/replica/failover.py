@@ -1,0 +1,171 @@
+"""`failover`: what the controller does when brokers go away, by the metadata that it would read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.failover import UNCHANGED, Defaults, Forecast, forecast
+from kcli.kafka.kraft.metadata_source import Metadata, metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.quorum import LogEnd, ballot, majority
+from kcli.kafka.kraft.start import start
+from kcli.logdir.buffers import FileError
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Selection, Target
+from kcli.rows.failover import FailoverControllerRow, FailoverRow
+
+ACCEPTS = frozenset({PARTITION, KRAFT_SNAPSHOT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """Who goes away, and what is shown.
+
+    `brokers` in the order in which they go; `controller`: the active one. `everything`: partitions that do
+    not change, too. `selection` is about the topics of the users.
+    """
+
+    brokers: tuple[int, ...]
+    defaults: Defaults
+    selection: Selection
+    controller: bool = False
+    zookeeper: bool = False
+    everything: bool = False
+
+
+def expand(found: Found) -> Found:
+    """Return the same with the metadata log alone of each log dir that was named."""
+    of_log_dirs = set(found.named_log_dirs)
+    targets = [
+        target
+        for target in found.targets
+        if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
+    ]
+    return replace(found, targets=targets)
+
+
+def _is_metadata(target: Target) -> bool:
+    return target.name is not None and target.name.topic == CLUSTER_METADATA
+
+
+def show(unit: Unit, *, request: Departure) -> Outcome:
+    """Return a row for each partition that changes, one for the quorum, and what the records lack."""
+    quorum: list[FailoverControllerRow] = []
+    outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
+    return replace(outcome, partial=tuple(quorum))
+
+
+def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
+    """Reduce outcomes: at the end come the rows of controllers, with the votes that each of them gets."""
+    if right is not None:
+        before = left.partial if left is not None else ()
+        known = [part for part in (before, right.partial) if isinstance(part, tuple)]
+        return replace(right, partial=tuple(row for part in known for row in part))
+    assert left is not None
+    rows = left.partial if isinstance(left.partial, tuple) else ()
+    ends = {
+        row.node_id: LogEnd(row.last_epoch, row.log_end_offset) for row in rows if row.node_id is not None
+    }
+    return replace(left, rows=[_voted(row, ends) for row in rows])
+
+
+def _voted(row: FailoverControllerRow, ends: dict[int, LogEnd]) -> FailoverControllerRow:
+    if row.node_id not in row.voters:
+        return row
+    found = ballot(row.node_id, ends, row.voters, row.leader)
+    return row._replace(votes=found.votes, electable=found.is_electable)
+
+
+def _rows(
+    partition: Partition, target: Target, request: Departure, quorum: list[FailoverControllerRow]
+) -> Yield:
+    quorum.clear()
+    if target.kind == PARTITION:
+        if target.name is not None and not _is_metadata(target):
+            raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
+        loaded = yield from start(partition)
+        metadata = metadata_of_log(partition, loaded)
+        metadata.end_offset = loaded.log_end_offset
+    else:
+        metadata = metadata_of_snapshot(target.path, target.shown)
+    yield from metadata.said()
+    if request.controller:
+        quorum.append(_controller(metadata, target))
+    if request.brokers or request.everything:
+        yield from _partitions(metadata, target, request)
+
+
+def _partitions(metadata: Metadata, target: Target, request: Departure) -> Iterator[FailoverRow | Finding]:
+    image = metadata.image
+    absent = [broker for broker in request.brokers if broker not in image.brokers]
+    if absent and not image.brokers:
+        raise FileError(target.path, "unknown-broker", "this metadata registers no broker at all")
+    if absent:
+        known = ", ".join(map(str, sorted(image.brokers)))
+        raise FileError(
+            target.path, "unknown-broker", f"broker {absent[0]} is not registered here, only {known}"
+        )
+    for broker in request.brokers:
+        if image.brokers[broker].is_fenced:
+            message = f"broker {broker} is fenced already: the controller has reacted to it"
+            yield Finding("META-006", message, dir=metadata.directory)
+    for found in forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
+        name = PartitionDir(found.topic, found.number, NORMAL, None)
+        if request.selection.wants(name) and (request.everything or _concerns(found, request.brokers)):
+            yield _row(metadata.directory, found)
+
+
+def _concerns(found: Forecast, brokers: Iterable[int]) -> bool:
+    return found.outcome != UNCHANGED or found.after != found.before or found.before.leader in brokers
+
+
+def _row(directory: str, found: Forecast) -> FailoverRow:
+    before, after = found.before, found.after
+    return FailoverRow(
+        directory,
+        found.topic,
+        found.topic_id,
+        found.number,
+        found.outcome,
+        replicas=before.replicas,
+        adding_replicas=before.adding,
+        removing_replicas=before.removing,
+        leader=before.leader,
+        isr=before.isr,
+        elr=before.elr,
+        leader_epoch=before.leader_epoch,
+        partition_epoch=before.partition_epoch,
+        next_leader=after.leader,
+        next_isr=after.isr,
+        next_elr=after.elr,
+        next_replicas=after.replicas,
+        next_leader_epoch=after.leader_epoch,
+        next_partition_epoch=after.partition_epoch,
+        unclean=found.is_unclean,
+        min_insync_replicas=found.min_isr,
+        writable=after.leader >= 0 and len(after.isr) >= found.min_isr,
+        reason=found.reason,
+    )
+
+
+def _controller(metadata: Metadata, target: Target) -> FailoverControllerRow:
+    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    quorum = metadata.quorum
+    voters = () if quorum is None else tuple(sorted(quorum.voters))
+    epoch = metadata.image.epoch if quorum is None else max(quorum.epoch, metadata.image.epoch)
+    return FailoverControllerRow(
+        metadata.directory,
+        facts.broker_id,
+        leader=None if quorum is None else quorum.leader,
+        leader_epoch=None if quorum is None else quorum.epoch,
+        voters=voters,
+        log_end_offset=metadata.end_offset,
+        last_epoch=metadata.image.epoch,
+        next_leader_epoch=epoch + 1,
+        majority=majority(voters) if voters else None,
+        votes=None,
+        electable=None,
+    )

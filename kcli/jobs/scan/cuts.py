@@ -1,0 +1,98 @@
+"""Large logs in ranges: where the offset index leads to a batch, several workers can read one log at once."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from formats.names import LOG
+from kcli.engine.contract import Outcome, Unit
+from kcli.kafka.integrity.verified_batch import leads_to_a_batch
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.files import file_name, sibling
+from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.tree import Target
+
+SHOWN_RANGE = 2 << 20
+"""Bytes of a log that is shown: what comes out of a range is held in memory until all before it is shown."""
+BATCHES_RANGE = 16 << 20
+"""The same where batches alone are shown: a range costs, and would have few large ones."""
+WRITTEN_RANGE = 64 << 20
+"""Bytes of a log whose rows workers write: every range is a file."""
+
+
+def split_logs(units: Sequence[Unit], size: int) -> list[Unit]:
+    """Return units with large logs in ranges of about `size` bytes; the ranges of a log are a group."""
+    ranges = [replace(each, group=group) for group, unit in enumerate(units) for each in cut(unit, size)]
+    return [replace(each, number=number) for number, each in enumerate(ranges)]
+
+
+def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
+    """Reduce ranges of a log: after one that ran past its end, or has an error, the others are dropped."""
+    if right is None or (left is not None and _has_ended(left)):
+        assert left is not None
+        return replace(left, partial=_has_ended(left), number=(right or left).number)
+    if left is None:
+        return replace(right, partial=_has_ended(right))
+    return replace(
+        right,
+        rows=[*left.rows, *right.rows],
+        findings=[*left.findings, *right.findings],
+        taken=left.taken + right.taken,
+        parts=left.parts + right.parts,
+        partial=_has_ended(right),
+    )
+
+
+def _has_ended(outcome: Outcome) -> bool:
+    return bool(outcome.partial) or outcome.ran_past_end or outcome.error is not None
+
+
+def cut(unit: Unit, size: int) -> Iterator[Unit]:
+    """Yield units of the same log, cut into ranges of about `size` bytes; the unit itself where it is small.
+
+    The first begins at byte 0, the last has no end; each other place is one where a batch of right checksum
+    begins.
+    """
+    for start, end in pairwise([0, *_places(unit.target, size), 0]):
+        yield replace(unit, start=start, end=end)
+
+
+def _places(target: Target, size: int) -> list[int]:
+    """Return byte positions about `size` apart at which batches of right checksum begin.
+
+    None where the log or its index cannot be read.
+    """
+    found: list[int] = []
+    try:
+        path, base = sibling(target, "index"), file_name(target).base_offset
+        if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * size:
+            return found
+        with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
+            entries = index.valid_entries(file.size)
+            for position in range(size, file.size - size // 2, size):
+                place = _at_or_above(index, entries, position)
+                if (
+                    place is not None
+                    and place > (found[-1] if found else 0)
+                    and leads_to_a_batch(file, place)
+                ):
+                    found.append(place)
+    except (OSError, FileError):
+        return found
+    return found
+
+
+def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | None:
+    """Return the first position of an index that is not below another; None if there is none."""
+    low, high = 0, entries
+    while low < high:
+        middle = (low + high) // 2
+        if index.position(middle) < position:
+            low = middle + 1
+        else:
+            high = middle
+    return index.position(low) if low < entries else None
+
+
+__all__ = ["BATCHES_RANGE", "SHOWN_RANGE", "WRITTEN_RANGE", "cut", "drop_after_end", "split_logs"]

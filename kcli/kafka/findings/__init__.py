@@ -1,0 +1,1 @@
+"""Findings: their catalogue, the collector, merging."""

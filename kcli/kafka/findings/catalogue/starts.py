@@ -1,0 +1,329 @@
+"""Rules about log dirs, starts and truncations: `DIR`, `START`, `TRUNC`."""
+
+from kcli.kafka.findings.catalogue.rule import Rule
+
+STARTS: dict[str, Rule] = {
+    "DIR-001": Rule(
+        "warning",
+        "A file of a log dir is not known to Kafka.",
+        "It ignores it.",
+        "Move it elsewhere: nothing else should lie there.",
+    ),
+    "DIR-002": Rule(
+        "info",
+        "Leftover directories were left out (-delete, -stray, -future).",
+        "It deletes -delete directories, keeps -stray ones, and goes on with -future ones.",
+        "Add --include-leftovers to read them too.",
+    ),
+    "DIR-003": Rule(
+        "error",
+        "A checkpoint file of the log dir is damaged.",
+        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at "
+        "the first segments. Then the log dir goes offline, unless only a number in it is malformed.",
+        "The rows show what the broker would see. Move the damaged file elsewhere before the start: without "
+        "one the log dir stays online.",
+    ),
+    "DIR-004": Rule(
+        "error",
+        "A file of the log dir itself could not be read.",
+        "It may be able to read the file; then its answers differ from these.",
+        "Run kcli as a user that may read the file, and check the disk.",
+    ),
+    "DIR-005": Rule(
+        "error",
+        "A file of the log dir itself is damaged in a way that stops the broker.",
+        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir "
+        "offline, or its partitions are not served where only a number in it is malformed.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad "
+        "checkpoint may be removed.",
+    ),
+    "DIR-006": Rule(
+        "error",
+        "The name of a directory in a log dir is not TOPIC-PARTITION.",
+        "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
+        "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a "
+        "directory below.",
+    ),
+    "DIR-007": Rule(
+        "error",
+        "An entry with the name of a log dir's own file is not a regular file (directory, pipe, broken "
+        "symlink).",
+        "A directory keeps it from starting, a broken link does or takes the log dir offline; it waits for "
+        "ever when it opens a pipe.",
+        "Find out what created it, and remove it before the broker starts.",
+    ),
+    "DIR-008": Rule(
+        "warning",
+        "A meta.properties lacks the id of the node, or in version 1 that of the cluster.",
+        "From 4.0 on it does not start (RuntimeException: node ID not found, cluster ID not found); a "
+        "release with ZooKeeper takes them from elsewhere.",
+        "Restore the file from another log dir of the same node (directory.id differs).",
+    ),
+    "DIR-009": Rule(
+        "warning",
+        "Log dirs side by side are of the same node id, and of different clusters.",
+        "If they are of one broker it does not start (RuntimeException: Invalid cluster.id); brokers of two "
+        "clusters do.",
+        "Ask again with --server-config, or for the log dirs of one broker alone. One of another cluster was "
+        "mounted or copied by mistake: take it out of log.dirs.",
+    ),
+    "DIR-010": Rule(
+        "warning",
+        "The quorum-state of the metadata log is damaged, or missing though the log has records.",
+        "Without the file it starts without its vote, in the epoch of its log. With a damaged one it does "
+        "not start from 3.9 on (START-009); a release before clears the file and starts without its vote and "
+        "its epoch of the quorum, unless the file is of an unknown version or cannot be opened.",
+        "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
+        "twice in one epoch. On a broker nothing is lost.",
+    ),
+    "DIR-011": Rule(
+        "info",
+        "A checkpoint file that the clean stop of a log dir wrote is missing, or lacks the line of a log.",
+        "Without log starts, records that were deleted are there again; without high watermarks each begins "
+        "at its log start, and rises as replicas fetch; without recovery points a later crash costs a full "
+        "recovery.",
+        "Restore the file from where it was copied or removed, before the broker starts.",
+    ),
+    "START-001": Rule(
+        "warning",
+        "Recovery cuts a segment at its first bad batch.",
+        "It truncates the log there; what follows in the segment is lost on this replica.",
+        "Compare with the other replicas before this broker starts: they may hold what is cut.",
+    ),
+    "START-002": Rule(
+        "warning",
+        "Recovery deletes a segment because an earlier one was cut.",
+        "It deletes every segment after the one that it had to cut, whether those are damaged or not.",
+        "Keep a copy of the directory; fetch the records from another replica.",
+    ),
+    "START-003": Rule(
+        "info",
+        "A deletion, cleaning or swap was interrupted; the broker finishes it first.",
+        "It deletes .deleted and .cleaned files and puts .swap files in the place of what they replace.",
+        "Nothing.",
+    ),
+    "START-004": Rule(
+        "warning",
+        "A transaction index contradicts its segment; the segment is recovered.",
+        "It reads the whole segment and rebuilds all its indexes, after a clean stop too.",
+        "Find out what changed the index: a broker does not write it like this.",
+    ),
+    "START-005": Rule(
+        "info",
+        "The log was not stopped cleanly; this answer comes from headers alone.",
+        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch "
+        "that is wrong.",
+        "If damage is suspected, kcli ls --recover makes the same checks; nothing to do otherwise.",
+    ),
+    "START-006": Rule(
+        "info",
+        "There is no log dir around the partition directory, or no file of one: how the broker stopped is "
+        "assumed.",
+        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
+        "checks no checksum.",
+        "Copy the files of the log dir, too; kcli startup --shutdown clean or unclean shows either case.",
+    ),
+    "START-007": Rule(
+        "warning",
+        "A metadata log ends below its newest snapshot, by leader epoch, then by offset.",
+        "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
+        "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader. "
+        "Else, and where it is the only voter, copy the directory before a start: a snapshot that is not of "
+        "this log does not belong there.",
+    ),
+    "START-008": Rule(
+        "error",
+        "The broker would not load a log.",
+        "It stops there: its process ends with the exception that the finding names, or the log dir goes "
+        "offline, and the other log dirs are served, unless it is the one of the metadata log.",
+        "The finding names the file and the byte. Copy the directory before anything else; kcli "
+        "startup --shutdown unclean shows whether recovery would repair it.",
+    ),
+    "START-009": Rule(
+        "error",
+        "The broker's process would end because of how its log dirs fit together.",
+        "It ends with the exception that the finding names: meta.properties that are missing or contradict "
+        "each other, the name of a directory, a partition in two log dirs.",
+        "Check that the log dirs are those of this broker (server.properties). Of a partition in two log "
+        "dirs keep the one with the higher log end (kcli ls), and move the other elsewhere.",
+    ),
+    "START-010": Rule(
+        "error",
+        "A log dir would be offline.",
+        "It goes on with the other log dirs; the process ends if it is the one with the metadata log, or the "
+        "last. It ends, too, if a recovery-point or log-start checkpoint cannot be read and a log beside it "
+        "has an open transaction, or one that ends after its last snapshot (kcli startup says whether); also "
+        "if a log fails, and one with such a transaction is loaded later: threads decide which comes first.",
+        "Check the disk and the file that the finding names; compare meta.properties with those of the other "
+        "log dirs.",
+    ),
+    "START-011": Rule(
+        "info",
+        "A process on this host holds the lock of the log dir: a broker runs with it.",
+        "A second broker ends with KafkaException: it cannot lock the log dir.",
+        "Nothing: the answer is for a start after this process has ended, from the files as they are now.",
+    ),
+    "START-012": Rule(
+        "warning",
+        "A partition directory with records has no partition.metadata.",
+        "From 3.7 on a KRaft broker takes the log for a stray one, renames the directory to -stray and "
+        "begins an empty replica. A release before writes the file anew, with the id of its metadata.",
+        "Put the file back before the start: version: 0 and topic_id, as on the other replicas "
+        "(kcli dump partition.metadata).",
+    ),
+    "START-013": Rule(
+        "warning",
+        "The metadata log does not assign this partition to the broker.",
+        "From 3.7 on it takes the log for a stray one and renames the directory to -stray; a release before "
+        "may delete it. Only the quorum knows the newest metadata: a node that was down long lacks it.",
+        "Where the topic was deleted, or the partition moved away, nothing. Else find out why "
+        "partition.metadata names another topic id (kcli dump partition.metadata).",
+    ),
+    "START-014": Rule(
+        "warning",
+        "The metadata log dir has no metadata log.",
+        "A broker fetches the metadata from the controllers. A controller that is alone begins with an empty "
+        "log: its broker then takes every log for a stray one and renames the directory to -stray.",
+        "Restore __cluster_metadata-0 before a start of a single combined node; else nothing.",
+    ),
+    "START-015": Rule(
+        "warning",
+        "Offsets of a segment that is recovered do not rise, and index.interval.bytes is not known.",
+        "Recovery notices that only where it makes an index entry, each index.interval.bytes: it then "
+        "empties the segment, and else keeps it.",
+        "kcli takes 4096, as neither the metadata log nor --server-config says it. Name all log dirs of the "
+        "broker, one of which has __cluster_metadata-0, or its server.properties with --server-config; else "
+        "see --index-interval-bytes of kcli startup. Compare with another replica before a start.",
+    ),
+    "START-016": Rule(
+        "warning",
+        "The metadata assigns a partition to the log dir of its -future log: its move was all but done.",
+        "From 3.7 on the -future directory becomes the current one, and the log that was current is deleted.",
+        "Compare the log ends of both first (kcli ls --include-leftovers). If the -future log is the shorter "
+        "one, keep a copy of the other.",
+    ),
+    "START-017": Rule(
+        "info",
+        "A partition directory without records has no partition.metadata.",
+        "From 3.7 on a KRaft broker renames the directory to -stray and makes the log anew. It writes the "
+        "file before the first record: a crash after the topic was created leaves this.",
+        "Nothing: no record is lost.",
+    ),
+    "START-018": Rule(
+        "info",
+        "Whether a topic is tiered is not known, and its log start depends on it.",
+        "The log of a tiered topic starts at the checkpointed offset, that of another one at its first "
+        "segment or above. The topic's remote.storage.enable in the metadata log decides.",
+        "Name all log dirs of the broker: one of them has __cluster_metadata-0. Of a ZooKeeper broker, or of "
+        "a copy, see kcli startup --remote-storage.",
+    ),
+    "CKPT-001": Rule(
+        "warning",
+        "Offsets of the checkpoint files and the log contradict each other.",
+        "The finding says what a start does about it. After a crash some of these are common: each file is "
+        "written at another time. Beside a running broker, which goes on to write them, there is none.",
+        "Where a high watermark or a recovery point lies above the log end, records are missing from this "
+        "replica: compare it with another one (kcli replica diff) before it may lead.",
+    ),
+    "REPL-001": Rule(
+        "error",
+        "Two replicas hold other batches at the same offsets.",
+        "A follower truncates to where its leader epochs and the leader's part, and fetches the rest anew; "
+        "where the epochs are the same it notices nothing.",
+        "Compare kcli epoch show of both; save what only one replica holds with kcli dump before the broker "
+        "starts.",
+    ),
+    "REPL-002": Rule(
+        "info",
+        "There is no other replica of this partition among the inputs.",
+        "Nothing.",
+        "Name the log dir of another broker that has a replica.",
+    ),
+    "REPL-003": Rule(
+        "warning",
+        "Two directories of one name are no replicas of one partition: another cluster, or another topic id. "
+        "Or the metadata of --metadata has another topic of this name.",
+        "A follower fetches by topic id. After a topic was created again the broker renames the directory "
+        "of the old one to -stray.",
+        "Compare directories of one cluster and one topic id: what these two say together means nothing.",
+    ),
+    "REPL-004": Rule(
+        "warning",
+        "Offsets that both replicas hold were not compared: their fingerprints are too wide.",
+        "Nothing.",
+        "Take both fingerprints at about the same time, or with a smaller --every; or compare one of them "
+        "with the other's log dir.",
+    ),
+    "REPL-005": Rule(
+        "error",
+        "A replica lacks batches between its log start and its log end that another replica holds, and no "
+        "cleaner-offset-checkpoint and no other batch shows compaction: these batches are lost.",
+        "It serves what it has: consumers pass over the missing offsets.",
+        "Let another replica lead, and this one fetch anew. Where the topic was compacted until lately, or "
+        "its leader was, nothing is lost.",
+    ),
+    "REPL-006": Rule(
+        "warning",
+        "The log of a leader, or of a candidate, begins above that of another replica.",
+        "A follower takes over the log start of its leader with the records that it fetches. It deletes the "
+        "segments that end there, and reads nothing below.",
+        "Nothing where retention or a DeleteRecords request has reached one broker and not yet the other. "
+        "Where the first segments of a replica are lost, do not let it lead.",
+    ),
+    "TRUNC-001": Rule(
+        "error",
+        "A leader epoch has no end offset in this replica.",
+        "It answers (-1, -1): the epoch is newer than every epoch here, or there is none here.",
+        "Use an epoch that kcli epoch show lists, or an offset.",
+    ),
+    "TRUNC-002": Rule(
+        "warning",
+        "The truncation would cut below the high watermark.",
+        "It logs a warning and cuts all the same: records that consumers may have read are lost on this "
+        "replica.",
+        "Make sure that another in-sync replica holds them before this one truncates.",
+    ),
+    "TRUNC-003": Rule(
+        "warning",
+        "The part that is cut, or the part that stays, is damaged.",
+        "A truncation does not check what it deletes; a clean restart fails on a broken tail of what stays.",
+        "Check the log with kcli dump; an unclean start repairs a broken tail by cutting it.",
+    ),
+    "TRUNC-004": Rule(
+        "warning",
+        "A follower's fetch is out of the range of its leader's log.",
+        "The follower cuts its log to the leader's end, or begins anew at the leader's start where that lies "
+        "past its own end. Without epochs in fetches nothing compares what is left. Before 2.0 a follower's "
+        "broker exits instead of cutting to the leader's end, if unclean leader election is off.",
+        "Ordinary after a long outage, when the leader has deleted what the follower had; else compare the "
+        "replicas (kcli replica diff) before the follower starts.",
+    ),
+    "TRUNC-005": Rule(
+        "error",
+        "A follower would repeat a fetch that is out of range for ever.",
+        "The leader knows no end for the follower's newest epoch, and neither log is short of the other: the "
+        "fetch fails, resets to the same offset and fails again.",
+        "A leader that has written down its own epoch answers: look at its leader-epoch-checkpoint, or name "
+        "the epoch that it leads in with --leader-epoch.",
+    ),
+    "TRUNC-006": Rule(
+        "info",
+        "The leader has the offset that a follower fetches in remote storage alone.",
+        "It answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower drops its log, takes leader epochs and "
+        "producer state that were uploaded with a segment, and goes on past that segment.",
+        "Nothing is lost that remote storage has. kcli rlmm follow shows the requests and the segment.",
+    ),
+    "TRUNC-007": Rule(
+        "error",
+        "No remote segment has the state that a follower of a tiered log needs.",
+        "The lookup throws RemoteStorageException; the follower asks again for ever, out of the ISR.",
+        "kcli rlmm coverage and kcli rlmm check show which offsets have no remote segment.",
+    ),
+    "TRUNC-008": Rule(
+        "warning",
+        "A follower keeps records in another leader epoch than its leader has at their offsets.",
+        "It fetches from its log end on, and the replicas stay different: nothing compares what lies below. "
+        "Truncation to the high watermark does so, and KIP-101's after several quick leader changes.",
+        "Compare the replicas (kcli replica diff). Brokers from 2.0 on truncate to where the epochs part.",
+    ),
+}

@@ -1,0 +1,150 @@
+"""Findings about the batches of a log: wrong checksums, magics and codecs, damaged ranges, how it ends."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from formats.batch import COMPRESSION_CODEC_MASK, MAX_INT
+from formats.bounds import describe
+from formats.compression import LZ4, ZSTD
+from formats.errors import UnsupportedError
+from formats.index import is_relative
+from formats.magic import is_above_latest, is_legacy
+from formats.message_set import ATTRIBUTES_POSITION
+from formats.record import CODEC_POSITION
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.indexes import IndexFile
+from kcli.logdir.moving import comes_true
+from kcli.logdir.segment import TORN, DamagedRange, Stop, describe_torn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from formats.bulk import Fields
+
+
+MOST_DAMAGED_RANGES = 1000
+"""Damaged ranges of one file that are reported one by one."""
+
+
+def checksum_message(offset: int) -> str:
+    """Return the message of LOG-003 about the batch of a base offset."""
+    return f"offset {offset}: the checksum does not match"
+
+
+def magic_message(offset: int, magic: int) -> str:
+    """Return the message of LOG-015 about the batch of a base offset."""
+    return f"offset {offset}: magic {magic}"
+
+
+def reach_message(offset: int, base: int) -> str:
+    """Return the message of LOG-018 about the batch of a base offset, in a segment of another."""
+    where = "below" if offset < base else f"more than {MAX_INT} above"
+    return f"offset {offset}: {where} the base offset {base} of its segment"
+
+
+def growth_message(grown: int) -> str:
+    """Return the message of LOG-005 about a log."""
+    return f"it grew by {grown} bytes while it was read"
+
+
+def report_invalid(
+    position: int, fields: "np.void", findings: FindingCollector, *, valid: bool, out_of_reach: int | None
+) -> None:
+    """Keep findings about a batch whose checksum does not match, or with what no checksum covers.
+
+    A magic above 2; an offset that is `out_of_reach` of a segment of that base offset, None if it is not.
+    """
+    if not valid:
+        findings.add("LOG-003", position, checksum_message(fields["base_offset"]))
+        return
+    if is_above_latest(fields["magic"]):
+        findings.add("LOG-015", position, magic_message(fields["base_offset"], fields["magic"]))
+    if out_of_reach is not None:
+        findings.add("LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach))
+
+
+def is_out_of_reach(fields: "Fields", base: int) -> "NDArray[np.bool_]":
+    """Return which batches hold an offset that the indexes of a segment, of a base offset, cannot hold.
+
+    No checksum covers the base offset of a batch. A message of magic 0 or 1 has its last offset there.
+    """
+    first = fields["base_offset"].astype("i8")
+    last = first + fields["last_offset_delta"]
+    reached: NDArray[np.bool_] = is_relative(first, base) & is_relative(last, base)
+    return ~reached
+
+
+def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":
+    """Return which batches have a codec that no release of Kafka reads; magic 0 and 1 have no zstd."""
+    codec = fields["attributes"] & COMPRESSION_CODEC_MASK
+    return (codec > LZ4) & ((codec > ZSTD) | is_legacy(fields["magic"]))
+
+
+def contradicts_itself(fields: "Fields") -> "NDArray[np.bool_]":
+    """Return which headers no broker writes: more records than offsets, or a negative number of either."""
+    count, delta = fields["records_count"], fields["last_offset_delta"]
+    wrong = (count < 0) | (delta < 0) | (count > delta + 1)
+    found: NDArray[np.bool_] = wrong & ~is_legacy(fields["magic"])
+    return found
+
+
+def unknown_codec_text(position: int, fields: "np.void") -> str:
+    """Return what reading the records of a batch with an unknown codec says."""
+    is_v2 = not is_legacy(fields["magic"])
+    at, most = (CODEC_POSITION, ZSTD) if is_v2 else (ATTRIBUTES_POSITION, LZ4)
+    codec = int(fields["attributes"] & COMPRESSION_CODEC_MASK)
+    error = UnsupportedError(position + at, "codec", f"0 to {most}", codec)
+    return f"offset {fields['base_offset']}: {describe(error)}"
+
+
+def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iterator[Finding]:
+    """Yield the finding about a damaged range, keep the one about the end of a log."""
+    if isinstance(item, DamagedRange):
+        yield findings.finding("DUMP-001", item.start, damaged_range_text(item))._replace(
+            expected=item.next_offset, found=item.found
+        )
+    elif item.reason in TORN and not findings.is_cut:
+        findings.add("LOG-001", item.position, describe_torn(item))
+    elif item.reason == "zeros":
+        findings.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
+
+
+def report_growth(log: DataFile, findings: FindingCollector) -> None:
+    """Keep a finding about a log to which a broker appends.
+
+    What is not there yet, or only in part, is no damage.
+    """
+    grown = log.grown(is_torn="LOG-001" in findings.first)
+    if grown > 0:
+        findings.add("LOG-005", None, growth_message(grown))
+
+
+def report_moving_index(index: IndexFile, log: DataFile | None, findings: FindingCollector) -> None:
+    """Keep a finding where entries do not fit because the log grew, or was replaced, while they were read."""
+    if log is None or "DUMP-004" not in findings.first:
+        return
+
+    def is_moving() -> bool:
+        return log.grown() > 0 or log.is_replaced or index.file.is_replaced
+
+    if comes_true(os.path.dirname(log.path) or ".", is_moving):
+        findings.add("LOG-005", None, "its log was written to, or was replaced, while it was read")
+
+
+def damaged_range_text(item: DamagedRange) -> str:
+    """Return a damaged range in words: from where to where, why, and what comes next."""
+    why = f"{item.reason.replace('-', ' ')} {item.found}"
+    after = (
+        f"next good offset {item.next_offset}" if item.next_offset is not None else "no good batch follows"
+    )
+    bound = " (the search met its bound: there may be good ones among them)" if item.gave_up else ""
+    return f"bytes {item.start} to {item.end} are no batches ({why}); {after}{bound}"
+
+
+def inside(offset: int, words: str) -> str:
+    """Return words about the key or the value of a record, from whose beginning they count bytes."""
+    return f"offset {offset}, inside its key or value: {words}"

@@ -1,0 +1,1 @@
+"""The walk past damage, summaries, and files judged against each other."""

@@ -1,0 +1,335 @@
+"""What `check` concludes from the segments of a partition, one after the other."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from formats.batch import NO_PARTITION_LEADER_EPOCH
+from formats.errors import FormatError
+from formats.index import TXN_INDEX_ENTRY
+from formats.names import NORMAL, file_prefix
+from formats.producer_snapshot import read_snapshot
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checks.epochs import misfits
+from kcli.kafka.integrity.checks.producer_files import of_entry, snapshot_misfits, txn_index_misfits
+from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, Break, ProducerFacts, ProducerMap
+from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
+from kcli.kafka.integrity.checks.snapshots import snapshot_gaps
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.loaded_log import Checkpoints, Settings
+from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.files import index_file
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
+from kcli.logdir.tree import Target, entry_of
+
+SNAPSHOT = ".snapshot"
+
+
+class PartitionJudge:
+    """Takes in the segments of a partition in order; changed in place.
+
+    `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition,
+    None where no metadata says whether. `log_start_line`: the log start offset in the checkpoint, None
+    without a line, or for a topic that is not tiered. `epoch` is that of the last batch so far.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        given: Checkpoints,
+        epochs: EpochCache | None,
+        snapshots: Sequence[int],
+        *,
+        is_compacted: bool | None,
+        has_log_dir: bool,
+        has_epoch_lines: bool,
+        log_start_line: int | None = None,
+    ) -> None:
+        self.target = target
+        self.given = given
+        self.epochs = epochs
+        self.is_compacted = bool(is_compacted)
+        self._is_never_compacted = is_compacted is False
+        self.has_log_dir = has_log_dir
+        self._has_epoch_lines = has_epoch_lines
+        self._log_start_line = log_start_line
+        self.log_start: int | None = None
+        self.end: int | None = None
+        self._snapshots = list(snapshots)
+        self._offsets = tuple(snapshots)
+        self._bases: list[int] = []
+        self._producers = ProducerMap()
+        self.epoch = NO_PARTITION_LEADER_EPOCH
+        self._has_epochs = False
+        self._before: SegmentFacts | None = None
+        self._of_transactions: tuple[Finding, ...] = ()
+
+    def add(self, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield what a segment and those before it show together."""
+        if self._before is not None:
+            yield from self._of_indexes(self._before, facts.base)
+            yield from self._between(self._before, facts)
+            yield from self._tail(self._before, facts.base)
+        self._bases.append(facts.base)
+        if self.log_start is None:
+            self.log_start = facts.base if facts.first is None else facts.first
+        yield from self._snapshots_up_to(facts.base)
+        if facts.producers_before is not None:
+            self._producers.restore(facts.producers_before, self.log_start)
+        self._of_transactions = tuple(self._transactions(facts))
+        of_log = FindingCollector(facts.target)
+        self._within(facts, of_log)
+        compacted = self._is_cleaned(facts)
+        for one in facts.producers.breaks:
+            _add(of_log, one, is_compacted=compacted)
+        for one in self._producers.add(facts.producers):
+            _add(of_log, one, is_compacted=compacted or bool(self._before and self._before.is_compacted))
+        for code, run, words in misfits(
+            facts.epochs,
+            self.epoch,
+            self.epochs or (),
+            is_clean=self.given.clean,
+            log_start=self.given.log_start_offset,
+        ):
+            if code == "EPOCH-008" or self.epochs is not None:
+                of_log.add(code, run.position, words)
+        yield from of_log.take()
+        self.epoch = facts.epochs[-1].epoch if facts.epochs else self.epoch
+        self._has_epochs = self._has_epochs or bool(facts.epochs)
+        self.is_compacted = compacted
+        self._before = facts
+        self.end = facts.end if facts.end is not None else max(facts.base, self.end or 0)
+
+    @property
+    def producers(self) -> ProducerFacts:
+        """The producers of the log up to the end of the last segment so far."""
+        runs = self._producers.runs
+        return ProducerFacts(None if runs is None else dict(runs))
+
+    def finish(self) -> Iterator[Finding]:
+        """Yield what is to be said when the last segment was taken in."""
+        if self._before is not None:
+            yield from self._of_indexes(self._before, None)
+        if self.end is not None:
+            yield from self._snapshots_up_to(self.end, last=True)
+            yield from self._gaps(self.end)
+        if not self._has_epoch_lines and (self._lacks_epochs() or self._begins_elsewhere()):
+            what = "no" if self.epochs is None else "no entry in"
+            words = f"{what} {LEADER_EPOCH_CHECKPOINT}"
+            if self._begins_elsewhere():
+                words += f": none leads to the offsets below {self._bases[0]}, which are not on disk"
+            yield Finding("EPOCH-001", words, dir=self.target.shown)
+
+    def _lacks_epochs(self) -> bool:
+        """Whether batches have epochs that recovery does not add."""
+        return self._has_epochs and (self.epochs is None or self._keeps_segments())
+
+    def _begins_elsewhere(self) -> bool:
+        """Whether a log begins below its first segment, as a tiered one does."""
+        return (
+            bool(self._bases) and self._log_start_line is not None and self._log_start_line < self._bases[0]
+        )
+
+    def _keeps_segments(self) -> bool:
+        """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""
+        return not self.given.recovers(self._bases[1] if len(self._bases) > 1 else None)
+
+    def _gaps(self, log_end: int) -> Iterator[Finding]:
+        """Yield which producer snapshots are missing, and which lie above the log."""
+        is_live = self.target.name is not None and self.target.name.kind == NORMAL
+        is_empty = self.given.log_start_offset >= log_end  # then none is written when the log is closed
+        if not self.has_log_dir or not is_live or is_empty:
+            return
+        for code, words in snapshot_gaps(
+            self._offsets,
+            self._bases,
+            log_end,
+            is_clean=self.given.clean,
+            has_producers=bool(self._producers.runs),
+        ):
+            yield Finding(code, words, dir=self.target.shown)
+
+    def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
+        """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
+
+        Those that recovery writes anew may be stale, as truncation leaves them.
+        """
+        is_left = self.target.name is not None and self.target.name.kind != NORMAL
+        is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
+        found = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
+        if not self.given.recovers(following):
+            yield from found
+            return
+        paths = set()
+        for one in found:
+            if one.severity == "info" or one.code == "LOG-008":
+                yield one
+            elif one.path not in paths:
+                paths.add(one.path)
+                yield one._replace(code="IDX-010", message=f"{one.code}: {one.message}", more=0)
+
+    def _between(self, before: SegmentFacts, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield that offsets are missing between two segments of a log that was not cleaned, or overlap.
+
+        Of two that are read a scan says the latter.
+        """
+        end = before.base if before.end is None else before.end
+        is_remembered = before.is_remembered or facts.is_remembered
+        if is_remembered and facts.first is not None and facts.first < end:
+            words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
+            yield FindingCollector(facts.target).finding("LOG-011", None, words)
+        begin = facts.base if facts.first is None else min(facts.base, facts.first)
+        is_cleaned = self._is_cleaned(before) or self._is_cleaned(facts)
+        if begin > end and not is_cleaned and not before.is_cut and self.has_log_dir:
+            words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+            code = "LOG-023" if self._is_never_compacted else "LOG-019"
+            yield FindingCollector(facts.target).finding(code, None, words)
+
+    def _is_cleaned(self, facts: SegmentFacts) -> bool:
+        """Whether a segment may lack what the cleaner removed: holes show it where no policy is known."""
+        return self.is_compacted or (facts.is_sparse if self._is_never_compacted else facts.is_compacted)
+
+    def _within(self, facts: SegmentFacts, of_log: FindingCollector) -> None:
+        """Keep that offsets are missing in a segment; several holes are cleaning where no policy is known."""
+        is_cleaned = len(facts.holes) > 1 and not self._is_never_compacted
+        if self.is_compacted or facts.is_sparse or is_cleaned or not self.has_log_dir:
+            return
+        end_before = (self._before and self._before.end) or 0
+        for first, end, position in facts.holes:
+            code = "LOG-023" if self._is_never_compacted else "LOG-022"
+            where = f"the batch before ends with offset {first - 1}"
+            what = f"{end - first} offsets are missing"
+            if not position:
+                where = f"the segment of offset {first} begins with {end}"
+            if not position and end_before >= end:
+                code, what = "LOG-022", f"those before {end} are in the segment before, where no fetch looks"
+            of_log.add(code, position, f"{where}: {what}")
+
+    def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
+        """Yield that bytes follow the batches of a segment that is not the last."""
+        if before.tail > 0:
+            words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
+            yield FindingCollector(before.target).finding("LOG-021", before.size - before.tail, words)
+
+    def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield how the transaction index differs from the markers of its segment."""
+        expected = self._producers.aborted(facts.producers)
+        if expected is None or self._is_cleaned(facts) or facts.is_cut:
+            return
+        if not (expected or facts.aborted):
+            return
+        index = index_file(facts.target, "txnindex")
+        findings = FindingCollector(index)
+        entries = facts.aborted
+        if not expected <= set(map(of_entry, entries)):
+            # a running broker writes the entry after the marker: it may have come since
+            with suppress(FileError):
+                later = txn_entries(read_optional(index.path, LARGEST_TXN_INDEX) or b"")
+                entries += tuple(one for one in later[len(entries) :] if of_entry(one) in expected)
+        for code, number, words in txn_index_misfits(
+            entries,
+            expected,
+            self._producers.begins(facts.producers),
+            self.log_start or 0,
+            facts.end or facts.base,
+            judged=facts.judged_entries,
+        ):
+            findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
+        yield from findings.take()
+
+    def _snapshots_up_to(self, offset: int, *, last: bool = False) -> Iterator[Finding]:
+        """Yield what is wrong with snapshots up to an offset; only one of it can be held against batches."""
+        while self._snapshots and (last or self._snapshots[0] <= offset):
+            found = self._snapshots.pop(0)
+            yield from self._snapshot(found, is_exact=found == offset)
+
+    def _snapshot(self, offset: int, *, is_exact: bool) -> Iterator[Finding]:
+        name = f"{file_prefix(offset)}{SNAPSHOT}"
+        target = entry_of(self.target, name, "snapshot")
+        findings = FindingCollector(target)
+        try:
+            data = read_optional(target.path)
+            entries = () if data is None else read_snapshot(data).entries
+        except FormatError as error:
+            findings.add("PROD-001", error.position, str(error))
+            yield from findings.take()
+            return
+        except FileError as error:
+            findings.add_error(error)
+            yield from findings.take()
+            return
+        if data is None:
+            return
+        runs = self._producers.runs
+        is_exact = is_exact and runs is not None
+        for code, words in snapshot_misfits(
+            entries,
+            runs if runs is not None and is_exact else {},
+            offset,
+            (self.log_start or 0) if is_exact else offset,
+            is_compacted=self.is_compacted,
+        ):
+            findings.add(code, None, words)
+        yield from findings.take()
+
+
+def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
+    """Keep a finding about a producer; batches that cleaning removed leave gaps in its sequences."""
+    if one.code != "PROD-003" or not is_compacted:
+        findings.add(one.code, one.position, one.words)
+
+
+def slim(facts: SegmentFacts) -> SegmentFacts:
+    """Return the facts that are needed when all segments are known, or remembered."""
+    return facts._replace(
+        holes=(),
+        producers=NO_PRODUCERS,
+        producers_before=None,
+        aborted=(),
+        of_indexes=(),
+        if_closed=(),
+        seam=None,
+    )
+
+
+def needs_start(
+    segments: Sequence[SegmentFacts], given: Checkpoints, settings: Settings, *, is_damaged: bool
+) -> bool:
+    """Whether only a start of a log says what becomes of it.
+
+    A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
+    What recovery makes of messages of magic 0 and 1 only a start shows: of wrappers, of offsets out of range;
+    and whether indexes fit that are there, or that it writes (also of a segment that lacks one).
+    """
+    if is_damaged or any(settings.may_fill_index(one.size) for one in segments):
+        return True
+    if segments and _has_long_index(segments[-1].target, settings):
+        return True
+    if given.clean or not segments:
+        return False
+    log_end = log_end_of(segments, given)
+    following = (*(one.base for one in segments[1:]), None)
+    return any(
+        (one.is_cut or one.has_messages) and given.recovers(after)
+        for one, after in zip(segments, following, strict=True)
+    ) or (log_end is None or log_end < given.log_start_offset)
+
+
+def _has_long_index(active: Target, settings: Settings) -> bool:
+    """Whether a file of an index of the active segment is longer than segment.index.bytes."""
+    if settings.max_index_size is None:
+        return False
+    for extension in ("index", "timeindex"):
+        with suppress(OSError):  # a running broker may have removed it
+            if os.stat(index_file(active, extension).path).st_size > settings.max_index_size:
+                return True
+    return False
+
+
+def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | None:
+    """Return the log end offset of a log that is recovered without a cut; None without a segment."""
+    if not segments:
+        return given.log_start_offset
+    last = segments[-1]
+    return last.base if last.good_end.offset is None else last.good_end.offset

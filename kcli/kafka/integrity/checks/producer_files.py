@@ -1,0 +1,106 @@
+"""What files say of a log's producers, held against its batches: transaction indexes and snapshots."""
+
+from collections.abc import Iterator, Mapping
+
+from formats.index import AbortedTxn
+from formats.producer_snapshot import ProducerEntry
+from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerRun
+
+
+def of_entry(entry: AbortedTxn) -> Aborted:
+    """Return the aborted transaction that an entry of a transaction index is about."""
+    return Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
+
+
+def txn_index_misfits(
+    entries: tuple[AbortedTxn, ...],
+    expected: frozenset[Aborted],
+    begins: frozenset[int],
+    log_start: int,
+    end: int,
+    *,
+    judged: int = 0,
+) -> Iterator[tuple[str, int | None, str]]:
+    """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
+
+    A code, the entry's number and words. Of a transaction whose first segment is deleted the entry alone has
+    the first offset. `end` is where the segment ends. The last stable offset is the one after the marker, or
+    where another open transaction begins (`begins`), which may lie after the marker: a follower that appends
+    many batches at once writes where a transaction begins that they leave open. The first `judged` entries
+    are not looked at: their transactions end before.
+    """
+    known = set(map(of_entry, entries))
+    for number, entry in enumerate(entries[judged:], judged):
+        one = of_entry(entry)
+        if one not in expected and entry.first_offset >= log_start:
+            words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
+            yield "IDX-008", number, f"entry {number}: no such aborted transaction ends here: {words}"
+        elif not 0 <= entry.last_stable_offset <= end:
+            words = (
+                f"the last stable offset {entry.last_stable_offset} is not in the log, which ends at {end}"
+            )
+            yield "IDX-008", number, f"entry {number}: {words}"
+        elif entry.last_stable_offset not in {entry.last_offset + 1, *begins} and (
+            entry.last_stable_offset >= log_start
+        ):
+            words = f"no transaction begins at the last stable offset {entry.last_stable_offset}"
+            yield "IDX-008", number, f"entry {number}: {words}"
+    begun_before = {(one.producer_id, one.last_offset) for one in known if one.first_offset < log_start}
+    for one in sorted(expected - known):
+        if (one.producer_id, one.last_offset) in begun_before:
+            continue
+        words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
+        yield "IDX-009", None, f"an aborted transaction without an entry: {words}"
+
+
+def snapshot_misfits(
+    entries: tuple[ProducerEntry, ...],
+    runs: Mapping[int, ProducerRun],
+    offset: int,
+    log_start: int,
+    *,
+    is_compacted: bool,
+) -> Iterator[tuple[str, str]]:
+    """Yield how a snapshot at an offset differs from the producers of the batches before: code and words.
+
+    Cleaning after the snapshot removes batches and end markers: of a compacted log it may know of later ones.
+    """
+    for entry in entries:
+        who = f"producer {entry.producer_id}"
+        run = runs.get(entry.producer_id)
+        if entry.last_offset >= offset:
+            yield "PROD-002", f"{who}: last offset {entry.last_offset}, at or past the snapshot's {offset}"
+        elif run is None:
+            if entry.last_offset >= log_start and not is_compacted:
+                yield "PROD-002", f"{who}: no batch of it ends with offset {entry.last_offset}"
+        else:
+            differences = _differences(entry, run, log_start)
+            if is_compacted and not _is_behind(entry, run):
+                continue
+            yield from (("PROD-002", f"{who}: {words}") for words in differences)
+    missing = runs.keys() - {entry.producer_id for entry in entries}
+    for producer_id in sorted(missing):
+        yield "PROD-006", f"producer {producer_id} of the batches before is not in the snapshot"
+
+
+def _is_behind(entry: ProducerEntry, run: ProducerRun) -> bool:
+    """Whether a snapshot does not know of a batch before it, which no cleaning explains."""
+    if entry.producer_epoch != run.epoch:
+        return entry.producer_epoch < run.epoch
+    return entry.last_offset < run.last_offset
+
+
+def _differences(entry: ProducerEntry, run: ProducerRun, log_start: int) -> Iterator[str]:
+    if entry.producer_epoch != run.epoch:
+        yield f"epoch {entry.producer_epoch}, the batches say {run.epoch}"
+        return
+    if run.last_offset != NOT_KNOWN:
+        stored = (entry.last_sequence, entry.last_offset, entry.offset_delta)
+        found = (run.last_sequence, run.last_offset, run.offset_delta)
+        # releases up to 1.0 took the offset of an end marker for that of a batch
+        if stored != found and entry.last_offset != run.last_end:
+            names = "last sequence, last offset and offset delta"
+            yield f"{names} {stored}, the batches say {found}"
+    first = entry.current_txn_first_offset
+    if first != run.open_since and not (first < log_start and run.first_end is None):
+        yield f"its open transaction begins at {first}, by the batches at {run.open_since}"

@@ -1,0 +1,386 @@
+"""What `check` keeps of a segment while it is read, window by window, and what it finds there."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, NO_TIMESTAMP
+from formats.index import TXN_INDEX_ENTRY, AbortedTxn, is_relative
+from formats.magic import LATEST, is_legacy
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.log_findings import contradicts_itself
+from kcli.kafka.integrity.checks.batches import Batches, Held, held, joined
+from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun
+from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
+from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
+from kcli.kafka.integrity.checks.records import report_records
+from kcli.kafka.integrity.checks.seams import Prefix, Seam, header_crc
+from kcli.kafka.integrity.pieces import BATCHES_A_BLOCK, Piece
+from kcli.logdir.buffers import DataFile, FileError, read_optional
+from kcli.logdir.bulk import Window
+from kcli.logdir.files import index_file, is_swap
+from kcli.logdir.tree import Target
+
+Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
+
+LARGEST_TXN_INDEX = 64 << 20
+MOST_HOLES = 100
+"""Holes of a segment that are kept; a compacted one has many."""
+FOREIGN = (
+    (b"version https://git-lfs", "a git-lfs pointer"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"PK\x03\x04", "a zip file"),
+    (b"\x7fELF", "a program"),
+)
+"""What other files begin with, and what they are."""
+
+
+def txn_entries(data: bytes) -> tuple[AbortedTxn, ...]:
+    """Return the whole entries of a transaction index."""
+    return tuple(TXN_INDEX_ENTRY.rows(data[: len(data) - len(data) % TXN_INDEX_ENTRY.size]))
+
+
+class GoodEnd(NamedTuple):
+    """Where the good batches of a segment end that follow its beginning without a break.
+
+    A position in bytes, and the offset after the last of them; None without any.
+    """
+
+    position: int = 0
+    offset: int | None = None
+
+
+class Hole(NamedTuple):
+    """Offsets, `end` exclusive, that no batch has; the batch after them is at a byte of the segment."""
+
+    first: int
+    end: int
+    position: int
+
+
+class SegmentFacts(NamedTuple):
+    """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long.
+
+    `first` and `end` are its first offset and the one after its last, None without batches. `is_compacted`:
+    records or batches are missing, so that nothing is said of what cleaning removes; `is_sparse`: a batch
+    lacks some of its records, which cleaning alone leaves. `of_indexes` is wrong with its
+    indexes, `if_closed` too, unless it is the segment to which a broker appends.
+    """
+
+    base: int
+    target: Target
+    size: int
+    good_end: GoodEnd
+    first: int | None = None
+    end: int | None = None
+    is_compacted: bool = False
+    epochs: tuple[EpochRun, ...] = ()
+    producers: ProducerFacts = ProducerFacts({})
+    aborted: tuple[AbortedTxn, ...] = ()
+    of_indexes: tuple[Finding, ...] = ()
+    if_closed: tuple[Finding, ...] = ()
+    tail: int = 0
+    """Bytes after the last batch: zeros, or part of a batch."""
+    holes: tuple[Hole, ...] = ()
+    """The first ones in its offsets, where no damage shows in the segment."""
+    is_sparse: bool = False
+    has_messages: bool = False
+    """Messages of magic 0 or 1 are in it: what a recovery makes of their offsets only a start shows."""
+    seam: Seam | None = None
+    """Where a later pass may go on, if nothing before it changes."""
+    is_remembered: bool = False
+    """All of it, or its beginning, was read before: `producers` are of the rest alone."""
+    producers_before: ProducerFacts | None = None
+    """Those of the log up to where the rest begins, as they are remembered; `runs` is None without any."""
+    judged_entries: int = 0
+    """How many of `aborted` were held against the markers before the rest."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether recovery of this segment would cut it."""
+        return self.good_end.position < self.size
+
+
+class SegmentJudge:
+    """Looks at every window of a segment, and holds the files beside it against its batches.
+
+    The indexes are read before the log is opened: whatever they lead to is in it then. FileError of an index
+    that cannot be read. `records`: up to how many bytes of a batch its records are read; None: not at all.
+    `headers_alone`: nothing else of the log is read, so that nothing is known of end markers. `before`: what
+    is known of it up to a seam, from which on it is read.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        records: int | None = None,
+        *,
+        headers_alone: bool = False,
+        before: SegmentFacts | None = None,
+    ) -> None:
+        self._records = records
+        self._headers_alone = headers_alone
+        self.target = target
+        self.base = int(os.path.basename(target.path).partition(".")[0])
+        self._of_log = FindingCollector(target)
+        self._of_indexes: list[FindingCollector] = []
+        self._of_txns = Prefix()
+        self._txn_index = self._read_txn_index()
+        self._offsets = self._index("index", OffsetIndexJudge)
+        self._times = self._index("timeindex", TimeIndexJudge)
+        self._epochs = EpochJudge()
+        stable = frozenset(one.last_stable_offset for one in self._txn_index)
+        self._producers = ProducerJudge(stable)
+        self._good = GoodEnd()
+        self._is_broken = False
+        self._held: list[Held] = []
+        self._count = 0
+        self._first: int | None = None
+        self._end: int | None = None
+        self._is_compacted = self._is_sparse = False
+        self._holes: list[Hole] = []
+        self._has_new = False
+        self._has_messages = False
+        self._last: tuple[int, int] | None = None
+        """Where the last good batch begins, and the CRC-32 of its header."""
+        self._before = before
+        self._is_at_seam = before is not None
+        if before is not None and before.seam is not None:
+            self._go_on(before, before.seam)
+
+    def _go_on(self, before: SegmentFacts, seam: Seam) -> None:
+        """Begin with what is known of the segment up to a seam."""
+        self._good, self._first, self._end = before.good_end, before.first, before.end
+        self._is_compacted = self._is_sparse = before.is_compacted
+        self._has_new = True
+        self._last = seam.last, seam.header
+        self._epochs.runs = list(before.epochs)
+        for index in (self._offsets, self._times):
+            if index is not None:
+                index.go_on(seam)
+
+    def _collector(self, target: Target) -> FindingCollector:
+        self._of_indexes.append(FindingCollector(target))
+        return self._of_indexes[-1]
+
+    def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
+        """Return the judge of an index; None where it cannot be read."""
+        target = index_file(self.target, extension)
+        findings = self._collector(target)
+        try:
+            return judge(target.path, self.base, findings)
+        except FileError as error:
+            findings.add_error(error)
+            return None
+
+    def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
+        target = index_file(self.target, "txnindex")
+        if not os.path.lexists(target.path):  # most segments have none
+            return ()
+        findings = self._collector(target)
+        try:
+            data = read_optional(target.path, LARGEST_TXN_INDEX) or b""
+        except FileError as error:
+            findings.add_error(error)
+            return ()
+        partial = len(data) % TXN_INDEX_ENTRY.size
+        if partial:
+            words = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
+            findings.add("DUMP-006", len(data) - partial, words)
+        self._of_txns = Prefix(len(data) - partial, crc32(data[: len(data) - partial]))
+        return txn_entries(data)
+
+    def observe(self, window: Window) -> None:
+        """Look at the batches of a window; many windows are looked at together."""
+        if not self._is_broken:
+            self._follow(window)
+        if self._records is not None:
+            report_records(window, self.target.path, self._records, self._of_log)
+        self._held.append(held(window, None if self._headers_alone else self.target.path))
+        self._count += len(window.positions)
+        if self._count >= BATCHES_A_BLOCK:
+            self._flush()
+
+    def _follow(self, window: Window) -> None:
+        """Move the end of the good batches."""
+        fields, positions = window.fields, window.positions
+        count = len(positions)
+        if window.valid is not None and not window.valid.all():
+            count = int(np.argmin(window.valid))
+        self._is_broken = count < len(positions) or int(positions[0]) != self._good.position
+        if count and int(positions[0]) == self._good.position:
+            last = fields[count - 1]
+            self._last = int(positions[count - 1]), header_crc(last.tobytes())
+            self._good = GoodEnd(
+                int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"]),
+                int(last["base_offset"]) + int(last["last_offset_delta"]) + 1,
+            )
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        batches = joined(self._held)
+        self._held, self._count = [], 0
+        if not len(batches.positions):
+            return
+        self._look(batches)
+        for judge in (self._offsets, self._times, self._epochs):
+            if judge is not None:
+                judge.look(batches)
+        if not self._headers_alone:
+            self._producers.look(batches)
+
+    def _look(self, batches: Batches) -> None:
+        """Look at the headers themselves, and for traces of cleaning."""
+        fields, base, last = batches.fields, batches.base, batches.last
+        is_old = is_legacy(fields["magic"])
+        if self._is_at_seam and self._end is not None and base[0] < self._end:
+            words = f"offset {base[0]}: not above the batch before it"
+            self._of_log.add("LOG-011", None, words)
+        self._is_at_seam = False
+        self._has_new = self._has_new or not bool(is_old.all())
+        self._has_messages = self._has_messages or bool(is_old.any())
+        count, delta = fields["records_count"], fields["last_offset_delta"]
+        sparse = ~is_old & (count != delta + 1)
+        if sparse.any():
+            self._implausible(batches, sparse)
+            self._is_compacted = self._is_sparse = True
+        before = self.base if self._end is None else self._end  # a roll names a segment by the next offset
+        if base[0] > before or (base[1:] > last[:-1] + 1).any():
+            follows = np.append(before, last[:-1] + 1)
+            after_holes = np.flatnonzero(~is_old & (base > follows))
+            self._is_compacted = self._is_compacted or bool(len(after_holes))
+            for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
+                self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
+        self._first = int(base[0]) if self._first is None else self._first
+        self._end = int(last[-1]) + 1
+
+    def _implausible(self, batches: Batches, sparse: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> None:
+        """Keep findings about headers that contradict themselves; fewer records than offsets do not."""
+        for at in np.flatnonzero(sparse & contradicts_itself(batches.fields)).tolist():
+            fields = batches.fields[at]
+            words = (
+                f"offset {fields['base_offset']}: {fields['records_count']} records, "
+                f"{int(fields['last_offset_delta']) + 1} offsets"
+            )
+            self._of_log.add("LOG-017", int(batches.positions[at]), words)
+
+    def end(self, piece: Piece) -> SegmentFacts:
+        """Return what is known of the segment when all of it was read."""
+        self._flush()
+        if self._offsets is not None and self._offsets.is_missing:
+            if not is_swap(self.target):  # else the start makes one
+                self._of_log.add(
+                    "IDX-001", None, "the offset index is missing: the broker recovers this segment first"
+                )
+        elif self._offsets is not None:
+            self._offsets.end(is_compacted=self._is_compacted)
+        if self._times is not None:
+            self._times.end(is_compacted=self._is_compacted)
+        if not piece.summary.batches and piece.size and piece.stop.reason != "zeros" and self._before is None:
+            self._report_foreign()
+        end = None if self._before is None else self._before.end
+        return SegmentFacts(
+            self.base,
+            self.target,
+            piece.size,
+            self._good,
+            self._first,
+            self._end,
+            self._is_compacted,
+            tuple(self._epochs.runs),
+            ProducerFacts(None) if self._headers_alone else self._producers.facts(),
+            self._txn_index,
+            tuple(one for findings in self._of_indexes for one in findings.take()),
+            tuple(self._if_closed()),
+            piece.size - piece.stop.position,
+            () if self._is_broken else tuple(self._holes),
+            self._is_sparse,
+            self._has_messages,
+            self._seam(),
+            self._before is not None,
+            judged_entries=sum(one.last_offset < (end or 0) for one in self._txn_index),
+        )
+
+    def _seam(self) -> Seam | None:
+        """Return where a later pass may go on; None without a batch, and of messages of magic 0 or 1."""
+        position, offset = self._good
+        if offset is None or self._last is None or self._has_messages:
+            return None
+        if self._offsets is None or self._times is None:
+            return None
+        return Seam(
+            position,
+            offset,
+            *self._last,
+            self._offsets.judged(),
+            self._times.judged(),
+            self._of_txns,
+            self._times.largest_of,
+        )
+
+    def _report_foreign(self) -> None:
+        """Keep that a file without any batch is something else than a log."""
+        with suppress(FileError), DataFile(self.target.path) as log:
+            head = log.read(0, 64)
+            what = next((words for start, words in FOREIGN if head.startswith(start)), None)
+            offset, magic = int.from_bytes(head[:8], "big", signed=True), head[16:HEADER_UP_TO_MAGIC]
+            is_strange = not is_relative(offset, self.base) or (magic and magic[0] > LATEST)
+            if what is None and len(head) >= HEADER_UP_TO_MAGIC and is_strange:
+                what = "text" if head.isascii() and not head.count(0) else "another file"
+            if what is not None:
+                self._of_log.add("LOG-016", 0, f"{what} lies in the place of a log")
+
+    def _if_closed(self) -> Iterator[Finding]:
+        """Yield what is wrong with the indexes of a segment to which nothing is appended any more."""
+        offsets, times = self._offsets, self._times
+        for extension, index in (("index", offsets), ("timeindex", times)):
+            if index is not None and index.zeros:
+                words = "entries follow zeros" if index.has_stale else f"{index.zeros} zeros follow"
+                yield self._closed(extension, "DUMP-003", words)
+        if times is None or times.largest <= NO_TIMESTAMP or self._is_broken:
+            return
+        if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
+            return
+        if times.last_time < times.largest:
+            code, words = "IDX-012", f"the last entry has timestamp {times.last_time}"
+            if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
+                code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
+            yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
+
+    def _closed(self, extension: str, code: str, words: str) -> Finding:
+        return (
+            FindingCollector(index_file(self.target, extension)).finding(code, None, words)._replace(more=0)
+        )
+
+    def past_end(self, facts: SegmentFacts) -> tuple[Finding, bool] | None:
+        """Return that an index shows records past the end of the log, once this was read; None: none does.
+
+        A wrong entry alone shows none: its offset is past the end as well as its byte, or its time is later
+        than all. Where bytes follow the last good batch, entries that lead into them do not count. The flag
+        says that the index is whole; a truncation leaves such entries in one that was never closed.
+        """
+        end = self.base if facts.end is None else facts.end
+        found: list[tuple[str, str, OffsetIndexJudge | TimeIndexJudge, list[tuple[int, str]]]] = []
+        if self._offsets is not None:
+            found.append(("index", "IDX-004", self._offsets, [*self._offsets.past(facts.size, end)]))
+        if self._times is not None and not facts.is_cut:
+            found.append(("timeindex", "IDX-006", self._times, [*self._times.past(self._times.largest)]))
+        found.sort(key=lambda one: not one[2].is_whole)
+        for extension, code, index, entries in found:
+            if entries:
+                slot, words = entries[0]
+                place = FindingCollector(index_file(self.target, extension))
+                one = place.finding(code, slot * index.size, words)
+                return one._replace(more=len(entries) - 1), index.is_whole
+        return None
+
+    def take(self) -> list[Finding]:
+        """Return the findings about the log itself."""
+        return self._of_log.take()

@@ -1,0 +1,291 @@
+"""The batches of a log that is damaged: past what cannot be read, on with the next batch that proves itself.
+
+Kafka has nothing like it: its walk ends at the first impossible length. Here a bad range is a value,
+`DamagedRange`, and the walk goes on at the next plausible header with a matching checksum.
+Nothing is passed over unsaid.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import (
+    BATCH,
+    COMPRESSION_CODEC_MASK,
+    HEADER_UP_TO_MAGIC,
+    LENGTH_POSITION,
+    LOG_OVERHEAD,
+)
+from formats.bounds import LARGEST_BATCH
+from formats.errors import FormatError
+from formats.legacy import MESSAGE_V0, MESSAGE_V1
+from formats.magic import (
+    LARGEST_HEADER,
+    LATEST,
+    LENGTH_SIZE,
+    format_of,
+    is_legacy,
+    is_valid,
+    magic_of,
+    read_header,
+)
+from formats.primitives import nullable_bytes
+from kcli.kafka.integrity.verified_batch import VerifiedBatch, verified
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import BulkWalk, Window, hints_of
+from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
+
+Ints: TypeAlias = NDArray[np.int64]
+
+WINDOW = 1 << 20
+SMALLEST_WINDOW, GROWTH = 1 << 12, 4
+"""Most damaged ranges are short: a search looks at so many bytes first, then at more."""
+LARGEST_FOUND = 64 << 20
+"""Bytes of the largest batch that a search finds."""
+LEAST_BUDGET = 8 << 30
+BUDGET_A_BYTE = 64
+"""Bytes that the searches in one file may checksum.
+
+Made of headers that claim megabytes each it must not cost hours.
+"""
+
+SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
+KNOWN_ATTRIBUTES = 0x7F
+LEGACY_ATTRIBUTES = 0x0F
+HIGHEST_CODEC = 4
+SIGN = 0x80
+
+_LENGTH = BATCH.only("batch_length")
+
+
+def verified_batches(
+    file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
+) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
+    """Yield every batch between two positions, a DamagedRange for each range without one, and last the Stop.
+
+    A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins
+    inside it. With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the
+    chain does not lead there, or breaks before, it does not stop.
+    """
+    end = file.size if end is None else min(end, file.size)
+
+    def walked(walk: Walk, suspect: int | None) -> Generator[VerifiedBatch, None, int | None]:
+        for batch in walk:
+            checked = verified(file, batch, largest)
+            suspect = None if checked.valid else batch.position if suspect is None else suspect
+            yield checked
+        return suspect
+
+    yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
+
+
+def verified_windows(
+    file: DataFile, start: int, end: int | None = None, cut: int = 0, hints: "NDArray[np.int64] | None" = None
+) -> Iterator[Window | DamagedRange | Stop]:
+    """Yield what `verified_batches` does, the batches by the window: all of them, checksums verified."""
+    end = file.size if end is None else min(end, file.size)
+
+    def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:
+        for window in walk:
+            suspect = _suspect(window, suspect)
+            yield window
+        return suspect
+
+    yield from _past_damage(
+        file,
+        start,
+        end,
+        lambda place, end: BulkWalk(file, place, end, hints=hints, eager=place == start),
+        walked,
+        cut,
+    )
+
+
+def _suspect(window: Window, before: int | None) -> int | None:
+    """Return where the batches of wrong checksum begin that reach up to the end of a window."""
+    valid = window.valid
+    if valid is None or valid[-1]:
+        return None
+    good = valid.nonzero()[0]
+    first = int(good[-1]) + 1 if len(good) else 0
+    return before if before is not None and not len(good) else int(window.positions[first])
+
+
+W = TypeVar("W", Walk, BulkWalk)
+Met = TypeVar("Met", VerifiedBatch, Window)
+Walked: TypeAlias = Callable[[W, int | None], Generator[Met, None, int | None]]
+
+
+def _past_damage(  # noqa: PLR0917
+    file: DataFile,
+    start: int,
+    end: int,
+    walk_from: Callable[[int, int], W],
+    walked: Walked[W, Met],
+    cut: int = 0,
+) -> Iterator[Met | DamagedRange | Stop]:
+    """Yield what walks find, one after each damaged range.
+
+    `walked` is given and returns where batches of wrong checksum began.
+    """
+    suspect: int | None = None
+    budget = Budget(file.size)
+    while True:
+        limit = cut if 0 <= start < cut else end
+        walk = walk_from(start, limit)
+        suspect = yield from walked(walk, suspect)
+        stop = walk.stop
+        if stop is None:
+            raise AssertionError("a walk that has ended says where")
+        if limit < end:
+            if stop.reason == "end":
+                yield Stop("cut", cut)
+                return
+            start, cut = stop.position, 0
+            continue
+        gap, stop = resumed(file, stop, suspect, end, budget)
+        if gap is not None:
+            yield gap
+        if stop is not None:
+            yield stop
+            return
+        if gap is not None:
+            # how many damaged ranges there were, and what the searches cost, counts for the whole file
+            start, suspect, cut = gap.end, None, 0
+
+
+class Budget:
+    """How many bytes the searches in a file may still checksum.
+
+    By looks at every byte, and where its index leads.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
+        self.indexed = LEAST_BUDGET
+
+
+def resumed(
+    file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
+) -> tuple[DamagedRange | None, Stop | None]:
+    """Return the damaged range where a walk stopped, or None, and the stop if no batch follows it.
+
+    `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the
+    first.
+    """
+    if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
+        return None, stop
+    if stop.reason == "incomplete" and end < file.size:
+        return None, stop
+    bad = stop.position if suspect is None else suspect
+    found, gave_up = next_batch(file, bad + 1, end, budget)
+    if gave_up:
+        found = _indexed_batch(file, bad + 1, end, budget)
+    if found is not None:
+        return DamagedRange(
+            bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up
+        ), None
+    if stop.reason in {"bad-length", "bad-magic"} or gave_up:
+        return DamagedRange(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
+    return None, stop
+
+
+def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
+    """Return the first whole batch from a position on with a plausible header and a right checksum.
+
+    None if there is none; the flag says that the bound of the search was met first.
+    """
+    overlap, size = LARGEST_HEADER - 1, SMALLEST_WINDOW
+    while position < end - HEADER_UP_TO_MAGIC:
+        window = file.read(position, min(size + overlap, end - position))
+        for at in _candidates(window, position, end, size) if window.strip(b"\0") else ():
+            length = LOG_OVERHEAD + _LENGTH.unpack_from(window, at)[0]
+            budget.left -= length
+            if budget.left < 0:
+                return None, True
+            found = _batch_at(file, position + at, length)
+            if found is not None:
+                return found, False
+        position += size
+        size = min(size * GROWTH, WINDOW)
+    return None, False
+
+
+def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> Batch | None:
+    """Return the first valid batch at or after a position that an index entry names."""
+    stem, log, suffix = file.path.rpartition(".log")
+    places = hints_of(file, f"{stem}.index{suffix}", least=0) if log else None
+    for place in () if places is None else places[places.searchsorted(position) :].tolist():
+        head = file.read(place, min(HEADER_UP_TO_MAGIC + LARGEST_HEADER, max(end - place, 0)))
+        if not _candidates(head, place, end, 1):
+            continue
+        length = LOG_OVERHEAD + _LENGTH.unpack_from(head)[0]
+        budget.indexed -= length
+        found = _batch_at(file, place, length) if budget.indexed >= 0 else None
+        if found is not None or budget.indexed < 0:
+            return found
+    return None
+
+
+def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:
+    """Return a batch whose header is plausible, if its checksum matches."""
+    raw = file.read(position, length)
+    if is_legacy(magic_of(raw)) and not _is_filled(raw):
+        return None
+    return Batch(position, read_header(raw)) if is_valid(raw) else None
+
+
+def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
+    """Return the first places of a window where a header is possible, by lengths and flags only."""
+    starts = min(len(window) - HEADER_UP_TO_MAGIC, most)
+    if starts <= 0:
+        return []
+    data = window + bytes(LARGEST_HEADER)
+    magics, lengths = BATCH.column(data, "magic"), BATCH.column(data, "batch_length")
+    at = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
+    # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides
+    # most places.
+    first = np.frombuffer(data, np.uint8)
+    at = at[(first[at] < SIGN) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
+    size = lengths[at].astype(np.int64) + LOG_OVERHEAD
+    fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
+    at, size = at[fits], size[fits]
+    magic = magics[at]
+    at = at[np.where(is_legacy(magic), _plausible_legacy(data, at, size, magic), _plausible(data, at, size))]
+    found: list[int] = at.tolist()
+    return found
+
+
+def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:
+    attributes, delta, count = (
+        BATCH.column(data, name)[at].astype(np.int64)
+        for name in ("attributes", "last_offset_delta", "records_count")
+    )
+    known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
+    known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
+    result: NDArray[np.bool_] = (
+        known & (size >= BATCH.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+    )
+    return result
+
+
+def _plausible_legacy(data: bytes, at: Ints, size: Ints, magic: NDArray[np.int8]) -> NDArray[np.bool_]:
+    key_at = np.where(magic == 1, MESSAGE_V1.size, MESSAGE_V0.size)
+    key = np.ndarray((len(data) - LENGTH_SIZE + 1,), ">i4", data, strides=(1,))[at + key_at].astype(np.int64)
+    attributes = MESSAGE_V0.column(data, "attributes")[at].view(np.uint8)
+    room = size - key_at - 2 * LENGTH_SIZE
+    result: NDArray[np.bool_] = (attributes <= LEGACY_ATTRIBUTES) & (room >= 0) & (key >= -1) & (key <= room)
+    return result
+
+
+def _is_filled(raw: bytes) -> bool:
+    """Whether key and value fill a message of magic 0 or 1."""
+    position = format_of(magic_of(raw)).layout.size
+    try:
+        for field in ("key", "value"):
+            _, position = nullable_bytes(raw, position, field)
+    except FormatError:
+        return False
+    return position == len(raw)

@@ -1,0 +1,1 @@
+"""The metadata log, its image, elections, and how a broker starts with them."""

@@ -1,0 +1,304 @@
+"""What a KRaft cluster knows about itself: the records of its metadata log, replayed into one image.
+
+This is the one fold over these records. The truth is `org.apache.kafka.image.MetadataDelta` with
+`MetadataBatchLoader` for transactions (KIP-866), `PartitionRegistration` and
+`ReplicationControlManager.replay` for partitions. Of a record that does not fit the image Kafka says that it
+must not be there, and stops; here it is passed over and reported.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from formats.messages.message import Message
+from kcli.kafka.kraft.election import Change, PartitionState, merged
+
+TOPIC, BROKER = 2, 4
+"""Types of configuration resources."""
+METADATA_VERSION = "metadata.version"
+ELR_FEATURE = "eligible.leader.replicas.version"
+MIN_ISR, UNCLEAN_ELECTION = "min.insync.replicas", "unclean.leader.election.enable"
+NO_CHANGE = -2
+"""The leader in a PartitionChangeRecord that leaves it as it is."""
+KEEP_RECOVERY = -1
+MIGRATING, UNASSIGNED, LOST = ("A" * 21 + last for last in "AQg")
+"""Ids of log dirs that are none: unknown yet, not yet placed, gone offline (`DirectoryId`)."""
+
+Fields: TypeAlias = Mapping[str, Any]
+
+
+class Broker(NamedTuple):
+    """The registration of a broker."""
+
+    epoch: int
+    is_fenced: bool
+    is_shutting_down: bool = False
+    directories: tuple[str, ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may lead."""
+        return not self.is_fenced and not self.is_shutting_down
+
+    def has_online(self, directory: str | None) -> bool:
+        """Whether a log dir of it is online: so are unknown ones, and all where it named none."""
+        if directory in {None, MIGRATING, UNASSIGNED} or not self.directories:
+            return directory != LOST
+        return directory in self.directories
+
+
+class DeletedTopic(NamedTuple):
+    """A topic that was deleted, and the offset of the record that says so."""
+
+    name: str
+    topic_id: str
+    partitions: int
+    offset: int
+
+
+@dataclass
+class Topic:
+    """A topic, and its partitions by number."""
+
+    name: str
+    partitions: dict[int, PartitionState] = field(default_factory=dict)
+
+
+@dataclass
+class Image:
+    """The state that the records replayed so far make.
+
+    `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `unfit`: offset and reason of
+    each record that did not fit. `open_since`: the offset of a transaction's begin that is not ended; its
+    records are not in the image.
+    """
+
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    removed: list[DeletedTopic] = field(default_factory=list)
+    unfit: list[tuple[int, str]] = field(default_factory=list)
+    offset: int = -1
+    epoch: int = -1
+    open_since: int | None = None
+    _pending: list[tuple[int, Message]] = field(default_factory=list)
+
+    def replay(self, offset: int, message: Message) -> None:
+        """Apply the record at an offset; those of a transaction wait for its end."""
+        if message.name == "BeginTransactionRecord":
+            if self.open_since is not None:
+                self.unfit.append((offset, "a transaction begins within another"))
+            self.open_since = offset
+        elif message.name in {"EndTransactionRecord", "AbortTransactionRecord"}:
+            if self.open_since is None:
+                self.unfit.append((offset, "a transaction ends that did not begin"))
+            pending, self._pending, self.open_since = self._pending, [], None
+            if message.name == "EndTransactionRecord":
+                for one in pending:
+                    self._apply(*one)
+        elif self.open_since is not None:
+            self._pending.append((offset, message))
+        else:
+            self._apply(offset, message)
+
+    def _apply(self, offset: int, message: Message) -> None:
+        apply = _REPLAYS.get(message.name)
+        reason = apply(self, offset, message.fields) if apply else None
+        if reason is not None:
+            self.unfit.append((offset, f"{message.name}: {reason}"))
+
+    def partitions(self) -> Iterator[tuple[str, int, PartitionState]]:
+        """Yield topic id, number and state of every partition, by topic name and number."""
+        for topic_id, topic in sorted(self.topics.items(), key=lambda item: item[1].name):
+            for number, partition in sorted(topic.partitions.items()):
+                yield topic_id, number, partition
+
+    def config(self, topic: str, name: str) -> str | None:
+        """Return a topic's setting, or the cluster's default in the metadata; None where both lack it.
+
+        Settings of single controllers, and server.properties, are not known here.
+        """
+        for resource in ((TOPIC, topic), (BROKER, "")):
+            value = self.configs.get(resource, {}).get(name)
+            if value is not None:
+                return value
+        return None
+
+    def is_acceptable(self, partition: PartitionState, broker: int) -> bool:
+        """Whether a broker may lead a partition: registered, unfenced, its replica's log dir online."""
+        registration = self.brokers.get(broker)
+        return (
+            registration is not None
+            and registration.is_active
+            and registration.has_online(partition.directory_of(broker))
+        )
+
+
+Replay: TypeAlias = Callable[[Image, int, Fields], str | None]
+"""Applies the fields of a record at an offset; returns why they do not fit."""
+
+
+def _register(image: Image, _: int, fields: Fields) -> None:
+    image.brokers[fields["brokerId"]] = Broker(
+        fields["brokerEpoch"],
+        fields["fenced"],
+        fields.get("inControlledShutdown", False),
+        tuple(fields.get("logDirs", ())),
+    )
+
+
+def _with_epoch(image: Image, broker: int, epoch: int) -> Broker | str:
+    """Return a registration; why there is none with this epoch otherwise."""
+    found = image.brokers.get(broker)
+    if found is None:
+        return f"broker {broker} is not registered"
+    return found if found.epoch == epoch else f"broker {broker} has epoch {found.epoch}, not {epoch}"
+
+
+def _unregister(image: Image, _: int, fields: Fields) -> str | None:
+    found = _with_epoch(image, fields["brokerId"], fields["brokerEpoch"])
+    if isinstance(found, str):
+        return found
+    del image.brokers[fields["brokerId"]]
+    return None
+
+
+def _fencing(*, is_fenced: bool) -> Replay:
+    def replay(image: Image, _: int, fields: Fields) -> str | None:
+        found = _with_epoch(image, fields["id"], fields["epoch"])
+        if isinstance(found, str):
+            return found
+        image.brokers[fields["id"]] = found._replace(is_fenced=is_fenced)
+        return None
+
+    return replay
+
+
+def _change_registration(image: Image, _: int, fields: Fields) -> str | None:
+    found = _with_epoch(image, fields["brokerId"], fields["brokerEpoch"])
+    if isinstance(found, str):
+        return found
+    if fields["fenced"]:
+        found = found._replace(is_fenced=fields["fenced"] > 0)
+    if fields.get("inControlledShutdown"):
+        found = found._replace(is_shutting_down=True)
+    if fields.get("logDirs"):
+        found = found._replace(directories=tuple(fields["logDirs"]))
+    image.brokers[fields["brokerId"]] = found
+    return None
+
+
+def _topic(image: Image, _: int, fields: Fields) -> None:
+    image.topics[fields["topicId"]] = Topic(fields["name"])
+
+
+def _remove_topic(image: Image, offset: int, fields: Fields) -> str | None:
+    topic = image.topics.pop(fields["topicId"], None)
+    if topic is None:
+        return f"there is no topic {fields['topicId']}"
+    image.configs.pop((TOPIC, topic.name), None)
+    image.removed.append(DeletedTopic(topic.name, fields["topicId"], len(topic.partitions), offset))
+    return None
+
+
+def _partition(image: Image, _: int, fields: Fields) -> str | None:
+    topic = image.topics.get(fields["topicId"])
+    if topic is None:
+        return f"there is no topic {fields['topicId']}"
+    replicas = tuple(fields["replicas"])
+    topic.partitions[fields["partitionId"]] = PartitionState(
+        replicas=replicas,
+        isr=tuple(fields["isr"]),
+        leader=fields["leader"],
+        leader_epoch=fields["leaderEpoch"],
+        partition_epoch=fields["partitionEpoch"],
+        elr=tuple(fields.get("eligibleLeaderReplicas") or ()),
+        last_known_elr=tuple(fields.get("lastKnownElr") or ()),
+        removing=tuple(fields["removingReplicas"]),
+        adding=tuple(fields["addingReplicas"]),
+        is_recovering=bool(fields["leaderRecoveryState"]),
+        directories=_directories(fields.get("directories"), replicas),
+    )
+    return None
+
+
+def _directories(given: list[str] | None, replicas: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(given) if given and len(given) == len(replicas) else (MIGRATING,) * len(replicas)
+
+
+def _change_partition(image: Image, _: int, fields: Fields) -> str | None:
+    topic = image.topics.get(fields["topicId"])
+    old = None if topic is None else topic.partitions.get(fields["partitionId"])
+    if topic is None or old is None:
+        return f"there is no partition {fields['partitionId']} of topic {fields['topicId']}"
+    recovery = fields["leaderRecoveryState"]
+    new = merged(
+        old,
+        Change(
+            isr=_brokers(fields["isr"]),
+            leader=None if fields["leader"] == NO_CHANGE else fields["leader"],
+            replicas=_brokers(fields["replicas"]),
+            removing=_brokers(fields["removingReplicas"]),
+            adding=_brokers(fields["addingReplicas"]),
+            is_recovering=None if recovery == KEEP_RECOVERY else bool(recovery),
+            elr=_brokers(fields.get("eligibleLeaderReplicas")),
+            last_known_elr=_brokers(fields.get("lastKnownElr")),
+        ),
+    )
+    directories = fields.get("directories") or new.directories
+    topic.partitions[fields["partitionId"]] = new._replace(
+        directories=_directories(list(directories), new.replicas)
+    )
+    return None
+
+
+def _brokers(given: list[int] | None) -> tuple[int, ...] | None:
+    return None if given is None else tuple(given)
+
+
+def _config(image: Image, _: int, fields: Fields) -> None:
+    resource = (fields["resourceType"], fields["resourceName"])
+    settings = image.configs.setdefault(resource, {})
+    if fields["value"] is not None:
+        settings[fields["name"]] = fields["value"]
+    else:
+        settings.pop(fields["name"], None)
+    if not settings:
+        del image.configs[resource]
+
+
+def _feature(image: Image, _: int, fields: Fields) -> None:
+    if fields["featureLevel"]:
+        image.features[fields["name"]] = fields["featureLevel"]
+    else:
+        image.features.pop(fields["name"], None)
+
+
+def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
+    name = fields["topicName"]
+    topics = [topic for topic in image.topics.values() if topic.name == name or not name]
+    if name and not topics:
+        return f"there is no topic {name}"
+    for topic in topics:
+        for number, partition in topic.partitions.items():
+            if partition.elr or partition.last_known_elr:
+                topic.partitions[number] = merged(partition, Change(elr=(), last_known_elr=()))
+    return None
+
+
+_REPLAYS: dict[str, Replay] = {
+    "RegisterBrokerRecord": _register,
+    "UnregisterBrokerRecord": _unregister,
+    "FenceBrokerRecord": _fencing(is_fenced=True),
+    "UnfenceBrokerRecord": _fencing(is_fenced=False),
+    "BrokerRegistrationChangeRecord": _change_registration,
+    "TopicRecord": _topic,
+    "RemoveTopicRecord": _remove_topic,
+    "PartitionRecord": _partition,
+    "PartitionChangeRecord": _change_partition,
+    "ConfigRecord": _config,
+    "FeatureLevelRecord": _feature,
+    "ClearElrRecord": _clear_elr,
+}
+"""Records of other types say nothing about who leads a partition."""

@@ -1,0 +1,181 @@
+"""The newest snapshot of the metadata log, which every start of a KRaft node reads from its beginning.
+
+The truth is `KRaftControlRecordStateMachine.maybeLoadSnapshot` and `RecordsSnapshotReader`, which verify
+checksums and do not look for a footer, and `MetadataLoader`, which loads no snapshot without a record.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from formats.batch import HEADER_UP_TO_MAGIC, LENGTH_POSITION, LOG_OVERHEAD, SMALLEST_LENGTH
+from formats.bounds import LARGEST_BATCH
+from formats.control import CONTROL_NAMES, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, UNKNOWN_NAME, control_record
+from formats.errors import FormatError
+from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
+from formats.names import CLUSTER_METADATA, parse_partition_dir
+from formats.record import batch_records
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.log_findings import checksum_message
+from kcli.kafka.kraft.broker_start import ILLEGAL_STATE
+from kcli.kafka.kraft.start import load
+from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
+from kcli.kafka.storage.metadata_log import snapshots
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.files import first_base
+from kcli.logdir.listing import listed
+from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.tree import PARTITION, Target
+
+NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
+NULL_POINTER = "NullPointerException"
+OUT_OF_RANGE = "OffsetOutOfRangeException"
+NOT_FOUND = "not-found"
+UNREADABLE = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
+NO_FOOTER = "the snapshot has no footer: its end is lost"
+
+
+class SnapshotTrouble(NamedTuple):
+    """What is wrong with a snapshot; `exception` is the one that ends the process, None where it goes on."""
+
+    path: str
+    exception: str | None
+    message: str
+    position: int | None
+
+
+def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
+    """Return what is wrong with the newest snapshot in a directory of the metadata log.
+
+    None for nothing, or without a snapshot. A newest one of which there is no file is passed over by
+    `KafkaRaftLog.latestSnapshot`, and the log is read from offset 0.
+    """
+    try:
+        files, others = listed(metadata_log)
+    except FileError:
+        return None
+    found = snapshots([*files, *others], first_base(files))
+    if not found:
+        return None
+    path = os.path.join(metadata_log, found[max(found)])
+    try:
+        return snapshot_trouble(path)
+    except FileError as error:
+        if error.code in UNREADABLE:
+            return SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
+        log_start = _log_start(metadata_log, max(found)) if error.code == NOT_FOUND else 0
+        if log_start > 0:
+            words = f"there is no file of it, and the log begins at offset {log_start}"
+            return SnapshotTrouble(path, OUT_OF_RANGE, words, None)
+        return None
+
+
+def snapshot_trouble(path: str) -> SnapshotTrouble | None:
+    """Return what is wrong with a snapshot, the newest or not, None for nothing; FileError."""
+    with DataFile(path) as file:
+        return _trouble(file)
+
+
+def _log_start(metadata_log: str, newest: tuple[int, int]) -> int:
+    """Return where a start lets the metadata log begin.
+
+    0, too, where it does not load, or where the snapshot was removed since it was listed, as a running broker
+    does.
+    """
+    name, log_dir = parse_partition_dir(METADATA_DIRECTORY), os.path.dirname(metadata_log)
+    target = Target(kind=PARTITION, path=metadata_log, shown=metadata_log, name=name, log_dir=log_dir)
+    partition = Partition(target)
+    with suppress(BrokerError, FileError):
+        if newest in snapshots(partition.entries, 0):
+            loaded = load(partition, clean=False, recovery_point=0, log_start_offset=0, exact=False)
+            return loaded.log_start_offset
+    return 0
+
+
+def _trouble(file: DataFile) -> SnapshotTrouble | None:
+    number, footer, after = -1, None, 0
+    try:
+        for number, (position, size) in enumerate(_batches(file)):
+            records = None
+            if size <= LARGEST_BATCH:
+                records = _control_types(file.path, position, file.read(position, size))
+            if number == 0 and size <= LARGEST_BATCH:
+                _check_header(file.path, records)
+            if footer is None and records and SNAPSHOT_FOOTER in records:
+                footer = position + size
+            elif footer is not None and records is None:
+                after += 1
+    except BrokerError as error:
+        return SnapshotTrouble(file.path, error.exception, error.message, error.position)
+    if number < 0:
+        return SnapshotTrouble(file.path, NO_SUCH_ELEMENT, "there is no batch in the snapshot", 0)
+    if footer is None:
+        return SnapshotTrouble(file.path, None, NO_FOOTER, file.size)
+    if after:
+        many = "a batch follows" if after == 1 else f"{after} batches follow"
+        return SnapshotTrouble(file.path, None, f"{many} the footer, and the broker reads on", footer)
+    return None
+
+
+def _batches(file: DataFile) -> Iterator[tuple[int, int]]:
+    """Yield the position and size of each batch as `ByteBufferLogInputStream` finds them in a snapshot.
+
+    BrokerError where it throws: unlike `FileLogInputStream` it looks at the magic, and at a batch that runs
+    past the end.
+    """
+    position = 0
+    if 0 < file.size < HEADER_UP_TO_MAGIC:
+        words = f"{file.size} bytes, fewer than a batch needs to begin"
+        raise BrokerError(NULL_POINTER, file.path, 0, words)
+    while (left := file.size - position) >= LOG_OVERHEAD:
+        head = file.read(position, HEADER_UP_TO_MAGIC)
+        length = int.from_bytes(head[LENGTH_POSITION:LOG_OVERHEAD], "big", signed=True)
+        if length < SMALLEST_LENGTH:
+            words = f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}"
+            raise BrokerError(CORRUPT_RECORD, file.path, position, words)
+        if left < HEADER_UP_TO_MAGIC:
+            return
+        magic = magic_of(head)
+        if magic < 0 or is_above_latest(magic):
+            raise BrokerError(CORRUPT_RECORD, file.path, position, f"no batch has magic {magic}")
+        if LOG_OVERHEAD + length > left:
+            return
+        if is_legacy(magic):
+            words = f"a batch of magic {magic}, where a record batch is due"
+            raise BrokerError(ILLEGAL_STATE, file.path, position, words)
+        yield position, LOG_OVERHEAD + length
+        position += LOG_OVERHEAD + length
+
+
+def _control_types(path: str, position: int, batch: bytes) -> list[int] | None:
+    """Return the types of the records of a control batch, None of another; BrokerError for a bad checksum."""
+    if not is_valid(batch):
+        base = int.from_bytes(batch[:LENGTH_POSITION], "big", signed=True)
+        raise BrokerError(CORRUPT_RECORD, path, position, checksum_message(base))
+    if not read_header(batch).is_control:
+        return None
+    with suppress(FormatError):
+        return [control_record(one.key, one.value).type for one in batch_records(batch, LARGEST_BATCH)]
+    return []
+
+
+def _check_header(path: str, records: list[int] | None) -> None:
+    """Raise the BrokerError of `RecordsSnapshotReader` for a first batch that is no header of a snapshot."""
+    if not records:
+        raise BrokerError(ILLEGAL_STATE, path, 0, "the first batch is no control batch with a record")
+    if records[0] != SNAPSHOT_HEADER:
+        name = CONTROL_NAMES.get(records[0], UNKNOWN_NAME)
+        raise BrokerError(ILLEGAL_STATE, path, 0, f"the first record is {name}, not SNAPSHOT_HEADER")
+
+
+def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with the newest snapshot of a metadata log; nothing of another log.
+
+    The one in a `copy` of its directory, if given.
+    """
+    found = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
+    if found is not None:
+        path = shown_path(partition, os.path.join(partition.path, os.path.basename(found.path)))
+        yield Finding("META-008", found.message, partition.shown, path, found.position)

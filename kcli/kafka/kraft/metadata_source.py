@@ -1,0 +1,296 @@
+"""The records of a metadata log, or of a snapshot of it, read into an image.
+
+As `KafkaRaftLog` and `RecordsSnapshotReader` read them: first the newest snapshot that is whole, then the log
+from the snapshot's end offset on. Only the quorum knows the high watermark of the metadata log, so
+records near its end may not be committed.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD
+from formats.bounds import LARGEST_BATCH
+from formats.control import (
+    KRAFT_VOTERS,
+    LEADER_CHANGE,
+    LONGEST_CONTROL,
+    SNAPSHOT_FOOTER,
+    ControlRecord,
+    control_record,
+)
+from formats.errors import FormatError
+from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
+from formats.messages.decode import decode_metadata
+from formats.messages.message import Unknown
+from formats.names import QUORUM_STATE, parse_file
+from formats.quorum import QuorumState, read_quorum_state
+from formats.record import batch_records
+from formats.record_columns import FallbackBatch, record_columns
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.log_findings import checksum_message
+from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.metadata_log import snapshots
+from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
+from kcli.logdir.bulk import BulkWalk, Window
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import END, TORN, Stop, describe_torn
+
+MOST_UNFIT = 10
+"""Findings about records that do not fit, at most: more say nothing new."""
+MOST_REMOVED = 100
+"""Findings about topics that were deleted, at most: those deleted last."""
+UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
+OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
+NO_QUORUM_STATE = "META-007"
+NO_OP, MOST_WITHOUT_EFFECT = "NoOpRecord", 16
+"""A controller writes one each metadata.max.idle.interval.ms, 500 ms: most records of a log are the same."""
+EARLIER, EARLIER_CONTROL, ORDINARY, OTHER = range(4)
+"""Kinds of batches: before the start of what is read; whole and of data, many of which are read at once."""
+
+
+class Quorum(NamedTuple):
+    """Who leads the quorum, None for none, in which epoch, and who votes.
+
+    Of the last LeaderChange record in the log, or of quorum-state, which each election writes first.
+    """
+
+    leader: int | None
+    epoch: int
+    voters: tuple[int, ...]
+
+
+class Metadata:
+    """The image that files give, the snapshot it began with, and what could not be read of them.
+
+    `end_offset` is one past the last record of the log; `quorum` is None where nothing names a leader.
+    `voters`: of the last VotersRecord (KIP-853), of a snapshot, too.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.image = Image()
+        self.directory = directory
+        self.snapshot: str | None = None
+        self.end_offset = 0
+        self.quorum: Quorum | None = None
+        self.voters: tuple[int, ...] = ()
+        self.findings: list[Finding] = []
+        self._without_effect: set[bytes | None] = set()
+
+    def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
+        """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
+
+        `path` names it in findings. FileError for batches that cannot be read.
+        """
+        walk, ends_with_footer = BulkWalk(file, end=end), False
+        for window in walk:
+            last_offsets = window.fields["base_offset"].astype(np.int64) + window.fields["last_offset_delta"]
+            kinds = _kinds(window, last_offsets < start)
+            bounds = [0, *((kinds[1:] != kinds[:-1]).nonzero()[0] + 1).tolist(), len(kinds)]
+            for first, after in pairwise(bounds):
+                positions = window.positions[first:after]
+                if kinds[first] == ORDINARY:
+                    self._records(file, window, slice(first, after), path, start)
+                    ends_with_footer = False
+                for position in positions.tolist() if kinds[first] == EARLIER_CONTROL else ():
+                    self._before(file, position)
+                for position in positions.tolist() if kinds[first] == OTHER else ():
+                    ends_with_footer = self._batch(file, position, path, start)
+                if kinds[first] in {ORDINARY, OTHER}:
+                    self.image.offset = int(last_offsets[after - 1])
+                    self.image.epoch = int(window.fields["partition_leader_epoch"][after - 1])
+                    self.end_offset = self.image.offset + 1
+        if walk.stop is not None and walk.stop.reason != END:
+            self._cut(path, walk.stop)
+        return ends_with_footer
+
+    def _records(self, file: DataFile, window: Window, those: slice, path: str, start: int) -> None:
+        """Replay the records of batches that are whole and hold no control records."""
+        positions, fields = window.positions[those], window.fields[those]
+        for part in record_columns(window.data, positions - window.base, LARGEST_BATCH, fields):
+            if isinstance(part, FallbackBatch):
+                self._batch(file, int(positions[part.number]), path, start)
+                continue
+            data, of_batch = part.data, positions[part.first :][part.batch]
+            lies = part.value_start.tolist(), part.value_length.tolist()
+            for offset, position, at, length in zip(
+                part.offset.tolist(), of_batch.tolist(), *lies, strict=True
+            ):
+                value = data[at : at + length] if length >= 0 else None
+                if offset >= start and value not in self._without_effect:
+                    self._data(offset, value, path, position)
+
+    def _batch(self, file: DataFile, position: int, path: str, start: int) -> bool:
+        """Replay one batch; return whether it holds a snapshot's footer."""
+        header, is_footer = read_header(file.read(position, LARGEST_HEADER)), False
+        if header.size > LARGEST_BATCH:
+            raise FileError(
+                file.path, "limit", f"a batch of {header.size} bytes, {LARGEST_BATCH} at most", position
+            )
+        data = file.read(position, header.size)
+        if not is_valid(data):
+            raise FileError(file.path, "corrupt", checksum_message(header.base_offset), position)
+        try:
+            for record in batch_records(data, LARGEST_BATCH):
+                if header.is_control:
+                    found = control_record(record.key, record.value)
+                    is_footer = found.type == SNAPSHOT_FOOTER
+                    self._control(found, header.partition_leader_epoch)
+                elif record.offset >= start:
+                    self._data(record.offset, record.value, path, position)
+        except FormatError as error:
+            raise file_error(file.path, error) from error
+        return is_footer
+
+    def _before(self, file: DataFile, position: int) -> None:
+        """Take a leader change from before a snapshot, which has none; what is damaged there says nothing."""
+        header = read_header(file.read(position, LARGEST_HEADER))
+        if header.size > LONGEST_CONTROL:
+            return
+        data = file.read(position, header.size)
+        if is_valid(data):
+            with suppress(FormatError):
+                for record in batch_records(data, LONGEST_CONTROL):
+                    found = control_record(record.key, record.value)
+                    if found.type == LEADER_CHANGE:
+                        self._control(found, header.partition_leader_epoch)
+
+    def _control(self, found: ControlRecord, epoch: int) -> None:
+        if found.type not in {LEADER_CHANGE, KRAFT_VOTERS} or found.value is None:
+            return
+        fields: dict[str, Any] = found.value.fields
+        voters = tuple(voter["voterId"] for voter in fields["voters"])
+        if found.type == KRAFT_VOTERS:
+            self.voters = voters
+        else:
+            self.quorum = Quorum(fields["leaderId"], epoch, voters)
+
+    def elected(self, state: QuorumState) -> None:
+        """Take what quorum-state says, if the log does not know of a later epoch."""
+        known = self.quorum
+        if known is not None and known.epoch > state.leader_epoch:
+            return
+        leader = None if state.leader_id < 0 else state.leader_id
+        if known is not None and known.epoch == state.leader_epoch:
+            leader = known.leader if leader is None else leader
+        voters = self.voters or state.current_voters or (() if known is None else known.voters)
+        self.quorum = Quorum(leader, state.leader_epoch, voters)
+
+    def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
+        try:
+            message = decode_metadata(value, replace_invalid_utf8=True)
+        except FormatError as error:
+            self._unreadable(f"offset {offset}: {error}", path, position)
+            return
+        if isinstance(message, Unknown):
+            reason = f"offset {offset}: type {message.api_key}, version {message.version}"
+            self._unreadable(reason, path, position)
+        elif message.name == NO_OP and len(self._without_effect) < MOST_WITHOUT_EFFECT:
+            self._without_effect.add(value)
+        else:
+            self.image.replay(offset, message)
+
+    def _unreadable(self, message: str, path: str, position: int) -> None:
+        known = [number for number, finding in enumerate(self.findings) if finding.code == UNREADABLE]
+        if known:
+            first = self.findings[known[0]]
+            self.findings[known[0]] = first._replace(more=(first.more or 0) + 1)
+        else:
+            self.findings.append(Finding(UNREADABLE, message, self.directory, path, position, more=0))
+
+    def _cut(self, path: str, stop: Stop) -> None:
+        words = describe_torn(stop) if stop.reason in TORN else stop.reason
+        self.findings.append(Finding(CUT, words, self.directory, path, stop.position))
+
+    def said(self) -> Iterator[Finding]:
+        """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
+        yield from self.findings
+        for offset, reason in self.image.unfit[:MOST_UNFIT]:
+            yield Finding(UNFIT, f"offset {offset}: {reason}", self.directory, found=offset)
+        if self.image.open_since is not None:
+            message = f"the transaction that begins at offset {self.image.open_since} is not ended"
+            yield Finding(OPEN_TRANSACTION, message, self.directory, found=self.image.open_since)
+        for topic in self.image.removed[-MOST_REMOVED:]:
+            message = f"topic {topic.name} ({topic.topic_id}) was deleted at offset {topic.offset}"
+            yield Finding(TOPIC_REMOVED, message, self.directory, found=topic.offset)
+
+
+def _kinds(window: Window, is_earlier: NDArray[np.bool_]) -> NDArray[np.int_]:
+    """Return the kind of each batch of a window; one of a magic below 2 is none of a metadata log."""
+    fields = window.fields
+    if window.valid is None:
+        raise AssertionError("a verified window knows its checksums")
+    is_message, is_control = is_legacy(fields["magic"]), fields["attributes"] & CONTROL_MASK != 0
+    is_small = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD <= LARGEST_BATCH
+    is_ordinary = window.valid & ~is_control & is_small & bool(window.data)
+    later = np.where(is_ordinary, ORDINARY, OTHER)
+    earlier = np.where(is_control & ~is_message, EARLIER_CONTROL, EARLIER)
+    return np.where(is_message | is_earlier, earlier, later)
+
+
+def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
+    """Return what a snapshot of the metadata log holds. FileError where it ends without its footer."""
+    found = Metadata(os.path.dirname(shown_as) or ".")
+    name = parse_file(os.path.basename(path))
+    with DataFile(path) as file:
+        is_whole = found.read(file, shown_as)
+    if not is_whole and name.base_offset is not None:
+        raise FileError(path, "incomplete", "a snapshot that does not end with its footer")
+    found.snapshot = shown_as
+    _is_of_snapshot(found, path)
+    return found
+
+
+def _is_of_snapshot(found: Metadata, path: str) -> None:
+    """Take offset and epoch of a snapshot from its name: inside it offsets begin at 0."""
+    name = parse_file(os.path.basename(path))
+    if name.base_offset is not None and name.epoch is not None:
+        found.end_offset = name.base_offset
+        found.image.offset, found.image.epoch = name.base_offset - 1, name.epoch
+    found.quorum = None
+
+
+def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:
+    """Return what a metadata log holds: its newest whole snapshot, and the log after it."""
+    found = _newest_snapshot(partition)
+    start = found.end_offset
+    for segment in loaded.segments:
+        if segment.log_path is not None and segment.log_size:
+            with segment.log() as file:
+                found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
+    path = os.path.join(partition.path, QUORUM_STATE)
+    data = read_optional(path)
+    if data is not None:
+        try:
+            found.elected(read_quorum_state(data))
+        except FormatError as error:
+            shown_as = shown_path(partition, path)
+            found.findings.append(Finding(NO_QUORUM_STATE, str(error), found.directory, shown_as))
+    return found
+
+
+def _newest_snapshot(partition: Partition) -> Metadata:
+    """Return what the newest snapshot holds that can be read; nothing without one."""
+    passed_over: list[Finding] = []
+    for _, file in sorted(snapshots(partition.names, 0).items(), reverse=True):
+        path = os.path.join(partition.path, file)
+        try:
+            found = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
+        except FileError as error:
+            message = f"passed over: {error.message}"
+            passed_over.append(
+                Finding(CUT, message, partition.shown, shown_path(partition, path), error.position)
+            )
+            continue
+        found.directory = partition.shown
+        found.findings[:0] = passed_over
+        return found
+    found = Metadata(partition.shown)
+    found.findings = passed_over
+    return found

@@ -1,0 +1,188 @@
+"""What a starting broker makes of a partition directory.
+
+Segments, offsets, epochs, producer snapshots, and what it cuts. This is the one start: every command asks
+here. The truth is `LogLoader`, then the constructor of `UnifiedLog`; for the metadata log
+`KafkaRaftLog.createLog`. Nothing is changed on disk: every deletion, rename and rebuilt index is a value.
+
+A clean start trusts the files: an index holds as many entries as its length says, and only the tail of the
+last segment is read. After an unclean stop every segment from the recovery point on is checked and rebuilt;
+`exact=False` reads headers alone there.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from formats.checkpoint import EpochEntry
+from formats.names import CLUSTER_METADATA
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.loaded_log import (
+    UNKNOWN_SETTINGS,
+    Checkpoints,
+    LoadedLog,
+    Settings,
+    TopicConfig,
+    checkpoints,
+)
+from kcli.kafka.storage.log_loader import LogLoader
+from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.directory import has_own_files
+from kcli.logdir.metadata_dirs import metadata_place
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import only_zeros
+from kcli.logdir.tree import Target, partition_of
+
+ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
+LOAD_FAILED = "load-failed"
+"""The code of the error for a log that the broker would not load."""
+
+
+class Inspected(NamedTuple):
+    """What the files of a partition say without its batches.
+
+    `epoch_lines` are those of leader-epoch-checkpoint (None: no such file), `epochs` the cache that they
+    give. `log_end`: the log end offset of a cleanly stopped log; None where only its batches show it.
+    `topic_id` is that of partition.metadata, None without one.
+    """
+
+    given: Checkpoints
+    epoch_lines: tuple[EpochEntry, ...] | None
+    epochs: EpochCache
+    log_end: int | None
+    topic_id: str | None
+
+
+def start(
+    partition: Partition, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
+) -> Generator[Finding, None, LoadedLog]:
+    """Yield what the start changes; return the log that a broker would hold after opening this directory.
+
+    All inputs are those of the log dir around it. What `settings` leaves open is asked for where a segment is
+    recovered: the topic's in the metadata log, then the broker's. Without `exact` a log that was not stopped
+    cleanly is read by headers alone. FileError `load-failed` where the broker would not load the log, another
+    where a file cannot be read.
+    """
+    given = checkpoints(partition)
+    yield from lone_finding(partition, given)
+    return (yield from start_from(partition, given, settings=settings, exact=exact))
+
+
+def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
+    """Yield how the log was stopped by assumption, where no file of a log dir says it.
+
+    A log dir that was named is one without its files, too: so it has no clean shutdown marker.
+    """
+    log_dir = partition.target.log_dir
+    if log_dir is None:
+        if given.clean:
+            message = "no log dir around this directory: taken as stopped cleanly"
+            yield Finding("START-006", message, dir=partition.shown)
+    elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir):
+        message = "no file of a log dir beside this directory: taken as not stopped cleanly"
+        yield Finding("START-006", message, dir=partition.shown)
+
+
+def start_from(
+    partition: Partition, given: Checkpoints, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
+) -> Generator[Finding, None, LoadedLog]:
+    """Do as `start`, with other checkpoints than those of the log dir.
+
+    Where the log does not load by headers, checksums decide: recovery may cut it before that place, or fail
+    earlier.
+    """
+    try:
+        loaded = LogLoader(partition, given, settings, _configured, exact=exact or given.clean).load()
+    except BrokerError as error:
+        if not (exact or given.clean):
+            return (yield from start_from(partition, given, settings=settings))
+        yield from _damage_findings(partition, error, clean=given.clean)
+        raise load_failed(error) from error
+    yield from loaded.findings
+    return loaded
+
+
+def _configured(partition: Partition) -> TopicConfig | None:
+    if metadata_place(partition.target.log_dir, partition.target.metadata_dir) is None:
+        return None
+    from kcli.kafka.kraft.cluster_image import configuration_of
+
+    return configuration_of(partition)
+
+
+def inspect(
+    partition: Partition, settings: Settings = UNKNOWN_SETTINGS
+) -> Generator[Finding, None, Inspected]:
+    """Yield what a start reports of the files of a directory, and of the tail of a cleanly stopped log.
+
+    Nothing is recovered and no other batch is read: this is for who reads all batches anyway. FileError as of
+    `start`.
+    """
+    given = checkpoints(partition)
+    try:
+        loader = LogLoader(partition, given, settings, _configured, exact=False)
+        yield from loader.inspect()
+        return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
+    except BrokerError as error:
+        yield from start_from(partition, given, settings=settings)  # it may fail in a batch before
+        yield from _damage_findings(partition, error, clean=given.clean)
+        raise load_failed(error) from error
+
+
+def zeros_as_started(target: Target, findings: list[Finding]) -> list[Finding]:
+    """Return the findings of a log file, zeros at its end as a start finds them.
+
+    After a clean stop of the broker it refuses the log.
+    """
+    if target.log_dir is None or all(finding.code != ZEROS_CUT for finding in findings):
+        return findings
+    by_path = {}
+    with suppress(FileError):
+        for finding in inspect(Partition(partition_of(target))):
+            if finding.code == ZEROS_REFUSED:
+                by_path[finding.path] = finding
+    return [
+        by_path.get(finding.path, finding) if finding.code == ZEROS_CUT else finding for finding in findings
+    ]
+
+
+def load_failed(error: BrokerError) -> FileError:
+    """Return the error of a log that the broker would not load; the message names Kafka's exception."""
+    return FileError(error.path, LOAD_FAILED, f"the broker would not load this log: {error}", error.position)
+
+
+def _damage_findings(
+    partition: Partition, error: BrokerError, *, clean: bool
+) -> Generator[Finding, None, None]:
+    """Yield what lies at the place of a log at which the start fails."""
+    if error.exception != CORRUPT_RECORD or error.position is None or not error.path.endswith(".log"):
+        return
+    with DataFile(error.path) as log:
+        zeros = only_zeros(log, error.position, log.size)
+    code, message = ("LOG-002", error.message)
+    if zeros and clean:
+        message = (
+            "zeros after the last batch, and a clean shutdown: the broker reads them and refuses the log"
+        )
+        code = ZEROS_REFUSED
+    path = shown_path(partition, error.path)
+    yield Finding(code, message, dir=partition.shown, path=path, position=error.position)
+
+
+def load(
+    partition: Partition,
+    *,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    settings: Settings = UNKNOWN_SETTINGS,
+    exact: bool = True,
+) -> LoadedLog:
+    """Return the log that the broker would hold after opening this directory.
+
+    `recovery_point` and `log_start_offset` are the checkpointed ones. BrokerError where the broker would not
+    load the log; FileError where a file cannot be read.
+    """
+    given = Checkpoints(clean, recovery_point, log_start_offset, None)
+    return LogLoader(partition, given, settings, exact=exact or clean).load()

@@ -1,0 +1,162 @@
+"""The settings of a start that a broker has from elsewhere: server.properties, and its cluster's metadata.
+
+A log is opened with the configuration of its topic over that of the broker (`LogManager.loadLog`). A dynamic
+configuration of the broker comes later: it changes logs that are open (`DynamicLogConfig`).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
+from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
+from kcli.kafka.storage.loaded_log import (
+    DEFAULT_INDEX_INTERVAL_BYTES,
+    DEFAULT_MAX_INDEX_SIZE,
+    Settings,
+    TopicConfig,
+)
+from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS
+from kcli.logdir.partition import Partition
+
+T = TypeVar("T")
+
+NEVER_TIERED = frozenset(
+    {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
+)
+"""`UnifiedLog.isRemoteLogEnabled`: topics whose remote.storage.enable says nothing."""
+
+
+class BrokerSettings(NamedTuple):
+    """What server.properties says; None where there is none, or where only the log dir can tell.
+
+    `remote_storage` is remote.log.storage.system.enable.
+    """
+
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    remote_storage: bool | None = None
+
+
+class KnownSettings(NamedTuple):
+    """What is known of a broker, and of the topics by the metadata log of each log dir and cluster.
+
+    A log dir and a cluster are there if such a log was read, a topic if that knows it.
+    """
+
+    broker: BrokerSettings = BrokerSettings()
+    topics: Mapping[str | None, Mapping[str, TopicConfig]] = {}
+    of_log_dirs: Mapping[str, Mapping[str, TopicConfig]] = {}
+
+    def of(
+        self,
+        partition: Partition,
+        *,
+        now_ms: int = 0,
+        index_interval_bytes: int | None = None,
+        segment_index_bytes: int | None = None,
+        remote_storage: bool | None = None,
+    ) -> Settings:
+        """Return the settings with which a broker opens a log; what is given wins."""
+        broker, topic = self.broker, self._topic(partition)
+        given = Settings(
+            now_ms=now_ms,
+            index_interval_bytes=index_interval_bytes,
+            max_index_size=segment_index_bytes,
+            producer_expiration_ms=broker.producer_expiration_ms,
+            remote_storage=_first(
+                remote_storage,
+                False if broker.remote_storage is False else None,
+                None if topic is None else topic.remote_storage,
+            ),
+        )
+        found = given.completed(
+            topic,
+            index_interval_bytes=broker.index_interval_bytes,
+            segment_index_bytes=broker.segment_index_bytes,
+        )
+        return found._replace(is_completed=topic is not None)
+
+    def is_compacted(self, partition: Partition) -> bool | None:
+        """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
+        topic = self._topic(partition)
+        return None if topic is None else topic.is_compacted
+
+    def is_tiered(self, partition: Partition) -> bool | None:
+        """Whether the configuration of the topic says that its logs are tiered; None: not known."""
+        topic = self._topic(partition)
+        return None if topic is None else topic.remote_storage
+
+    def _topic(self, partition: Partition) -> TopicConfig | None:
+        """Return what the metadata says that the broker has, else the newest here of its cluster."""
+        for log_dir in (partition.target.log_dir, partition.target.metadata_dir):
+            known = self.of_log_dirs.get(log_dir or "")
+            if known is not None:
+                return known.get(partition.topic or "")
+        return self.topics.get(partition.directory.cluster_id, {}).get(partition.topic or "")
+
+
+UNKNOWN = KnownSettings()
+
+
+def topic_configs(image: Image) -> dict[str, TopicConfig]:
+    """Return the configuration of each topic in a metadata image."""
+    return {topic.name: _topic_config(image, topic.name) for topic in image.topics.values()}
+
+
+def topic_config(image: Image, name: str) -> TopicConfig | None:
+    """Return the configuration of a topic in a metadata image; None for a topic that is not in it.
+
+    A metadata log that is cut by damage, or was lost, does not know the topics of the records after it.
+    """
+    is_known = any(topic.name == name for topic in image.topics.values())
+    return _topic_config(image, name) if is_known else None
+
+
+def _topic_config(image: Image, name: str) -> TopicConfig:
+    configs = image.configs.get((TOPIC, name), {})
+    policy = configs.get("cleanup.policy") or ",".join(
+        of_broker.get("log.cleanup.policy", "")
+        for (kind, _), of_broker in image.configs.items()
+        if kind == BROKER
+    )
+    is_compacted = "compact" in policy
+    is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
+    return TopicConfig(
+        _number(configs.get("index.interval.bytes")),
+        _number(configs.get("segment.index.bytes")),
+        is_enabled and not is_compacted and name not in NEVER_TIERED,
+        is_compacted,
+    )
+
+
+def broker_settings(properties: Mapping[str, str]) -> BrokerSettings:
+    """Return what a server.properties says, with Kafka's defaults for what it does not."""
+    interval = _number(properties.get("log.index.interval.bytes"))
+    size = _number(properties.get("log.index.size.max.bytes"))
+    expiration = _number(properties.get("producer.id.expiration.ms"))
+    return BrokerSettings(
+        DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval,
+        DEFAULT_MAX_INDEX_SIZE if size is None else size,
+        PRODUCER_EXPIRATION_MS if expiration is None else expiration,
+        properties.get("remote.log.storage.system.enable", "").strip().lower() == "true",
+    )
+
+
+def _first(*values: T | None) -> T | None:
+    """Return the first value that is known."""
+    return next((value for value in values if value is not None), None)
+
+
+def _number(text: str | None) -> int | None:
+    """Return a setting as a number; None without one, and where the broker would refuse it."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

@@ -1,0 +1,118 @@
+"""Which remote segments belong to a leader's history, and what a leader finds by its own epoch cache.
+
+The truth is `RemoteLogManager`: `buildFilteredLeaderEpochMap`, `isCachedSegmentWithinLeaderEpochs`,
+`findHighestRemoteOffset`, `read`. All offsets of segments are inclusive.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+from kcli.kafka.remote.cache import CachedSegment, RemoteCache
+from kcli.kafka.storage.epochs import EpochCache, end_offset_for, epoch_for_offset
+
+
+class HighestRemote(NamedTuple):
+    """The highest offset in remote storage and its leader epoch; -1 and -1 for none."""
+
+    offset: int
+    epoch: int
+
+
+NOTHING_REMOTE = HighestRemote(-1, -1)
+
+
+def with_records(epochs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return epochs with their first offsets, ascending, without those in which nothing was written.
+
+    Such an epoch begins where the next one does.
+    """
+    ascending = sorted(dict(epochs).items())
+    empty = {epoch for (epoch, offset), (_, next_offset) in pairwise(ascending) if offset == next_offset}
+    return {epoch: offset for epoch, offset in ascending if epoch not in empty}
+
+
+def outside_lineage(segment: CachedSegment, log_end_offset: int, leader: dict[int, int]) -> str | None:
+    """Return why a segment is not within a leader's epochs, None if it is.
+
+    `leader`: epochs as of `with_records`. Epochs of the segment below the leader's first one do not count:
+    the leader's log starts later.
+    """
+    own, end_offset = with_records(segment.epochs.items()), segment.metadata.end_offset
+    if not leader or not own:
+        return "there are no leader epochs to compare"
+    known, last = sorted(leader), max(own)
+    first = next((epoch for epoch in sorted(own) if epoch >= known[0]), None)
+    if first is None or last > known[-1]:
+        side = "below the leader's first" if first is None else "above the leader's newest"
+        return f"its last epoch {last} is {side}, {known[0] if first is None else known[-1]}"
+    for epoch in sorted(epoch for epoch in own if epoch >= first):
+        reason = _epoch_outside(epoch, own, leader, is_first=epoch == first, end_offset=end_offset)
+        if reason is not None:
+            return reason
+    if end_offset >= log_end_offset:
+        return f"it ends at {end_offset}, and the leader's log before {log_end_offset}"
+    return None
+
+
+def _epoch_outside(
+    epoch: int, own: dict[int, int], leader: dict[int, int], *, is_first: bool, end_offset: int
+) -> str | None:
+    if epoch not in leader:
+        return f"the leader has no epoch {epoch}"
+    if is_first and min(leader) < epoch and own[epoch] < leader[epoch]:
+        return f"epoch {epoch} begins at {own[epoch]}, in the leader at {leader[epoch]}"
+    after, own_after = _next(leader, epoch), _next(own, epoch)
+    if own_after is None:
+        if after is not None and end_offset >= after[1]:
+            return f"it ends at {end_offset}, and epoch {epoch} of the leader before {after[1]}"
+    elif after != own_after:
+        leaders = "none" if after is None else f"{after[0]} from {after[1]} on"
+        return f"epoch {own_after[0]} follows from {own_after[1]} on, in the leader {leaders}"
+    return None
+
+
+def _next(epochs: dict[int, int], epoch: int) -> tuple[int, int] | None:
+    above = [each for each in epochs if each > epoch]
+    return (min(above), epochs[min(above)]) if above else None
+
+
+def highest_remote(cache: RemoteCache, epochs: EpochCache, log_end_offset: int) -> HighestRemote:
+    """Return how far a leader's log is copied, as `findHighestRemoteOffset`.
+
+    From its newest epoch downwards, the first with anything copied; not past the end of that epoch in the
+    leader.
+    """
+    for entry in reversed(epochs):
+        highest = cache.highest_offset(entry.epoch)
+        if highest is not None:
+            end = end_offset_for(epochs, entry.epoch, log_end_offset)
+            if end.end_offset <= highest:
+                return HighestRemote(end.end_offset - 1, end.epoch)
+            return HighestRemote(highest, entry.epoch)
+    return NOTHING_REMOTE
+
+
+class Served(NamedTuple):
+    """Which remote segment a leader reads for an offset, by which of its epochs; None where there is none."""
+
+    epoch: int | None
+    segment: CachedSegment | None
+
+
+def serving(cache: RemoteCache, epochs: EpochCache, offset: int) -> Served:
+    """Return the remote segment of an offset: by the epoch that the leader's cache has for it."""
+    entry = epoch_for_offset(epochs, offset)
+    return Served(None, None) if entry is None else Served(entry.epoch, cache.find(entry.epoch, offset))
+
+
+def first_remote_offset(cache: RemoteCache, epochs: EpochCache) -> int | None:
+    """Return where a leader's log begins in remote storage, as `findLogStartOffset`; None for nowhere.
+
+    The start of the first segment of its earliest epoch that has any, whatever the segment's state.
+    """
+    for entry in epochs:
+        listed = cache.listed(entry.epoch)
+        if listed:
+            return listed[0].metadata.start_offset
+    return None

@@ -1,0 +1,1 @@
+"""Follower rounds, truncation, and replicas against each other."""

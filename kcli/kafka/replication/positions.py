@@ -1,0 +1,84 @@
+"""What a consumer makes of its position after a leader change: valid, or the log was truncated (KIP-320).
+
+The truth is `SubscriptionState` (`maybeValidatePositionForCurrentLeader`, `maybeCompleteValidation`) and
+`OffsetsForLeaderEpochUtils` of the clients.
+"""
+
+from typing import NamedTuple
+
+from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EndOffset
+
+VALID, TRUNCATED, UNDEFINED = "valid", "truncated", "undefined"
+UNCHECKED, RETRY, OUT_OF_RANGE = "unchecked", "retry", "out-of-range"
+EARLIEST, LATEST, NO_RESET = "earliest", "latest", "none"
+RESETS = (EARLIEST, LATEST, NO_RESET)
+"""The values of auto.offset.reset that matter here."""
+
+LOG_TRUNCATION = "LogTruncationException"
+OFFSET_OUT_OF_RANGE = "OffsetOutOfRangeException"
+
+
+class Position(NamedTuple):
+    """The offset that a consumer reads next, and the leader epoch of the record before; -1: it knows none."""
+
+    offset: int
+    epoch: int
+
+
+class Bounds(NamedTuple):
+    """What ListOffsets answers for earliest and latest; None where it is not known."""
+
+    earliest: int | None
+    latest: int | None
+
+
+class Validation(NamedTuple):
+    """What becomes of a position.
+
+    `outcome`: `valid`; `truncated`, where the answer names an offset to go back to; `undefined`, where it
+    names none; `unchecked`, where the position has no epoch to ask for; `retry` after an error;
+    `out-of-range`, where the fetch that follows is answered with that.
+    `next_offset`, `next_epoch`: the position then; None where it is not known, or `exception` is thrown.
+    """
+
+    outcome: str
+    next_offset: int | None
+    next_epoch: int | None
+    exception: str | None = None
+
+
+def validate(
+    position: Position, error: str | None, answer: EndOffset, reset: str, bounds: Bounds
+) -> Validation:
+    """Return what a consumer with a reset policy concludes from an answer of OffsetForLeaderEpoch.
+
+    The epoch of the answer is not compared with the one asked for: its end decides. With a policy, whichever,
+    a consumer goes back to the end that it was given; without an end the policy says where to.
+    """
+    offset, epoch = position
+    if epoch == UNDEFINED_EPOCH:
+        return Validation(UNCHECKED, offset, None)
+    if error is not None:
+        return Validation(RETRY, None, None)
+    is_undefined = UNDEFINED_EPOCH_OFFSET in {answer.end_offset, answer.epoch}
+    if not is_undefined and answer.end_offset >= offset:
+        return Validation(VALID, offset, epoch)
+    if reset == NO_RESET:
+        return Validation(UNDEFINED if is_undefined else TRUNCATED, None, None, LOG_TRUNCATION)
+    if is_undefined:
+        return Validation(UNDEFINED, bounds.earliest if reset == EARLIEST else bounds.latest, None)
+    return Validation(TRUNCATED, answer.end_offset, answer.epoch)
+
+
+def fetched(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
+    """Return what becomes of a position with the first fetch from it: below the log or past it, it is reset.
+
+    The truth is `FetchCollector.handleInitializeErrors`, and `UnifiedLog.read` of the leader.
+    """
+    if found.outcome not in {VALID, UNCHECKED} or found.next_offset is None:
+        return found
+    if (bounds.earliest or 0) <= found.next_offset <= log_end_offset:
+        return found
+    if reset == NO_RESET:
+        return Validation(OUT_OF_RANGE, None, None, OFFSET_OUT_OF_RANGE)
+    return Validation(OUT_OF_RANGE, bounds.earliest if reset == EARLIEST else bounds.latest, None)

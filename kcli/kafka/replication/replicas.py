@@ -1,0 +1,388 @@
+"""Two replicas of a partition, batch by batch: where they hold the same, and where they do not.
+
+Both logs are read once, in order, aligned by offset. As long as the bytes are equal they are compared as they
+come, in chunks that hold many batches; else batch by batch. What brokers do to one replica alone is no
+difference: where segments roll, the leader epoch in a batch's header (its CRC leaves it out), and what
+compaction removes. Batches that one log lacks are `compacted` where something shows compaction: one hole
+alone does not, a lost segment or damage leaves it as well. Records are decoded only where two batches of the
+same offsets have other bytes.
+
+Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the base and the last offset of a
+batch that it compacts, and may set a delete horizon.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, BatchHeader
+from formats.bounds import LARGEST_BATCH
+from formats.bulk import headers
+from formats.errors import FormatError
+from formats.magic import LARGEST_HEADER, is_legacy, read_header
+from formats.record import Record, batch_records
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import END, FileBatch, Header, Stop, batches
+
+EQUAL, DIFFERS, COMPACTED = "equal", "differs", "compacted"
+ONLY_HERE, ONLY_THERE = "only-here", "only-there"
+BOUNDARIES, HEADER, RECORDS, COMPRESSION = "boundaries", "header", "records", "compression"
+UNREADABLE = "unreadable"
+MISSING = "missing"
+"""Why batches are in one log alone that lie between the log start and the log end of the other."""
+HOLE = "hole"
+"""The same, where the other log lacks them within a segment; `settled` decides what it is."""
+REPEATED = "repeated"
+"""A batch whose offsets are below those before it in its log: offsets do not rise there."""
+CHUNK = 1 << 20
+MOST_RANGES = 1000
+"""Ranges that are kept apart; of more the last one holds the rest."""
+MOST_PATIENCE = 256
+EPOCH_BYTES = slice(12, 16)
+"""Of a batch of magic 2: its leader epoch, which each leader writes anew and the checksum leaves out."""
+_LACKING = (MISSING, HOLE)
+_RANK = (EQUAL, ONLY_HERE, ONLY_THERE, COMPACTED, DIFFERS)
+
+
+class Extent(NamedTuple):
+    """Batches in a row in one replica: how many, their bytes, and the leader epoch of the first."""
+
+    batches: int = 0
+    size: int = 0
+    epoch: int | None = None
+
+
+class ReplicaRange(NamedTuple):
+    """Offsets, inclusive, that have one verdict; `reason` says in what the first batch differs."""
+
+    first_offset: int
+    last_offset: int
+    verdict: str
+    reason: str | None
+    here: Extent
+    there: Extent
+
+    @classmethod
+    def empty(cls, offset: int) -> "ReplicaRange":
+        """Return the range of two logs without a batch."""
+        return cls(offset, offset - 1, EQUAL, None, Extent(), Extent())
+
+
+class Broken(NamedTuple):
+    """Where the batches of a log file end before the file does."""
+
+    path: str
+    stop: Stop
+
+
+class ReplicaLog:
+    """The batches of a loaded log across its segments, one at a time; close it.
+
+    `broken`: segments that are not whole to their ends.
+    """
+
+    _file: DataFile
+    _batch: FileBatch | None
+    _walk: Generator[FileBatch, None, Stop] | None
+
+    def __init__(self, loaded: LoadedLog) -> None:
+        self.start, self.end = loaded.log_start_offset, loaded.log_end_offset
+        self.broken: list[Broken] = []
+        self._segments = [segment for segment in loaded.segments if segment.log_path and segment.log_size]
+        self._open = ExitStack()
+        self._number = -1
+        self._next_segment()
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        self._open.close()
+
+    def read(self, length: int, skipped: int = 0) -> bytes:
+        """Return bytes from the next batch on, `skipped` bytes after where it begins."""
+        return self._file.read(self._position + skipped, length)
+
+    @property
+    def left(self) -> int:
+        """Bytes from the next batch to the end of its segment; 0 at the end of the log."""
+        return self._size - self._position
+
+    def batch(self) -> FileBatch | None:
+        """Return the next batch, None at the end of the log."""
+        while self._batch is None and self._number < len(self._segments):
+            if self._walk is None:
+                self._walk = batches(self._file, self._position, self._size, readable=True)
+            try:
+                self._batch = next(self._walk)
+            except StopIteration as done:
+                if done.value.reason != END:
+                    self.broken.append(Broken(self._file.path, done.value))
+                self._next_segment()
+        return self._batch
+
+    def skip(self) -> None:
+        """Pass over the next batch."""
+        if self._batch is None:
+            raise AssertionError("batch() has returned one")
+        self._position += self._batch.size
+        self._batch = None
+
+    def jump(self, length: int) -> None:
+        """Pass over so many bytes, all of them batches."""
+        self._position += length
+        self._batch = self._walk = None
+        if not self.left:
+            self._next_segment()
+
+    def is_after_whole_segments(self) -> bool:
+        """Whether the next batch is the one that its segment was rolled for, or the log ends.
+
+        Compaction keeps the base offset of a segment when it removes the first batch. A batch of magic 0 or 1
+        may have the offset of its last record, so its place in the file has to do.
+        """
+        batch = self.batch()
+        if batch is None:
+            return True
+        header = read_header(batch.window, batch.at)
+        base = self._segments[self._number].base_offset
+        return self._position == 0 and (is_legacy(header.magic) or header.base_offset == base)
+
+    def _next_segment(self) -> None:
+        self._open.close()
+        self._number += 1
+        self._position = self._size = 0
+        self._batch = self._walk = None
+        if self._number < len(self._segments):
+            segment = self._segments[self._number]
+            self._file = self._open.enter_context(segment.log())
+            self._size = segment.log_size
+
+
+def compared(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = False) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one, not `settled` yet.
+
+    Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same
+    records in another codec, or packed in another way, are equal.
+    """
+    return neighbours_joined(_ranges(here, there, ignore_compression=ignore_compression))
+
+
+def lacks_batches(ranges: Iterable[ReplicaRange]) -> bool:
+    """Whether one log lacks batches that the other holds, so that ranges are to be `settled`."""
+    return any(one.reason in _LACKING for one in ranges)
+
+
+def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> list[ReplicaRange]:
+    """Return ranges in which the batches that one log lacks are `missing` or `compacted`.
+
+    As `is_compacted` says of the topic. Where that is None, they are compacted if another range shows
+    compaction: a batch with fewer records, or a hole within a segment that is not the only one.
+    """
+    if is_compacted is None:
+        reasons = [one.reason for one in ranges if one.reason in _LACKING]
+        is_compacted = any(one.verdict == COMPACTED for one in ranges) or (
+            HOLE in reasons and len(reasons) > 1
+        )
+    changes: dict[str, Any] = {"verdict": COMPACTED, "reason": None} if is_compacted else {"reason": MISSING}
+    return neighbours_joined(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
+
+
+def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one."""
+    ranges: list[ReplicaRange] = []
+    for one in found:
+        _add(ranges, one)
+    return ranges
+
+
+def _add(ranges: list[ReplicaRange], found: ReplicaRange) -> None:
+    verdicts = [one.verdict for one in ranges[-2:]]
+    if verdicts == [COMPACTED, EQUAL] and found.verdict == COMPACTED:
+        last = ranges.pop()
+        ranges[-1] = _joined(_joined(ranges[-1], last), found)
+    elif ranges and (
+        (ranges[-1].verdict, ranges[-1].reason) == (found.verdict, found.reason) or len(ranges) >= MOST_RANGES
+    ):
+        ranges[-1] = _joined(ranges[-1], found)
+    else:
+        ranges.append(found)
+
+
+def _joined(one: ReplicaRange, other: ReplicaRange) -> ReplicaRange:
+    worse = max(one, other, key=lambda found: _RANK.index(found.verdict))
+    return ReplicaRange(
+        one.first_offset,
+        max(one.last_offset, other.last_offset),
+        worse.verdict,
+        worse.reason,
+        _sum(one.here, other.here),
+        _sum(one.there, other.there),
+    )
+
+
+def _sum(one: Extent, other: Extent) -> Extent:
+    epoch = other.epoch if one.epoch is None else one.epoch
+    return Extent(one.batches + other.batches, one.size + other.size, epoch)
+
+
+def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) -> Iterator[ReplicaRange]:
+    wait, patience, passed = 0, 1, -1
+    while True:
+        if not wait:
+            found = _equal_chunk(here, there)
+            if found is not None:
+                patience, passed = 1, max(passed, found.last_offset)
+                yield found
+                continue
+            wait, patience = patience, min(2 * patience, MOST_PATIENCE)
+        wait -= 1
+        one, other = here.batch(), there.batch()
+        if one is None and other is None:
+            return
+        first = None if one is None else read_header(one.window, one.at)
+        second = None if other is None else read_header(other.window, other.at)
+        if first is not None and (second is None or first.last_offset < second.base_offset):
+            found = _alone(here, there, first, ONLY_HERE, passed)
+        elif second is not None and (first is None or second.last_offset < first.base_offset):
+            found = _alone(there, here, second, ONLY_THERE, passed)
+        elif first is None or second is None:
+            raise AssertionError("one log has a next batch, so it is alone")
+        elif (first.base_offset, first.last_offset) == (second.base_offset, second.last_offset):
+            found = _pair(here, there, first, second, ignore_compression=ignore_compression)
+        else:
+            found = _overlapping(here, there, min(first.base_offset, second.base_offset))
+        passed = max(passed, found.last_offset)
+        yield found
+
+
+def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
+    """Return the batches that the next chunks of both logs hold, and pass over them.
+
+    None if the chunks have other bytes, or do not hold one whole batch.
+    """
+    size = min(here.left, there.left, CHUNK)
+    if size < LARGEST_HEADER:
+        return None
+    data = here.read(size)
+    if data != there.read(size):
+        return None
+    found = headers(data, size, max(here.left, there.left)).chain
+    places, end = found.positions, found.next
+    while places and (places[-1] + LARGEST_HEADER > size or end > size):
+        end = places.pop()
+    if not places:
+        return None
+    first, last = read_header(data, places[0]), read_header(data, places[-1])
+    extent = Extent(len(places), end, first.partition_leader_epoch)
+    here.jump(end)
+    there.jump(end)
+    return ReplicaRange(first.base_offset, last.last_offset, EQUAL, None, extent, extent)
+
+
+def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str, passed: int) -> ReplicaRange:
+    """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it.
+
+    `passed` is the highest offset so far of both.
+    """
+    extent, nothing = _taken(log), Extent()
+    sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
+    reason = None
+    if header.base_offset <= passed:
+        verdict, reason = DIFFERS, REPEATED
+    elif other.start <= header.base_offset and header.last_offset < other.end:
+        reason = MISSING if other.is_after_whole_segments() else HOLE
+    return ReplicaRange(header.base_offset, header.last_offset, verdict, reason, *sides)
+
+
+def _taken(log: ReplicaLog) -> Extent:
+    found = log.batch()
+    if found is None:
+        raise AssertionError("there is a batch")
+    extent = Extent(1, found.size, read_header(found.window, found.at).partition_leader_epoch)
+    log.skip()
+    return extent
+
+
+def _overlapping(here: ReplicaLog, there: ReplicaLog, first: int) -> ReplicaRange:
+    """Return the range of batches that overlap and do not begin and end together, as far as that goes on."""
+    last, extents = first, [Extent(), Extent()]
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for number, log in enumerate((here, there)):
+            while (found := log.batch()) is not None:
+                header = read_header(found.window, found.at)
+                if header.base_offset > last:
+                    break
+                last = max(last, header.last_offset)
+                extents[number] = _sum(extents[number], _taken(log))
+                is_growing = True
+    return ReplicaRange(first, last, DIFFERS, BOUNDARIES, *extents)
+
+
+def _pair(
+    here: ReplicaLog, there: ReplicaLog, first: Header, second: Header, *, ignore_compression: bool
+) -> ReplicaRange:
+    """Return the verdict on two batches of the same offsets; skip both."""
+    verdict, reason = _verdict(here, there, first, second)
+    if reason == COMPRESSION and ignore_compression:
+        verdict, reason = EQUAL, None
+    return ReplicaRange(first.base_offset, first.last_offset, verdict, reason, _taken(here), _taken(there))
+
+
+def _verdict(here: ReplicaLog, there: ReplicaLog, first: Header, second: Header) -> tuple[str, str | None]:
+    one, other = here.batch(), there.batch()
+    if one is None or other is None:
+        raise AssertionError("there are two batches")
+    if one.size == other.size and _have_same_bytes(
+        here, there, one.size, has_epoch=first.magic == second.magic
+    ):
+        return EQUAL, None
+    if not (isinstance(first, BatchHeader) and isinstance(second, BatchHeader)):
+        return DIFFERS, RECORDS
+    if _identity(first) != _identity(second):
+        return DIFFERS, HEADER
+    if max(one.size, other.size) > LARGEST_BATCH:
+        return DIFFERS, UNREADABLE
+    return _by_records(here.read(one.size), there.read(other.size), first.attributes ^ second.attributes)
+
+
+def _by_records(one: bytes, other: bytes, attributes: int) -> tuple[str, str | None]:
+    """Return the verdict on two batches by their records; `attributes` are the bits that differ."""
+    try:
+        records = {record.offset: _content(record) for record in batch_records(one, LARGEST_BATCH)}
+        others = {record.offset: _content(record) for record in batch_records(other, LARGEST_BATCH)}
+    except FormatError:
+        return DIFFERS, UNREADABLE
+    if any(records[offset] != others[offset] for offset in records.keys() & others.keys()):
+        return DIFFERS, RECORDS
+    if records.keys() != others.keys() or attributes == DELETE_HORIZON_MASK:
+        return COMPACTED, None
+    return DIFFERS, COMPRESSION
+
+
+def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoch: bool) -> bool:
+    """Whether the next batches are equal; of batches with a leader epoch that may differ."""
+    for done in range(0, size, CHUNK):
+        length = min(CHUNK, size - done)
+        one, other = here.read(length, done), there.read(length, done)
+        if one == other:
+            continue
+        if done or not has_epoch or is_legacy(one[EPOCH_BYTES.stop]):
+            return False
+        if (
+            one[: EPOCH_BYTES.start] != other[: EPOCH_BYTES.start]
+            or one[EPOCH_BYTES.stop :] != other[EPOCH_BYTES.stop :]
+        ):
+            return False
+    return True
+
+
+def _identity(header: BatchHeader) -> tuple[int, ...]:
+    """Return what compaction and another codec leave as it is."""
+    attributes = header.attributes & ~(COMPRESSION_CODEC_MASK | DELETE_HORIZON_MASK)
+    return header.magic, attributes, header.producer_id, header.producer_epoch, header.base_sequence
+
+
+def _content(record: Record) -> tuple[object, ...]:
+    return record.timestamp, record.key, record.value, record.headers

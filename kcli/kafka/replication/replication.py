@@ -1,0 +1,278 @@
+"""A follower meets a leader: what it asks, what the leader answers, where it truncates to, round by round.
+
+Values in, values out. The truth is `AbstractFetcherThread` (`getOffsetTruncationState`,
+`fetchOffsetAndTruncate` and the states Truncating and Fetching) for the follower,
+`LeaderEpochFileCache.endOffsetFor` and `Partition.readRecords` for the leader (KIP-101, KIP-279, KIP-595).
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from formats.checkpoint import EpochEntry
+from kcli.kafka.storage.epochs import (
+    BELOW_ALL,
+    UNDEFINED_EPOCH,
+    UNDEFINED_EPOCH_OFFSET,
+    EpochCache,
+    assign,
+    end_offset_for,
+    truncate_from_end,
+)
+
+HIGH_WATERMARK: Final = "high-watermark"
+EPOCH_V0: Final = "epoch-v0"
+EPOCH: Final = "epoch"
+FETCH: Final = "fetch"
+PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
+"""How followers truncate: before 0.11; by KIP-101; by KIP-279, from 2.0; while they fetch, from 2.7."""
+
+CONVERGED, OUT_OF_RANGE, STUCK, TIERED = "converged", "out-of-range", "stuck", "tiered"
+
+UNDEFINED_END = "undefined-end"
+UNNAMED_EPOCH = "unnamed-epoch"
+UNKNOWN_EPOCH = "unknown-epoch"
+COMMON_EPOCH = "common-epoch"
+UNTRACKED_EPOCH = "untracked-epoch"
+TO_HIGH_WATERMARK = "high-watermark"
+LEADER_END = "leader-end"
+LEADER_START = "leader-start"
+SAME_FETCH = "same-fetch"
+REMOTE_OFFSET = "remote-offset"
+
+
+class Side(NamedTuple):
+    """What counts of a replica's log; `high_watermark` is 0 where it is not known.
+
+    `first_local_offset` is above the log start only in a tiered log: what lies between is in remote storage.
+    """
+
+    epochs: EpochCache
+    log_end_offset: int
+    log_start_offset: int = 0
+    high_watermark: int = 0
+    first_local_offset: int = 0
+
+    @property
+    def local_start(self) -> int:
+        """The first offset on local disk."""
+        return max(self.log_start_offset, self.first_local_offset)
+
+    @property
+    def last_epoch(self) -> int:
+        """The newest leader epoch; -1 without one."""
+        return self.epochs[-1].epoch if self.epochs else UNDEFINED_EPOCH
+
+    def cut(self, offset: int) -> "Side":
+        """Return the same after a truncation."""
+        end = min(self.log_end_offset, offset)
+        return Side(
+            epochs=truncate_from_end(self.epochs, end),
+            log_end_offset=end,
+            log_start_offset=min(self.log_start_offset, end),
+            high_watermark=min(self.high_watermark, end),
+        )
+
+
+class TruncationState(NamedTuple):
+    """Where a follower truncates to, whether it need not ask again, and the rule that says so."""
+
+    offset: int
+    completed: bool
+    rule: str
+
+
+class FetchAnswer(NamedTuple):
+    """What a leader answers to a fetch: one of two errors, a diverging epoch and its end, or records.
+
+    The errors are OFFSET_OUT_OF_RANGE, and OFFSET_MOVED_TO_TIERED_STORAGE where remote storage has the
+    offset.
+    """
+
+    is_out_of_range: bool = False
+    is_moved_to_tiered: bool = False
+    diverging: EpochEntry | None = None
+
+
+class Round(NamedTuple):
+    """One exchange that ends in a truncation, or that would repeat for ever.
+
+    A fetch carries `fetch_offset` and, from 2.7 on, `last_fetched_epoch`; OffsetForLeaderEpoch carries
+    `requested_epoch`. `leader_epoch` and `end_offset` are the answer; None where an error is, or none was
+    asked for. `truncate_to` is None where nothing is truncated.
+    """
+
+    fetch_offset: int | None
+    last_fetched_epoch: int | None
+    requested_epoch: int | None
+    leader_epoch: int | None
+    end_offset: int | None
+    truncate_to: int | None
+    completed: bool
+    rule: str
+
+
+class Meeting(NamedTuple):
+    """What becomes of a follower; `truncate_to` is its log end before where nothing is cut.
+
+    `starts_anew`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
+    `out-of-range` where a fetch was, and the follower was reset to an end of the leader's log; `stuck` where
+    the same fetch would be out of range for ever; `tiered` where the fetch at `truncate_to` is of an offset
+    in remote storage: `kcli.kafka.replication.tiered_follow` says how it goes on. `differs_from` is the
+    first offset of what the follower keeps that the leader has in another leader epoch; no fetch finds that.
+    """
+
+    truncate_to: int
+    starts_anew: bool
+    outcome: str
+    rounds: tuple[Round, ...]
+    differs_from: int | None = None
+
+    @property
+    def needs_high_watermark(self) -> bool:
+        """Whether the follower's high watermark decided: it is where Truncating begins."""
+        return bool(self.rounds) and self.rounds[0].rule in {TO_HIGH_WATERMARK, UNDEFINED_END}
+
+
+def below_start(leader: Side, follower: Side, meeting: Meeting | None = None) -> int:
+    """Return how many offsets of what a follower keeps lie below its leader's log start.
+
+    With its fetches it takes over that log start, and deletes the segments that end there
+    (`UnifiedLog.maybeIncrementLogStartOffset`, `deleteLogStartOffsetBreachedSegments`). 0 where its whole
+    log goes anyway. Without a meeting it keeps its log.
+    """
+    if meeting is not None and meeting.starts_anew:
+        return 0
+    kept = follower.log_end_offset if meeting is None else min(meeting.truncate_to, follower.log_end_offset)
+    return max(min(leader.log_start_offset, kept) - follower.log_start_offset, 0)
+
+
+def leading(side: Side, epoch: int) -> Side:
+    """Return a replica as the leader of an epoch that it has written nothing in."""
+    return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))
+
+
+def answer(leader: Side, asked: int, *, names_epoch: bool = True) -> EpochEntry:
+    """Return epoch and end offset, as OffsetForLeaderEpoch answers.
+
+    Its version 0 names no epoch, and the releases that have no other one, 0.11 to 1.1, know no end of an
+    epoch that is older than all of the leader's (`LeaderEpochFileCache.endOffsetFor` of those).
+    """
+    found = end_offset_for(leader.epochs, asked, leader.log_end_offset)
+    if names_epoch:
+        return EpochEntry(found.epoch, found.end_offset)
+    return EpochEntry(
+        UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET if found.rule == BELOW_ALL else found.end_offset
+    )
+
+
+def fetch(leader: Side, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:
+    """Return what a leader answers to a fetch from an offset, as `Partition.readRecords`.
+
+    `last_fetched_epoch` is None in a fetch that names none. An epoch whose end the leader does not know is
+    out of range, as is an offset below its log start; both are tested before the divergence. What is out of
+    range is moved, where remote storage has the offset (`ReplicaManager.handleOffsetOutOfRangeError`).
+    """
+    is_in_range = leader.local_start <= offset <= leader.log_end_offset
+    if last_fetched_epoch is not None:
+        found = answer(leader, last_fetched_epoch)
+        if found.start_offset == UNDEFINED_EPOCH_OFFSET or offset < leader.log_start_offset:
+            is_in_range = False
+        elif found.epoch < last_fetched_epoch or found.start_offset < offset:
+            return FetchAnswer(diverging=found)
+    is_moved = leader.log_start_offset <= offset < leader.local_start
+    return FetchAnswer(is_out_of_range=not is_in_range and not is_moved, is_moved_to_tiered=is_moved)
+
+
+def truncation_state(answered: EpochEntry, follower: Side, initial: int) -> TruncationState:
+    """Return where a follower truncates to after an answer, as `getOffsetTruncationState`.
+
+    `initial` is its fetch offset: there it stays if the leader knows no end. An epoch that the follower does
+    not know cuts it to the end of the newest older one that it does, and leaves it to ask for that one.
+    """
+    end = follower.log_end_offset
+    if answered.start_offset == UNDEFINED_EPOCH_OFFSET:
+        return TruncationState(initial, completed=True, rule=UNDEFINED_END)
+    if answered.epoch == UNDEFINED_EPOCH:
+        return TruncationState(min(answered.start_offset, end), completed=True, rule=UNNAMED_EPOCH)
+    own = end_offset_for(follower.epochs, answered.epoch, end)
+    if own.end_offset == UNDEFINED_EPOCH_OFFSET:
+        return TruncationState(min(answered.start_offset, end), completed=True, rule=UNTRACKED_EPOCH)
+    if own.epoch != answered.epoch:
+        return TruncationState(min(own.end_offset, end), completed=False, rule=UNKNOWN_EPOCH)
+    offset = min(own.end_offset, answered.start_offset, end)
+    return TruncationState(offset, completed=True, rule=COMMON_EPOCH)
+
+
+def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
+    """Return what becomes of a follower that begins to fetch from a leader.
+
+    It ends: every round but the last one removes the follower's newest epoch, or a part of its log.
+    """
+    rounds: list[Round] = []
+    if protocol != FETCH or not follower.epochs:
+        for one in truncating(leader, follower, protocol):
+            rounds.append(one)
+            assert one.truncate_to is not None
+            follower = follower.cut(one.truncate_to)
+    outcome, starts_anew = CONVERGED, False
+    while True:
+        at = follower.log_end_offset
+        epoch = follower.last_epoch if protocol == FETCH and follower.epochs else None
+        found = fetch(leader, at, epoch)
+        if found.diverging is not None:
+            state = truncation_state(found.diverging, follower, at)
+            rounds.append(_round((at, epoch, None), found.diverging, state))
+        elif not found.is_out_of_range:
+            if found.is_moved_to_tiered:
+                outcome = TIERED
+                rounds.append(Round(at, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET))
+            return Meeting(at, starts_anew=starts_anew, outcome=outcome, rounds=tuple(rounds))
+        else:
+            reset = out_of_range_state(leader, at)
+            if reset is None:
+                stuck = Round(at, epoch, None, None, None, None, completed=False, rule=SAME_FETCH)
+                return Meeting(at, starts_anew=False, outcome=STUCK, rounds=(*rounds, stuck))
+            state, outcome = reset, OUT_OF_RANGE
+            rounds.append(_round((at, epoch, None), None, state))
+            if state.rule == LEADER_START:
+                starts_anew, follower = True, Side((), state.offset, state.offset, state.offset)
+        follower = follower.cut(state.offset)
+
+
+def out_of_range_state(leader: Side, offset: int) -> TruncationState | None:
+    """Return what a follower whose log ends at `offset` makes of OFFSET_OUT_OF_RANGE.
+
+    As `fetchOffsetAndTruncate`: it cuts to a shorter leader's end, else begins anew at a later start of the
+    leader's log. None where it does neither, and fetches the same again.
+    """
+    if leader.log_end_offset < offset:
+        return TruncationState(leader.log_end_offset, completed=True, rule=LEADER_END)
+    if leader.log_start_offset > offset:
+        return TruncationState(leader.log_start_offset, completed=True, rule=LEADER_START)
+    return None
+
+
+def truncating(leader: Side, follower: Side, protocol: str) -> Iterator[Round]:
+    """Yield the rounds of a partition in the state Truncating, which begins at the high watermark.
+
+    `truncate_to` of each is there.
+    """
+    initial = min(follower.high_watermark, follower.log_end_offset)
+    while follower.epochs and protocol in {EPOCH, EPOCH_V0}:
+        asked = follower.last_epoch
+        found = answer(leader, asked, names_epoch=protocol == EPOCH)
+        state = truncation_state(found, follower, initial)
+        yield _round((None, None, asked), found, state)
+        if state.completed:
+            return
+        initial = state.offset
+        follower = follower.cut(initial)
+    last = TruncationState(initial, completed=True, rule=TO_HIGH_WATERMARK)
+    yield _round((initial, None, None), None, last)
+
+
+def _round(
+    request: tuple[int | None, int | None, int | None], answered: EpochEntry | None, state: TruncationState
+) -> Round:
+    epoch, end = answered or (None, None)
+    return Round(*request, epoch, end, state.offset, state.completed, state.rule)

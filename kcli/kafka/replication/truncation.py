@@ -1,0 +1,285 @@
+"""What truncating a loaded partition to an offset would do.
+
+Files, offsets, epochs, producer snapshots, records lost. The truth is `UnifiedLog.truncateTo` and what it
+calls; then a clean stop and start with checkpoints that hold the new values.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from formats.batch import LOG_APPEND_TIME, BatchHeader
+from formats.magic import record_count
+from kcli.kafka.storage.epochs import EpochCache, truncate_from_end
+from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
+from kcli.kafka.storage.log_segment import (
+    BrokerError,
+    LoadedSegment,
+    empty_segment,
+    file_batches,
+    header,
+    read_next_offset,
+    truncate_segment,
+)
+from kcli.kafka.storage.producers import rebuild
+from kcli.logdir.segment import Header
+
+NONE, PARTIAL, FULL = "none", "partial", "full"
+KEEP: Final = "keep"
+CUT: Final = "cut"
+DELETE: Final = "delete"
+CREATE: Final = "create"
+SegmentAction: TypeAlias = Literal["keep", "cut", "delete", "create"]
+SnapshotAction: TypeAlias = Literal["keep", "delete", "create"]
+
+
+class SegmentChange(NamedTuple):
+    """What happens to one segment: sizes in bytes, entries as the broker counts them.
+
+    None where there is no segment.
+    """
+
+    base_offset: int
+    action: SegmentAction
+    before: LoadedSegment | None
+    after: LoadedSegment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What is removed: batches, records (None: not countable), bytes of .log files, and its ends.
+
+    `lost`: of the records those that could be read before; None where they cannot be counted.
+    """
+
+    batches: int = 0
+    records: int | None = 0
+    lost: int | None = 0
+    size: int = 0
+    first_offset: int | None = None
+    last_offset: int | None = None
+    first_timestamp: int | None = None
+    max_timestamp: int | None = None
+    trouble: BrokerError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What one truncation does: the log after it, and the differences from the log before.
+
+    `after` can be truncated again. `log_end_offset_after_restart` is that after a clean stop and start with
+    checkpoints that hold the values of `after`; None where that start would not load the log (`restart_error`
+    says why). `restart_deletes_all`: the log then ends below its log start, so the start deletes every
+    segment. `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
+    """
+
+    target: int
+    kind: str
+    after: LoadedLog
+    segments: tuple[SegmentChange, ...]
+    high_watermark_before: int | None
+    high_watermark: int | None
+    log_end_offset_after_restart: int | None
+    restart_deletes_all: bool
+    restart_error: BrokerError | None
+    snapshots: tuple[tuple[int, SnapshotAction], ...]
+    removed: Removed
+
+
+def truncate(
+    loaded: LoadedLog,
+    target: int,
+    high_watermark: int | None,
+    *,
+    fully: bool = False,
+    kept_elsewhere: int = 0,
+) -> Prediction:
+    """Return what the broker would do to truncate to `target` (0 or more).
+
+    `high_watermark` is the checkpointed one, None when unknown. `fully`: every segment goes, and the log
+    starts at the target, as `truncateFullyAndStartAt`. Records below `kept_elsewhere` are not lost, as those
+    below the log start offset: these were deleted before. BrokerError where the truncation itself would fail.
+    """
+    first_lost = max(loaded.log_start_offset, kept_elsewhere)
+    watermark = None if high_watermark is None else loaded.bounded(high_watermark)
+    if target >= loaded.log_end_offset and not fully:
+        after = loaded._replace(epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
+        return _prediction(loaded, after, target, NONE, (watermark, watermark), first_lost=first_lost)
+    producers = loaded.producers.copy()
+    if fully or target < loaded.segments[0].base_offset:
+        producers.start_at(target)
+        segments: tuple[LoadedSegment, ...] = (empty_segment(target),)
+        epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL
+    else:
+        kept = [segment for segment in loaded.segments if segment.base_offset <= target]
+        segments = (*kept[:-1], truncate_segment(kept[-1], target))
+        check_fits(segments[-1], loaded.settings)
+        for segment in loaded.segments[len(kept) :]:
+            producers.delete_snapshot(segment.base_offset)
+        epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL
+        log_start, lowered = min(target, loaded.log_start_offset), min(target, watermark or 0)
+    rebuild(producers, segments, log_start, target, clean_start=False)
+    after = loaded._replace(
+        segments=segments,
+        epochs=epochs,
+        log_end_offset=target,
+        log_start_offset=log_start,
+        recovery_point=min(loaded.recovery_point, target),
+        producers=producers,
+    )
+    watermarks = (watermark, None if watermark is None else lowered)
+    return _prediction(loaded, after, target, kind, watermarks, first_lost=first_lost)
+
+
+def with_remote_state(prediction: Prediction, epochs: EpochCache, log_start_offset: int) -> Prediction:
+    """Return the prediction of a follower that goes on with the state of a remote segment.
+
+    As `TierStateMachine.buildRemoteLogAuxState`: the leader's log start, its epochs and a producer snapshot.
+    """
+    after = prediction.after._replace(epochs=epochs, log_start_offset=log_start_offset)
+    snapshots = {**dict(prediction.snapshots), prediction.target: CREATE}
+    return replace(prediction, after=after, snapshots=tuple(sorted(snapshots.items())))
+
+
+def _prediction(
+    loaded: LoadedLog,
+    after: LoadedLog,
+    target: int,
+    kind: str,
+    watermarks: tuple[int | None, int | None],
+    *,
+    first_lost: int,
+) -> Prediction:
+    restarted, error = log_end_after_restart(after.segments)
+    changes = _changes(loaded.segments, after.segments)
+    return Prediction(
+        target=target,
+        kind=kind,
+        after=after,
+        segments=changes,
+        high_watermark_before=watermarks[0],
+        high_watermark=watermarks[1],
+        log_end_offset_after_restart=None if restarted is None else max(restarted, after.log_start_offset),
+        restart_deletes_all=restarted is not None and restarted < after.log_start_offset,
+        restart_error=error,
+        snapshots=_snapshot_actions(loaded.snapshots_before, after.producers.disk),
+        removed=_removed(changes, first_lost),
+    )
+
+
+def log_end_after_restart(segments: Sequence[LoadedSegment]) -> tuple[int | None, BrokerError | None]:
+    """Return the log end offset after a clean restart, or None and the reason why the log does not load."""
+    try:
+        return read_next_offset(segments[-1]), None
+    except BrokerError as error:
+        return None, error
+
+
+def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) -> tuple[SegmentChange, ...]:
+    old = {segment.base_offset: segment for segment in before}
+    new = {segment.base_offset: segment for segment in after}
+    changes = []
+    for base in sorted(old.keys() | new.keys()):
+        was, becomes = old.get(base), new.get(base)
+        action: SegmentAction
+        if was is None:
+            action = CREATE
+        elif becomes is None:
+            action = DELETE
+        else:
+            action = KEEP if was == becomes else CUT
+        changes.append(SegmentChange(base, action, was, becomes))
+    return tuple(changes)
+
+
+def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, SnapshotAction], ...]:
+    old, new = set(before), set(after)
+    return tuple(
+        (offset, DELETE if offset not in new else KEEP if offset in old else CREATE)
+        for offset in sorted(old | new)
+    )
+
+
+def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
+    count = _Count(first_lost)
+    for change in changes:
+        start = change.after.log_size if change.after else 0
+        if change.before is not None and start < change.before.log_size:
+            count.size += change.before.log_size - start
+            try:
+                with change.before.log() as log:
+                    for place in file_batches(log, start, change.before.log_size):
+                        count.add(header(log, place))
+            except BrokerError as error:
+                count.trouble = count.trouble or error
+    return Removed(
+        batches=count.batches,
+        records=count.records if count.trouble is None else None,
+        lost=count.lost if count.trouble is None else None,
+        size=count.size,
+        first_offset=count.first_offset,
+        last_offset=count.last_offset,
+        first_timestamp=count.first_timestamp,
+        max_timestamp=count.max_timestamp,
+        trouble=count.trouble,
+    )
+
+
+def _from(batch: Header, offset: int) -> int | None:
+    """Return how many records of a batch are at an offset or after it; None where the header does not tell.
+
+    That is also where the offset is inside the batch, and compaction took records out of it.
+    """
+    if batch.last_offset < offset:
+        return 0
+    records = record_count(batch)
+    if records is None or batch.base_offset >= offset:
+        return records
+    is_whole = batch.last_offset - batch.base_offset + 1 == records
+    return batch.last_offset - offset + 1 if is_whole else None
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _first_timestamp(batch: Header) -> int | None:
+    """Return the timestamp of a batch's first record; None where the header does not tell.
+
+    That is where a delete horizon takes its place, and for what is inside a compressed message of magic 0
+    or 1.
+    """
+    if batch.timestamp_type == LOG_APPEND_TIME:
+        return batch.max_timestamp
+    if isinstance(batch, BatchHeader):
+        return batch.base_timestamp if batch.delete_horizon_ms is None else None
+    return None if batch.codec else batch.max_timestamp
+
+
+@dataclass(slots=True)
+class _Count:
+    """Adds up batches by their headers; `lost` counts records from `first_lost` on."""
+
+    first_lost: int
+    batches: int = 0
+    records: int | None = 0
+    lost: int | None = 0
+    size: int = 0
+    first_offset: int | None = None
+    first_timestamp: int | None = None
+    last_offset: int | None = None
+    max_timestamp: int | None = None
+    trouble: BrokerError | None = None
+
+    def add(self, batch: Header) -> None:
+        """Count one more batch, in the order of the log."""
+        records, timestamp = record_count(batch), batch.max_timestamp
+        if not self.batches:
+            self.first_offset = None if batch.records_count is None else batch.base_offset
+            self.first_timestamp = _first_timestamp(batch)
+        self.batches += 1
+        self.records = _sum(self.records, records)
+        self.lost = _sum(self.lost, _from(batch, self.first_lost))
+        self.last_offset = batch.last_offset
+        if self.max_timestamp is None or timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp

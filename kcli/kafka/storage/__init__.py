@@ -1,0 +1,1 @@
+"""What LogLoader makes of a log: segments, recovery, producers, epochs, lookup."""

@@ -1,0 +1,224 @@
+"""Which files of a partition directory a starting broker keeps, by names alone.
+
+Leftovers of deletion, cleaning and swaps. The truth is the first four passes of `LogLoader.load`: `.deleted`
+and `.cleaned` files go, `.swap` files replace what they were made from, an index without a log goes.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, AbortedTxn
+from formats.java_text import LONG_BITS, integer
+from formats.names import canonical_name, file_prefix
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.log_segment import (
+    KAFKA_EXCEPTION,
+    NO_OFFSETS,
+    NUMBER_FORMAT,
+    BrokerError,
+    LoadedSegment,
+    file_index,
+    read_next_offset,
+    size_of,
+)
+from kcli.logdir.buffers import DataFile, FileError, read_whole
+from kcli.logdir.leftovers import CLEANED, DELETED, SWAP, leftovers
+from kcli.logdir.listing import is_misnamed, opened_names
+from kcli.logdir.partition import Partition, misnamed, shown_path
+
+INDEX_KINDS = ("index", "timeindex", "txnindex")
+PREALLOCATED = ""
+"""In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log
+without one."""
+
+
+class Files(NamedTuple):
+    """The files that stay: logs by base offset, indexes by (base offset, kind), snapshots by offset.
+
+    A path can be PREALLOCATED. `known_snapshots` were there before the leftovers were handled. `deleted` maps
+    the names of files that go to the reason, `renamed` the names of swaps to their new ones.
+    """
+
+    logs: Mapping[int, tuple[str, int]]
+    indexes: Mapping[tuple[int, str], str]
+    snapshots: Mapping[int, str]
+    known_snapshots: frozenset[int]
+    deleted: Mapping[str, str]
+    renamed: Mapping[str, str]
+
+
+REASONS = {
+    DELETED: "left by an interrupted deletion",
+    CLEANED: "left by an interrupted cleaning",
+    SWAP: "left by an interrupted split of a segment",
+}
+"""Why a leftover is deleted, by the end of its name."""
+
+
+def offset_of(partition: Partition, name: str) -> int:
+    """Return the offset that a file's name begins with; BrokerError where it begins with no number."""
+    offset = integer(name.partition(".")[0], LONG_BITS)
+    if offset is None:
+        raise BrokerError(
+            NUMBER_FORMAT,
+            os.path.join(partition.path, name),
+            None,
+            "the name does not begin with an offset",
+        )
+    return offset
+
+
+def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
+    """Return the files that are loaded; `findings` gets what is deleted and renamed on the way."""
+    present = {name: os.path.join(partition.path, name) for name in partition.names}
+    known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
+    deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
+    gone = {name: REASONS["." + name.rpartition(".")[2]] for name in deleted}
+    gone |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
+    for name in gone:
+        present.pop(name)
+    renamed = {name: name.removesuffix(SWAP) for name in swaps}
+    for name, new in renamed.items():
+        if new in present:
+            gone[new] = f"replaced by {name}"
+        present[new] = present.pop(name)
+    for name in swaps:
+        if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
+            index = _index_of(name).removesuffix(SWAP)
+            if index in present:
+                gone[index] = f"replaced by a new one for {name}"
+            present[index] = PREALLOCATED
+    if gone or swaps:
+        findings.append(
+            Finding(
+                "START-003",
+                f"leftovers are finished first: {len(gone)} files deleted, {len(swaps)} renamed from {SWAP}",
+                dir=partition.shown,
+            )
+        )
+    files = _classified(partition, present, known)
+    findings += without_log(partition, files.logs, files.indexes)
+    return files._replace(deleted=gone, renamed=renamed)
+
+
+def opened_files(partition: Partition, files: Collection[str]) -> dict[str, str]:
+    """Return the names of the files that a start keeps, and those that it gives them, as of `opened_names`.
+
+    What a swap replaces is left out, too; where the start fails before it is known, it is not. Without a swap
+    the names are those of all `files` in the directory.
+    """
+    if not any(name.endswith(SWAP) for name in files):
+        return {name: name for name in files}
+    try:
+        found = surviving_files(partition, [])
+    except (BrokerError, FileError):
+        return opened_names(partition.names)
+    return {name: found.renamed.get(name, name) for name in partition.names if name not in found.deleted}
+
+
+def without_log(
+    partition: Partition, logs: Collection[int], indexes: Mapping[tuple[int, str], str]
+) -> Iterator[Finding]:
+    """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file.
+
+    `logs` are the base offsets of logs, `indexes` paths as in Files. A deletion renames the log first, then
+    its indexes (`LogSegment.changeFileSuffixes`): where a .deleted file of an index lies beside the index,
+    the .deleted log is the one that the cleaner replaced.
+    """
+    of_base: dict[int, list[str]] = {}
+    for (base, _), path in sorted(indexes.items()):
+        if base not in logs:
+            of_base.setdefault(base, []).append(path)
+    for base, paths in of_base.items():
+        path = paths[0]
+        log = os.path.join(partition.path, f"{file_prefix(base)}.log")
+        is_replaced = any(os.path.lexists(one + DELETED) for one in paths)
+        if not os.path.lexists(path) or (os.path.lexists(log + DELETED) and not is_replaced):
+            continue
+        words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
+        yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))
+
+
+def _replaced(
+    partition: Partition, present: Mapping[str, str], swaps: Sequence[str], gone: Collection[str]
+) -> list[str]:
+    low, high = None, None
+    for name in swaps:
+        if name.removesuffix(SWAP).endswith(".log"):
+            base = offset_of(partition, name)
+            end = read_next_offset(_swap_segment(present, name, base))
+            low, high = (
+                min(base, low if low is not None else base),
+                max(end, high if high is not None else end),
+            )
+    if low is None or high is None:
+        return []
+    replaced = []
+    for name in present:
+        stem = name.partition(".")[0]
+        if name in gone or name.endswith(SWAP) or "." not in name or not (stem.isascii() and stem.isdigit()):
+            continue
+        if low <= int(stem) < high:
+            replaced.append(name)
+    return replaced
+
+
+def _swap_segment(present: Mapping[str, str], name: str, base: int) -> LoadedSegment:
+    path = present[name]
+    index = present.get(_index_of(name))
+    with DataFile(path) as file:
+        size = file.size
+    return LoadedSegment(base, path, size, file_index(OFFSET_INDEX_ENTRY, index) if index else NO_OFFSETS)
+
+
+def _index_of(swap: str) -> str:
+    return swap.removesuffix(".log" + SWAP) + ".index" + SWAP
+
+
+def _classified(partition: Partition, present: Mapping[str, str], known: frozenset[int]) -> Files:
+    logs: dict[int, tuple[str, int]] = {}
+    indexes: dict[tuple[int, str], str] = {}
+    snapshots: dict[int, str] = {}
+    for name, path in present.items():
+        kind = name.rpartition(".")[2]
+        if "." not in name or kind not in {"log", "snapshot", *INDEX_KINDS}:
+            continue
+        offset = offset_of(partition, name)
+        if kind != "snapshot" and name != canonical_name(name):
+            # The file of the name that Kafka writes is read instead; an index that has no log goes.
+            if is_misnamed(name, present):
+                raise misnamed(path, name)
+            continue
+        if kind == "log":
+            with DataFile(path) as file:
+                logs[offset] = (path, file.size)
+        elif kind == "snapshot":
+            snapshots[offset] = path
+        else:
+            indexes[offset, kind] = path
+    return Files(logs, indexes, snapshots, known, {}, {})
+
+
+class TxnIndex(NamedTuple):
+    """Entries of a .txnindex, up to one that ends below its segment; the position of that one."""
+
+    entries: tuple[AbortedTxn, ...] = ()
+    outside: int | None = None
+
+
+def read_aborted(path: str, base_offset: int) -> TxnIndex:
+    """Return what `TransactionIndex.sanityCheck` makes of a .txnindex; the first bad entry decides.
+
+    BrokerError for a version that the broker refuses.
+    """
+    data = read_whole(path) if size_of(path) else b""
+    entries: list[AbortedTxn] = []
+    for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
+        position, version = number * TXN_INDEX_ENTRY.size, entry.version >> 8
+        if version > 0:
+            raise BrokerError(KAFKA_EXCEPTION, path, position, f"aborted transaction of version {version}")
+        if entry.last_offset < base_offset:
+            return TxnIndex(tuple(entries), position)
+        entries.append(entry)
+    return TxnIndex(tuple(entries))

@@ -1,0 +1,220 @@
+"""A partition as the broker holds it right after opening it, and what it is opened with."""
+
+from typing import NamedTuple
+
+from formats.checkpoint import EpochEntry
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.names import CLUSTER_METADATA
+from formats.types import TopicPartition
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.directory_files import Files
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
+from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS, ProducerState
+from kcli.logdir.partition import Partition
+
+DEFAULT_INDEX_INTERVAL_BYTES = 4096
+DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
+
+METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+INDEX, RECOVERED, HEADERS, GIVEN = "index", "recovered", "headers", "given"
+"""Where a log end offset comes from: the last index entry and the tail after it.
+
+Recovery, by checksums or by headers alone; the user.
+"""
+
+
+class TopicConfig(NamedTuple):
+    """What the configuration of a topic says; None for a setting that it leaves to the broker."""
+
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    remote_storage: bool = False
+    is_compacted: bool = False
+
+
+class Settings(NamedTuple):
+    """What the broker's configuration and clock contribute.
+
+    `index_interval_bytes` is None where it is unknown; `max_index_size` is segment.index.bytes, None where it
+    is unknown: an index of any length fits then. `remote_storage` says whether the topic is tiered; None: as
+    its log dir says. `as_deleted`: a -delete directory is loaded as the broker does it, without recovery and
+    with log end 0. `is_completed`: what is None here is not known, and need not be asked for.
+    """
+
+    now_ms: int = 0
+    index_interval_bytes: int | None = None
+    max_index_size: int | None = None
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    remote_storage: bool | None = None
+    as_deleted: bool = False
+    is_completed: bool = False
+
+    def completed(
+        self, topic: TopicConfig | None, *, index_interval_bytes: int | None, segment_index_bytes: int | None
+    ) -> "Settings":
+        """Return the same with the settings of indexes that a topic has, else those of the broker.
+
+        What is given wins.
+        """
+        known = topic or TopicConfig()
+        intervals = (self.index_interval_bytes, known.index_interval_bytes, index_interval_bytes)
+        sizes = (self.max_index_size, known.segment_index_bytes, segment_index_bytes)
+        return self._replace(
+            index_interval_bytes=next((one for one in intervals if one is not None), None),
+            max_index_size=next((one for one in sizes if one is not None), None),
+            is_completed=True,
+        )
+
+    @property
+    def index_interval(self) -> int:
+        """How many bytes of a log the broker indexes with one entry; by default as Kafka's."""
+        known = self.index_interval_bytes
+        return DEFAULT_INDEX_INTERVAL_BYTES if known is None else known
+
+    @property
+    def index_size(self) -> int:
+        """The size in bytes to which the broker sets a new index."""
+        return DEFAULT_MAX_INDEX_SIZE if self.max_index_size is None else self.max_index_size
+
+    def may_fill_index(self, log_bytes: int) -> bool:
+        """Whether recovery of so many bytes of a log may write more entries than a new index has room for.
+
+        A time index has the fewest, and its last slot is kept for when it is closed.
+        """
+        most_entries = log_bytes // (self.index_interval + 1)
+        return most_entries >= self.index_size // TIME_INDEX_ENTRY.size - 1
+
+
+UNKNOWN_SETTINGS = Settings()
+METADATA_SETTINGS = Settings(
+    index_interval_bytes=DEFAULT_INDEX_INTERVAL_BYTES,
+    max_index_size=DEFAULT_MAX_INDEX_SIZE,
+    remote_storage=False,
+    is_completed=True,
+)
+"""Those of KRaft's metadata log, whatever the broker's configuration says (`KafkaRaftLog.createLog`)."""
+
+
+class Checkpoints(NamedTuple):
+    """What the files of the log dir say about a partition.
+
+    How the broker stopped, and its checkpointed offsets.
+    """
+
+    clean: bool
+    recovery_point: int
+    log_start_offset: int
+    high_watermark: int | None
+
+    def recovers(self, following: int | None) -> bool:
+        """Whether a start recovers a segment, given the base offset of the next; None: it is the last.
+
+        As `LogLoader.recoverLog`: after an unclean stop all from the one on that holds the recovery point.
+        """
+        return not self.clean and (following is None or following > self.recovery_point)
+
+
+class LostBytes(NamedTuple):
+    """What recovery removes of a segment: its bytes from a position on."""
+
+    segment: LoadedSegment
+    position: int
+
+
+class LoadedLog(NamedTuple):
+    """A partition as the broker holds it right after opening it.
+
+    `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory;
+    `source` says where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint
+    (None: no such file), `recovered_epochs` the cache after recovery, before it is cut at both ends of the
+    log, `epochs_written` whether the broker writes the file anew. `snapshots_before` are the producer
+    snapshots on disk before the start, `producers.disk` those after it. `files` are those that the start
+    keeps, before it loads them. `findings` report what the start changes; `deleted` the bases of segments
+    that it deletes; `emptied`: all of them, since the log ends below its log start. `recovered` are the bases
+    of the segments that it recovers, `untrimmed` of those whose indexes it then leaves as they are, `lost`
+    what recovery removes, `bytes_read` how many bytes of logs it goes through. `high_watermark` is set where
+    the start itself sets it.
+    """
+
+    path: str
+    segments: tuple[LoadedSegment, ...]
+    epochs: EpochCache
+    log_end_offset: int
+    log_start_offset: int
+    recovery_point: int
+    snapshots_before: tuple[int, ...]
+    producers: ProducerState
+    deleted: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    clean: bool
+    settings: Settings
+    source: str
+    checkpoints: Checkpoints
+    epoch_lines: tuple[EpochEntry, ...] | None
+    recovered_epochs: EpochCache
+    emptied: bool
+    is_tiered: bool
+    files: Files
+    recovered: frozenset[int]
+    untrimmed: frozenset[int]
+    epochs_written: bool
+    bytes_read: int
+    lost: tuple[LostBytes, ...]
+    high_watermark: int | None = None
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """The first offset on local disk: above the log start offset only in a tiered log."""
+        return max(self.log_start_offset, self.segments[0].base_offset)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there was a segment to load."""
+        return bool(self.deleted) or any(segment.log_path is not None for segment in self.segments)
+
+    def bounded(self, high_watermark: int) -> int:
+        """Return the high watermark that the broker takes from a checkpointed one.
+
+        Within log start and log end.
+        """
+        if high_watermark < self.log_start_offset:
+            return self.log_start_offset
+        return min(high_watermark, self.log_end_offset)
+
+
+def checkpoints(partition: Partition) -> Checkpoints:
+    """Return what the log dir says about a partition.
+
+    A directory without a log dir around it counts as stopped cleanly. KRaft recovers the metadata log from
+    its beginning at every start, however the last one ended.
+    """
+    facts, name = partition.directory, partition.target.name
+    if name is None:
+        return Checkpoints(clean=True, recovery_point=0, log_start_offset=0, high_watermark=None)
+    key = TopicPartition(name.topic, name.partition)
+    high_watermark = (facts.high_watermarks or {}).get(key)
+    if name.topic == CLUSTER_METADATA:
+        return Checkpoints(clean=False, recovery_point=0, log_start_offset=0, high_watermark=high_watermark)
+    return Checkpoints(
+        facts.clean_shutdown or partition.target.log_dir is None,
+        (facts.recovery_points or {}).get(key, 0),
+        (facts.log_start_offsets or {}).get(key, 0),
+        high_watermark,
+    )
+
+
+def check_fits(active: LoadedSegment, settings: Settings) -> None:
+    """Raise the BrokerError of an active segment whose indexes are longer than segment.index.bytes."""
+    if settings.max_index_size is None:
+        return
+    entries = (active.offset_index.entries, active.time_index.entries)
+    for count, entry_size in zip(entries, (OFFSET_INDEX_ENTRY.size, TIME_INDEX_ENTRY.size), strict=True):
+        if count > settings.max_index_size // entry_size:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT,
+                active.log_path or "",
+                None,
+                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows",
+            )

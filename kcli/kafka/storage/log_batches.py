@@ -1,0 +1,160 @@
+"""The batches of a log with what recovery and the producer state need of each.
+
+A large log is read in windows, its headers as columns and all checksums of a window at once. To load numpy
+for it costs more than to read a small log, so a small one is read batch by batch. Both give the same batches,
+and the same BrokerError at the same byte. The truth is `FileLogInputStream` and `RecordBatch.ensureValid`.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from formats.batch import LOG_OVERHEAD, NO_SEQUENCE, BatchHeader, add_sequence
+from formats.legacy import LegacyHeader, is_valid
+from formats.magic import format_of, is_legacy
+from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError, file_batches, header
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import FileBatch
+
+if TYPE_CHECKING:
+    from kcli.logdir.bulk import Window
+
+BULK_FROM = 4 << 20
+"""Bytes of a log from which on it is read in windows."""
+CHUNK = 1 << 20
+NEVER = 1 << 32
+
+
+class LogBatch(NamedTuple):
+    """A batch of a log: its position and size in bytes, and fields of its header.
+
+    A message of magic 0 or 1 has -1 for its epoch, its producer and its sequence.
+    """
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    partition_leader_epoch: int
+    magic: int
+    attributes: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its last record; -1 without a base sequence."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return add_sequence(self.base_sequence, self.last_offset - self.base_offset)
+
+
+def valid_batches(log: DataFile, end: int, index_path: str | None = None) -> Iterator[LogBatch]:
+    """Yield the batches up to a position, all of them with right checksums.
+
+    BrokerError at the first that has not, or that no broker reads. The offset index may lead to batches,
+    which is faster; it changes nothing.
+    """
+    position = 0
+    if end >= BULK_FROM:
+        from kcli.logdir.bulk import BulkWalk, hints_of
+
+        walk = BulkWalk(log, 0, end, hints=hints_of(log, index_path), eager=True)
+        for window in walk:
+            yield from _valid_rows(log, window)
+        position = walk.stop.position if walk.stop else end
+    # what a reader of records refuses, recovery may take
+    for found in file_batches(log, position, end, hop_from=NEVER):
+        _ensure_valid(log, found)
+        yield _log_batch(found, header(log, found))
+
+
+def header_batches(log: DataFile, start: int, end: int) -> Iterator[LogBatch]:
+    """Yield the batches between two positions, checksums unread; of magic 0 and 1 some are left out."""
+    position = start
+    if end - start >= BULK_FROM:
+        from kcli.logdir.bulk import BulkWalk
+
+        walk = BulkWalk(log, start, end, verify=False)
+        for window in walk:
+            yield from _rows(window, len(window.positions))
+        position = walk.stop.position if walk.stop else end
+    for found in file_batches(log, position, end):
+        if not is_legacy(found.magic):
+            yield _log_batch(found, header(log, found))
+
+
+def _log_batch(found: FileBatch, batch: BatchHeader | LegacyHeader) -> LogBatch:
+    return LogBatch(
+        found.position,
+        found.size,
+        batch.base_offset,
+        batch.last_offset,
+        batch.max_timestamp,
+        batch.partition_leader_epoch,
+        batch.magic,
+        batch.attributes,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+    )
+
+
+def _valid_rows(log: DataFile, window: "Window") -> Iterator[LogBatch]:
+    if window.valid is None:
+        raise AssertionError("checksums were asked for")
+    invalid = (~window.valid).nonzero()[0]
+    if not len(invalid):
+        yield from _rows(window, len(window.positions))
+        return
+    first = int(invalid[0])
+    yield from _rows(window, first)
+    raise _wrong_checksum(log, int(window.positions[first]), int(window.fields["base_offset"][first]))
+
+
+def _rows(window: "Window", count: int) -> Iterator[LogBatch]:
+    """Return the first batches of a window."""
+    fields = window.fields[:count]
+    base_offsets = fields["base_offset"].astype("i8")
+    columns = (
+        window.positions[:count],
+        fields["batch_length"] + LOG_OVERHEAD,
+        base_offsets,
+        base_offsets + fields["last_offset_delta"],
+        *(fields[name] for name in LogBatch._fields[4:]),
+    )
+    return map(LogBatch._make, zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _ensure_valid(log: DataFile, found: FileBatch) -> None:
+    """Raise the BrokerError that a batch with a wrong checksum gives.
+
+    One larger than its window is read in chunks.
+    """
+    form = format_of(found.magic)
+    if not is_legacy(found.magic) and found.size < form.layout.size:
+        raise BrokerError(
+            CORRUPT_RECORD,
+            log.path,
+            found.position,
+            f"a batch of {found.size} bytes, its header alone has {form.layout.size}",
+        )
+    view = memoryview(found.window)[found.at : found.at + found.size]
+    if len(view) == found.size and is_legacy(found.magic):
+        valid = is_valid(view)
+    else:
+        checksum = form.checksum(view[form.crc_from :], 0)
+        position, end = found.position + len(view), found.position + found.size
+        while position < end:
+            piece = log.read(position, min(CHUNK, end - position))
+            checksum = form.checksum(piece, checksum)
+            position += len(piece)
+        valid = checksum == form.stored_crc.unpack_from(view)[0]
+    if not valid:
+        raise _wrong_checksum(log, found.position, found.base_offset)
+
+
+def _wrong_checksum(log: DataFile, position: int, base_offset: int) -> BrokerError:
+    message = f"the batch at offset {base_offset} does not match its checksum"
+    return BrokerError(CORRUPT_RECORD, log.path, position, message)

@@ -1,0 +1,393 @@
+"""What `LogLoader.load` makes of a partition directory, and then the constructor of `UnifiedLog`.
+
+Step by step, as values. A clean start trusts the files: an index holds as many entries as its length says,
+and only the tail of the last segment is read. After an unclean stop every segment from the recovery point on
+is checked and rebuilt.
+"""
+
+from itertools import pairwise
+
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
+from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
+from kcli.kafka.findings.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
+from kcli.kafka.storage import epochs
+from kcli.kafka.storage.directory_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.loaded_log import (
+    HEADERS,
+    INDEX,
+    METADATA_SETTINGS,
+    RECOVERED,
+    UNKNOWN_SETTINGS,
+    Checkpoints,
+    LoadedLog,
+    LostBytes,
+    Settings,
+    check_fits,
+)
+from kcli.kafka.storage.log_segment import (
+    ILLEGAL_ARGUMENT,
+    INVALID_OFFSET,
+    NO_TIMES,
+    OFFSET_OVERFLOW,
+    BrokerError,
+    Index,
+    LoadedSegment,
+    empty_segment,
+    file_index,
+    memory_index,
+    read_tail,
+    translate_offset,
+    truncate_segment,
+)
+from kcli.kafka.storage.lookup import floor_segment
+from kcli.kafka.storage.partition_files import check_partition_metadata, epoch_file
+from kcli.kafka.storage.producers import ProducerState, Snapshot, rebuild
+from kcli.kafka.storage.start_findings import Reporter
+from kcli.kafka.storage.tiering import Configured, completed, is_tiered
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+
+
+class LogLoader:
+    """One run of the loader: its fields are the loader's own, changed step by step."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        given: Checkpoints,
+        settings: Settings = UNKNOWN_SETTINGS,
+        configured: Configured = lambda _: None,
+        *,
+        exact: bool,
+    ) -> None:
+        self.partition = partition
+        self.given = given
+        self.clean = given.clean
+        self.log_start = given.log_start_offset
+        self.settings = METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
+        self.configured = configured
+        self.exact = exact
+        self.reporter = Reporter(partition)
+        self.segments: dict[int, LoadedSegment] = {}
+        self.recovered: set[int] = set()
+        self.header_ends: dict[int, int] = {}
+        self.deleted: list[int] = []
+        self.emptied = False
+        self.epoch_lines, self.epochs = epoch_file(partition)
+        self.bytes_read = 0
+        self.lost: list[LostBytes] = []
+        self.recovered_epochs: EpochCache = ()
+        self.epochs_written = False
+        self.untrimmed: set[int] = set()
+        self.log_end: int | None = None
+        self.topic_id: str | None = None
+
+    def load(self) -> LoadedLog:
+        """Return the log that the broker would hold.
+
+        BrokerError where it would not load it, FileError as of a file.
+        """
+        files = self._surviving_files()
+        self._load_segments(files)
+        log_end, recovery_point = self._recover_log()
+        last = self.segments[max(self.segments)]
+        if not self.settings.as_deleted:
+            check_fits(last, self.settings)
+        self.recovered_epochs = self.epochs
+        cache = self._cut_epochs(log_end)
+        segments = tuple(self.segments[base] for base in sorted(self.segments))
+        first = segments[0].base_offset
+        tiered = is_tiered(self.partition, first, self.configured, given=self.settings.remote_storage)
+        if tiered is None:
+            self.reporter.report_unknown_start(self.log_start, first)
+        start = self.log_start if tiered else max(self.log_start, first)
+        self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
+        if self.exact:
+            rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
+            self._find_first_unstable_offset(segments, start, log_end)
+        check_partition_metadata(self.partition)
+        loaded = LoadedLog(
+            path=self.partition.path,
+            segments=segments,
+            epochs=cache,
+            log_end_offset=log_end,
+            log_start_offset=start,
+            recovery_point=max(recovery_point, start, first),
+            snapshots_before=tuple(sorted(files.known_snapshots)),
+            producers=self.producers,
+            deleted=tuple(sorted(self.deleted)),
+            findings=tuple(self.reporter.findings),
+            clean=self.clean,
+            settings=self.settings,
+            source=self._source(last),
+            checkpoints=self.given,
+            epoch_lines=self.epoch_lines,
+            recovered_epochs=self.recovered_epochs,
+            emptied=self.emptied,
+            is_tiered=bool(tiered),
+            files=files,
+            recovered=frozenset(self.recovered),
+            untrimmed=frozenset(self.untrimmed),
+            epochs_written=self.epochs_written,
+            bytes_read=self.bytes_read + self.producers.bytes_replayed,
+            lost=tuple(self.lost),
+        )
+        if self.partition.topic != CLUSTER_METADATA:
+            return loaded
+        from kcli.kafka.storage.metadata_log import at_latest_snapshot
+
+        return at_latest_snapshot(loaded, self.partition.entries, self.reporter)
+
+    def _cut_epochs(self, log_end: int) -> EpochCache:
+        """Return the cache between log start and log end; note whether the broker flushes it to its file."""
+        cut = epochs.load(self.epochs, log_end, self.log_start)
+        ended = self.epochs[: len(self.epochs) - len(cut.past_end)]
+        begins_before = any(entry.start_offset <= self.log_start for entry in ended)
+        self.epochs_written |= begins_before or bool(cut.past_end)
+        return cut.entries
+
+    def inspect(self) -> tuple[Finding, ...]:
+        """Return what a start reports of files, and of the tail of a clean log; no batch else is read.
+
+        BrokerError and FileError as of `load`, but for what recovery alone meets.
+        """
+        files = self._surviving_files()
+        if all((base, "index") in files.indexes for base in files.logs):
+            self._load_segments(files)
+            if self.clean or not files.logs:
+                self.log_end, _ = self._recover_log()
+        self.topic_id = check_partition_metadata(self.partition)
+        return tuple(self.reporter.findings)
+
+    def _surviving_files(self) -> Files:
+        """Return the files that the start keeps; the producer state begins with their snapshots."""
+        _refuse_foreign(self.partition)
+        files = surviving_files(self.partition, self.reporter.findings)
+        disk: dict[int, Snapshot] = dict(files.snapshots)
+        self.producers = ProducerState(
+            disk=disk,
+            now_ms=self.settings.now_ms,
+            expiration_ms=self.settings.producer_expiration_ms,
+            known=set(files.known_snapshots),
+        )
+        return files
+
+    def _source(self, last: LoadedSegment) -> str:
+        if not self.exact:
+            return HEADERS
+        return INDEX if self.clean and last.base_offset not in self.recovered else RECOVERED
+
+    def _find_first_unstable_offset(
+        self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
+    ) -> None:
+        """Look up where the first unstable offset lies, as `UnifiedLog` does.
+
+        BrokerError where that fails.
+        """
+        first = self.producers.first_unstable_offset
+        if first is None:
+            return
+        offset = max(first, start)
+        floor = floor_segment([segment.base_offset for segment in segments], offset)
+        for segment in segments[floor:] if offset < log_end else ():
+            if translate_offset(segment, offset) is not None:
+                return
+
+    def _load_segments(self, files: Files) -> None:
+        for base in sorted(files.logs):
+            log_path, size = files.logs[base]
+            time_path, txn_path, offset_path = (
+                files.indexes.get((base, kind)) for kind in ("timeindex", "txnindex", "index")
+            )
+            empty = LoadedSegment(base, log_path, size)
+            if offset_path is None:
+                self.reporter.report(
+                    "IDX-001", "the offset index is missing: the broker recovers this segment first", log_path
+                )
+                self._recover(empty)
+                continue
+            aborted = read_aborted(txn_path, base) if txn_path else TxnIndex()
+            if aborted.outside is not None:
+                self.reporter.report(
+                    "START-004",
+                    f"an aborted transaction ends below the segment's base offset {base}",
+                    txn_path,
+                    aborted.outside,
+                )
+                self._recover(empty)
+                continue
+            self.segments[base] = LoadedSegment(
+                base,
+                log_path,
+                size,
+                self._offset_index(offset_path),
+                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES,
+                aborted.entries,
+            )
+
+    def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
+        if path != PREALLOCATED:
+            return file_index(OFFSET_INDEX_ENTRY, path)
+        self.settings = completed(self.settings, self.partition, self.configured)
+        return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
+
+    def _recover(self, segment: LoadedSegment) -> int:
+        """Recover one segment and keep it; return how many bytes are cut.
+
+        Its producer snapshots stay on disk.
+        """
+        self.recovered.add(segment.base_offset)
+        if not self.exact:
+            from kcli.kafka.storage.header_recovery import recover_by_headers
+
+            taken = recover_by_headers(segment, self.epochs, self.reporter)
+            self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
+            self.header_ends[segment.base_offset] = taken.next_offset
+            return taken.truncated
+        from kcli.kafka.storage.recovery import recover
+
+        if segment.log_size:
+            self.settings = completed(self.settings, self.partition, self.configured)
+        state = self.producers.fresh()
+        before = [self.segments[base] for base in sorted(self.segments)]
+        rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
+        try:
+            done = recover(
+                segment,
+                state,
+                self.epochs,
+                index_interval_bytes=self.settings.index_interval,
+                max_index_size=self.settings.index_size,
+            )
+        except BrokerError as error:
+            if error.exception == OFFSET_OVERFLOW:
+                self._refuse_overflow(error)
+            raise
+        finally:
+            self.bytes_read += state.bytes_replayed + segment.log_size
+        state.take_snapshot()
+        self.segments[segment.base_offset] = done.segment
+        self.epochs_written |= done.epochs != self.epochs
+        self.epochs = done.epochs
+        if done.falls_at is not None and self.settings.index_interval_bytes is None:
+            self.reporter.report("START-015", OFFSETS_FALL, segment.log_path, done.falls_at)
+        if done.truncated:
+            self.lost.append(LostBytes(segment, done.segment.log_size))
+            self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)
+        return done.truncated
+
+    def _refuse_overflow(self, error: BrokerError) -> None:
+        """Raise the error of `splitOverflowedSegment` for a batch whose relative offset is too large.
+
+        It splits only a segment that ends with such a batch.
+        """
+        from kcli.kafka.storage.recovery import RecoveryError, overflows
+
+        partial = error.segment if isinstance(error, RecoveryError) else None
+        if partial is None or not overflows(partial):
+            message = f"{error.message}, and the segment cannot be split: its end is in range"
+            raise BrokerError(ILLEGAL_ARGUMENT, error.path, error.position, message) from error
+        message = f"{error.message}: the broker splits the segment, and what follows is not foreseen here"
+        raise FileError(error.path, "unsupported", message, error.position) from error
+
+    def _recover_log(self) -> tuple[int, int]:
+        """Recover after an unclean stop; return the log end offset and the new recovery point."""
+        if self.settings.as_deleted:
+            if not self.segments:
+                self.segments[0] = empty_segment(0)
+            return 0, 0
+        if not self.clean:
+            self._recover_unflushed()
+        log_end: int | None = None
+        if self.segments:
+            log_end = self._log_end(self.segments[max(self.segments)])
+            if log_end < self.log_start:
+                self.reporter.report(
+                    "LOG-006",
+                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all "
+                    "segments go",
+                    None,
+                    expected=self.log_start,
+                    found=log_end,
+                )
+                self.deleted.extend(self.segments)
+                self.lost.extend(LostBytes(segment, 0) for segment in self.segments.values())
+                self.segments.clear()
+                self.epochs, self.epochs_written = (), True
+                self.producers.start_at(self.log_start)
+                self.emptied = True
+                log_end = None
+        elif self.partition.state != DELETE:  # a broker removes the files of those one by one
+            self.reporter.report("LOG-007", NO_LOG_FILE, None)
+        if not self.segments:
+            self.segments[self.log_start] = empty_segment(self.log_start)
+        if log_end is None:
+            log_end = self.log_start
+        elif self.clean:
+            return log_end, log_end
+        return log_end, min(self.given.recovery_point, log_end)
+
+    def _log_end(self, last: LoadedSegment) -> int:
+        if last.base_offset in self.header_ends:
+            return self.header_ends[last.base_offset]
+        tail = read_tail(last)
+        self.bytes_read += last.log_size - tail.first.position if tail.first else 0
+        if last.base_offset not in self.recovered:
+            self.reporter.compare_with_scan(last, tail)
+        return tail.next_offset
+
+    def _recover_unflushed(self) -> None:
+        if not self.exact:
+            message = (
+                "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here "
+                "they were not"
+            )
+            self.reporter.report("START-005", message, None)
+        following = pairwise((*sorted(self.segments), None))
+        unflushed = [base for base, after in following if base is not None and self.given.recovers(after)]
+        for number, base in enumerate(unflushed):
+            segment = self.segments[base]
+            try:
+                truncated = self._recover(segment)
+            except BrokerError as error:
+                if error.exception != INVALID_OFFSET:
+                    raise
+                truncated = self._emptied(segment, error)
+            if truncated:
+                rest = unflushed[number + 1 :]
+                for later in rest:
+                    self.reporter.report(
+                        "START-002",
+                        f"recovery deletes this segment: the one at {base} was cut",
+                        self.segments[later].log_path,
+                    )
+                    self.lost.append(LostBytes(self.segments.pop(later), 0))
+                    self.producers.delete_snapshot(later)
+                self.deleted.extend(rest)
+                return
+
+    def _emptied(self, segment: LoadedSegment, error: BrokerError) -> int:
+        from kcli.kafka.storage.recovery import RecoveryError
+
+        partial = segment
+        if isinstance(error, RecoveryError):
+            partial, recovered = error.segment or segment, error.epochs or self.epochs
+            self.epochs_written |= recovered != self.epochs
+            self.epochs = recovered
+        emptied = truncate_segment(partial, segment.base_offset)
+        self.lost.append(LostBytes(segment, emptied.log_size))
+        self.untrimmed.add(segment.base_offset)
+        self.segments[segment.base_offset] = emptied
+        self.reporter.report(
+            "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position
+        )
+        return partial.log_size - emptied.log_size
+
+
+def _refuse_foreign(partition: Partition) -> None:
+    """Raise FileError for a directory named like a partition that holds only files unknown to Kafka."""
+    if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
+        raise FileError(
+            partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
+        )

@@ -1,0 +1,399 @@
+"""A segment as the broker holds it in memory: sizes, index entries, and the searches over them.
+
+The truth is `LogSegment`, `FileRecords` and `FileLogInputStream`. Values here are frozen: an operation of the
+broker that changes a segment returns another one. What the broker would throw is a `BrokerError`.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH
+from formats.errors import CorruptError, FormatError, LimitError
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    AbortedTxn,
+    OffsetIndexEntry,
+    TimeIndexEntry,
+    offset_index_lookup,
+    time_index_lookup,
+    truncated_entries_offset_index,
+    truncated_entries_time_index,
+)
+from formats.layout import Layout
+from formats.legacy import MESSAGE_V0
+from formats.magic import FORMATS, format_of, is_legacy, read_header
+from kcli.logdir.buffers import DataFile, FileError, file_error
+from kcli.logdir.indexes import IndexFile
+from kcli.logdir.remote_objects import open_log
+from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
+
+LARGEST_WRAPPER = 64 * 1024 * 1024
+"""The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
+
+E = TypeVar("E", bound=tuple[Any, ...])
+
+_DELTAS = {
+    magic: form.layout.only("last_offset_delta") for magic, form in FORMATS.items() if not is_legacy(magic)
+}
+_ATTRIBUTES = MESSAGE_V0.only("attributes")
+
+CORRUPT_RECORD = "CorruptRecordException"
+INVALID_RECORD = "InvalidRecordException"
+INVALID_OFFSET = "InvalidOffsetException"
+OFFSET_OVERFLOW = "LogSegmentOffsetOverflowException"
+ILLEGAL_ARGUMENT = "IllegalArgumentException"
+KAFKA_EXCEPTION = "KafkaException"
+NUMBER_FORMAT = "NumberFormatException"
+KAFKA_STORAGE = "KafkaStorageException"
+INDEX_OUT_OF_BOUNDS = "IndexOutOfBoundsException"
+
+_REFUSALS = {
+    "magic": INVALID_RECORD,
+    "value": INVALID_RECORD,
+    "messages": INVALID_RECORD,
+    "offset": INVALID_RECORD,
+    "message size": CORRUPT_RECORD,
+    "key length": INDEX_OUT_OF_BOUNDS,
+    "value length": INDEX_OUT_OF_BOUNDS,
+}
+"""What Kafka throws for a broken wrapper, by the field at fault; KafkaException for the codec's stream."""
+
+
+class BrokerError(Exception):
+    """What the broker would throw: Kafka's name of the exception, the file, the byte, and why."""
+
+    def __init__(self, exception: str, path: str, position: int | None, message: str) -> None:
+        super().__init__(exception, path, position, message)
+        self.exception = exception
+        self.path = path
+        self.position = position
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.exception}: {self.message}"
+
+
+def file_batches(
+    log: DataFile, start: int, end: int, *, hop_from: int = SKIP_FROM
+) -> Generator[FileBatch, None, Stop]:
+    """Yield the batches between two positions as the broker walks them: `kcli.logdir.segment.batches`.
+
+    A batch shorter than 14 bytes is a BrokerError.
+    """
+    stop = yield from batches(log, start, end, hop_from=hop_from)
+    if stop.reason == BAD_LENGTH:
+        raise BrokerError(
+            CORRUPT_RECORD,
+            log.path,
+            stop.position,
+            f"a batch of {stop.found} bytes, the smallest has {SMALLEST_LENGTH}",
+        )
+    return stop
+
+
+def first_offset(log: DataFile, batch: FileBatch) -> int:
+    """Return the first offset of a batch.
+
+    A wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be. Of one too large to be
+    opened it is the offset in its header, the last: searches end at the same batch.
+    """
+    if not is_wrapper(batch) or batch.size > LARGEST_WRAPPER:
+        return batch.base_offset
+    from formats.message_set import base_offset
+
+    try:
+        return base_offset(log.read(batch.position, batch.size), LARGEST_WRAPPER)
+    except LimitError:
+        return batch.base_offset
+    except FormatError as error:
+        words, exception = f"a wrapper that cannot be opened: {error}", _refusal(error, _codec(batch))
+        raise BrokerError(exception, log.path, batch.position, words) from error
+
+
+def is_wrapper(batch: FileBatch) -> bool:
+    """Whether a batch is a compressed message of magic 0 or 1, with its last offset in its header."""
+    return is_legacy(batch.magic) and bool(_codec(batch))
+
+
+def _codec(batch: FileBatch) -> int:
+    """Return the codec of a message of magic 0 or 1."""
+    return int(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
+
+
+def _refusal(error: FormatError, codec: int) -> str:
+    """Return the exception that Kafka throws where a wrapper cannot be opened; its codec counts first."""
+    from formats.compression import ZSTD
+
+    field = error.field.partition(" at ")[0]
+    if codec > ZSTD or (field == "codec" and error.found not in range(ZSTD + 1)):
+        return ILLEGAL_ARGUMENT
+    if field == "codec":
+        return INVALID_RECORD
+    if field == "value length" and isinstance(error, CorruptError):
+        return ILLEGAL_ARGUMENT
+    return _REFUSALS.get(field, KAFKA_EXCEPTION)
+
+
+def last_offset(log: DataFile, batch: FileBatch) -> int:
+    """Return the last offset of a batch; BrokerError where the file ends inside its header."""
+    if is_legacy(batch.magic):
+        return batch.base_offset
+    _whole_header(log, batch)
+    delta = _DELTAS[format_of(batch.magic).magic]
+    return batch.base_offset + int(delta.unpack_from(batch.window, batch.at)[0])
+
+
+def header(log: DataFile, batch: FileBatch) -> Header:
+    """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
+    if not is_legacy(batch.magic):
+        _whole_header(log, batch)
+    try:
+        return read_header(batch.window, batch.at)
+    except FormatError as error:
+        exception = ILLEGAL_ARGUMENT if batch.magic < 0 else KAFKA_EXCEPTION
+        raise BrokerError(exception, log.path, batch.position, f"{error.field}: {error.found}") from error
+
+
+def _whole_header(log: DataFile, batch: FileBatch) -> None:
+    if batch.at + format_of(batch.magic).layout.size > len(batch.window):
+        raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
+
+
+class Index(NamedTuple, Generic[E]):
+    """An offset or time index: its entries lie in a file, or (rebuilt) in memory in the same bytes.
+
+    `entries` is what the broker counts: preallocated zeros of a file included.
+    """
+
+    layout: Layout[E]
+    entries: int = 0
+    path: str | None = None
+    data: bytes = b""
+
+    @contextmanager
+    def reader(self) -> Iterator[Callable[[int], E]]:
+        """Open the entries: slot -> entry."""
+        layout, data = self.layout, self.data
+        if self.path is None:
+            yield lambda slot: layout.read(data, slot * layout.size)
+            return
+        with IndexFile(self.path, layout) as file:
+            yield lambda slot: layout.read(*file.raw(slot))
+
+
+def file_index(layout: Layout[E], path: str) -> Index[E]:
+    """Return the index in a file, every whole entry counted; it is opened when it is read."""
+    return Index(layout, size_of(path) // layout.size, path)
+
+
+def size_of(path: str) -> int:
+    """Return the size of a file in bytes; FileError if it has none to tell."""
+    try:
+        return os.stat(path).st_size
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+def memory_index(layout: Layout[E], data: bytes) -> Index[E]:
+    """Return the index that such a file would hold."""
+    return Index(layout, len(data) // layout.size, None, data)
+
+
+NO_OFFSETS = Index(OFFSET_INDEX_ENTRY)
+NO_TIMES = Index(TIME_INDEX_ENTRY)
+
+
+class LoadedSegment(NamedTuple):
+    """One segment as the broker holds it.
+
+    `log_size` in bytes, indexes, and the entries of the transaction index.
+    """
+
+    base_offset: int
+    log_path: str | None
+    log_size: int
+    offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
+    time_index: Index[TimeIndexEntry] = NO_TIMES
+    aborted: tuple[AbortedTxn, ...] = ()
+
+    @contextmanager
+    def log(self) -> Iterator[DataFile]:
+        """Open the log file; a segment that only the prediction knows has none and is empty.
+
+        FileError `changed` where the file is shorter than the segment.
+        """
+        if self.log_path is None:
+            raise AssertionError("an empty segment has no log to open")
+        with open_log(self.log_path) as file:
+            if file.size < self.log_size:
+                message = (
+                    f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"
+                )
+                raise FileError(self.log_path, "changed", message, file.size)
+            yield file
+
+    def last_indexed_offset(self) -> int:
+        """Return the offset of the last entry of the offset index, the base offset if there is none."""
+        if not self.offset_index.entries:
+            return self.base_offset
+        with self.offset_index.reader() as get:
+            return self.base_offset + get(self.offset_index.entries - 1).relative_offset
+
+    def index_entry(self, offset: int) -> tuple[int, int]:
+        """Return (offset, position) of the index entry with the largest offset at or below one.
+
+        (base offset, 0) if none.
+        """
+        with self.offset_index.reader() as get:
+            return offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)
+
+    def index_position(self, offset: int) -> int:
+        """Return the log position that the offset index gives for an offset.
+
+        0 below its first entry, never negative.
+        """
+        return max(0, self.index_entry(offset)[1])
+
+    def time_entry(self, timestamp: int) -> tuple[int, int]:
+        """Return (timestamp, offset) of the time index entry at or below a timestamp in ms.
+
+        (-1, base offset) if none.
+        """
+        with self.time_index.reader() as get:
+            return time_index_lookup(self.time_index.entries, get, self.base_offset, timestamp)
+
+    def last_time_entry(self) -> tuple[int, int]:
+        """Return (timestamp, offset) of the time index's last entry; (-1, base offset) if there is none."""
+        if not self.time_index.entries:
+            return NO_TIMESTAMP, self.base_offset
+        with self.time_index.reader() as get:
+            last = get(self.time_index.entries - 1)
+        return last.timestamp, self.base_offset + last.relative_offset
+
+
+def start_of_search(segment: LoadedSegment, offset: int) -> int:
+    """Return where a search by timestamp begins: the position of the index entry.
+
+    BrokerError for a negative one.
+    """
+    position = segment.index_entry(offset)[1]
+    if position < 0:
+        message = f"an index entry leads to position {position}"
+        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", None, message)
+    return position
+
+
+def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> bool:
+    """Whether the last of several entries is zero.
+
+    A preallocated tail, as a broker that runs or was killed leaves it.
+    """
+    if index.entries <= 1:
+        return False
+    with index.reader() as get:
+        return not any(get(index.entries - 1))
+
+
+def empty_segment(base_offset: int) -> LoadedSegment:
+    """Return a new segment."""
+    return LoadedSegment(base_offset, None, 0)
+
+
+def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
+    """Return the position of the first batch that holds `offset` or lies above it; None past the end.
+
+    As `LogSegment.translateOffset`: from the floor entry of the offset index forward.
+    """
+    if not segment.log_size:
+        return None
+    with segment.log() as log:
+        before: FileBatch | None = None
+        for batch in file_batches(log, segment.index_position(offset), segment.log_size):
+            first = first_offset(log, batch)
+            if first >= offset:
+                if first > offset and before is not None and last_offset(log, before) >= offset:
+                    return before.position
+                return batch.position
+            before = batch
+        if before is not None and last_offset(log, before) >= offset:
+            return before.position
+    return None
+
+
+class LogTail(NamedTuple):
+    """What `LogSegment.readNextOffset` reads.
+
+    The first and the last batch from the last index entry on, None for none. `next_offset` is the offset
+    after the last one, the segment's base offset without any. `end` is the position at which the walk ended:
+    the size of the log, unless it does not end with a whole batch.
+    """
+
+    next_offset: int
+    first: FileBatch | None
+    last: FileBatch | None
+    end: int
+
+
+def read_tail(segment: LoadedSegment) -> LogTail:
+    """Return what `LogSegment.readNextOffset` reads; BrokerError where the tail is no chain of batches."""
+    start = translate_offset(segment, segment.last_indexed_offset())
+    if start is None:
+        return LogTail(segment.base_offset, None, None, 0)
+    with segment.log() as log:
+        first = last = None
+        for last in file_batches(log, start, segment.log_size):
+            first = first or last
+        if last is None:
+            return LogTail(segment.base_offset, None, None, start)
+        return LogTail(last_offset(log, last) + 1, first, last, last.position + last.size)
+
+
+def read_next_offset(segment: LoadedSegment) -> int:
+    """Return the offset after the last batch, as `LogSegment.readNextOffset`.
+
+    BrokerError as of `read_tail`.
+    """
+    return read_tail(segment).next_offset
+
+
+def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
+    """Return the segment without the batch that holds `target` and all after it, as `LogSegment.truncateTo`.
+
+    BrokerError where the broker fails on the way: it reads from an index that leads nowhere, or over damage.
+    """
+    position = translate_offset(segment, target)
+    with segment.offset_index.reader() as offset_entry:
+        offset_entries = truncated_entries_offset_index(
+            segment.offset_index.entries, offset_entry, segment.base_offset, target
+        )
+    with segment.time_index.reader() as time_entry:
+        time_entries = truncated_entries_time_index(
+            segment.time_index.entries, time_entry, segment.base_offset, target
+        )
+    aborted = segment.aborted
+    kept = next((slot for slot, one in enumerate(aborted) if one.last_offset >= target), len(aborted))
+    after = segment._replace(
+        log_size=segment.log_size if position is None else position,
+        offset_index=segment.offset_index._replace(entries=offset_entries),
+        time_index=segment.time_index._replace(entries=time_entries),
+        aborted=aborted[:kept],
+    )
+    _read_largest_timestamp(after)
+    return after
+
+
+def _read_largest_timestamp(segment: LoadedSegment) -> None:
+    """Read what the broker reads to find the largest timestamp left.
+
+    The headers after the last time index entry.
+    """
+    timestamp, offset = segment.last_time_entry()
+    if timestamp < 0 or segment.log_path is None:
+        return
+    position = start_of_search(segment, offset)
+    with segment.log() as log:
+        for batch in file_batches(log, position, segment.log_size):
+            header(log, batch)

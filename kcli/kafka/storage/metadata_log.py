@@ -1,0 +1,118 @@
+"""The metadata log of KRaft as `KafkaRaftLog.createLog` opens it.
+
+It must not end below its newest snapshot.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+
+from formats.java_text import LONG_BITS, integer
+from formats.names import KRAFT_SNAPSHOT, parse_file, snapshot_file
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import NUMBER_FORMAT, BrokerError, empty_segment
+from kcli.kafka.storage.producers import rebuild
+from kcli.kafka.storage.start_findings import Reporter
+
+OUT_OF_NAME = "StringIndexOutOfBoundsException"
+SNAPSHOT_ENDS = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+
+
+def snapshots(entries: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
+    """Return the names of the snapshots that reach the log start, by their epoch and end offset.
+
+    The largest of these is the newest one, as of `OffsetAndEpoch.compareTo`. `entries` are those of the
+    directory, files or not. The names are those that a node opens, whether they are there or not.
+    """
+    return {
+        (name.epoch, name.base_offset): snapshot_file(name.base_offset, name.epoch)
+        for name in map(parse_file, entries)
+        if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
+        if name.base_offset is not None and name.base_offset >= log_start
+    }
+
+
+def name_error(entry: str) -> str | None:
+    """Return what `Snapshots.parse` throws at the name of an entry; None where it throws nothing."""
+    if not entry.endswith(SNAPSHOT_ENDS) or parse_file(entry).epoch is not None:
+        return None
+    offset, through_epoch = entry[:20], 31
+    if len(offset) == 20 and (integer(offset, LONG_BITS) is None or len(entry) >= through_epoch):
+        return NUMBER_FORMAT
+    return OUT_OF_NAME
+
+
+def lacks_snapshot(log_start: int, found: Mapping[tuple[int, int], str]) -> bool:
+    """Whether a log begins above offset 0, and none of the `snapshots` reaches its start."""
+    return log_start > 0 and not found
+
+
+def needs_start(entries: Collection[str], log_start: int) -> bool:
+    """Whether only `at_latest_snapshot` says if a log with these entries loads."""
+    found = snapshots(entries, log_start)
+    return (
+        lacks_snapshot(log_start, found)
+        or any(map(name_error, entries))
+        or any(name not in entries for name in found.values())
+    )
+
+
+def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:
+    """Whether a log ends below its newest snapshot."""
+    return snapshot_epoch > latest_epoch or (snapshot_epoch == latest_epoch and snapshot_end > log_end)
+
+
+def behind_message(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> str:
+    """Return the message of START-007: the epoch or the offset at which a log is behind its snapshot."""
+    if snapshot_epoch > latest_epoch:
+        ends = f"ends in leader epoch {latest_epoch}, its newest snapshot in {snapshot_epoch}"
+    else:
+        ends = f"ends at offset {log_end}, its newest snapshot at {snapshot_end}"
+    return f"the log {ends}: all segments go"
+
+
+def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Reporter) -> LoadedLog:
+    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
+
+    Begun anew where its newest snapshot is ahead. BrokerError where an entry has the name of no snapshot,
+    where the log does not begin at offset 0, and no snapshot reaches its start, or where it is begun anew,
+    and an older snapshot has a copy alone, under another name.
+    """
+    for entry in entries:
+        exception = name_error(entry)
+        if exception is not None:
+            words = "the name ends like that of a snapshot, and does not begin with an offset and an epoch"
+            raise BrokerError(exception, os.path.join(loaded.path, entry), None, words)
+    found = snapshots(entries, loaded.log_start_offset)
+    epoch, offset = max(found, default=(-1, -1))
+    if lacks_snapshot(loaded.log_start_offset, found):
+        message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
+        raise BrokerError("IllegalStateException", loaded.path, None, message)
+    latest = loaded.epochs[-1].epoch if loaded.epochs else 0
+    if not is_behind(latest, loaded.log_end_offset, epoch, offset):
+        return loaded
+    for one, name in sorted(found.items()):
+        if one < (epoch, offset) and name not in entries:
+            words = f"{name} is not there to be renamed: a copy of it has another name"
+            raise BrokerError("UncheckedIOException", loaded.path, None, words)
+    reporter.report(
+        "START-007",
+        behind_message(latest, loaded.log_end_offset, epoch, offset),
+        None,
+        expected=offset,
+        found=loaded.log_end_offset,
+    )
+    segments = (empty_segment(offset),)
+    loaded.producers.start_at(offset)
+    rebuild(loaded.producers, segments, offset, offset, clean_start=False)
+    return loaded._replace(
+        segments=segments,
+        epochs=(),
+        recovered_epochs=(),
+        epochs_written=True,
+        log_end_offset=offset,
+        log_start_offset=offset,
+        recovery_point=min(loaded.recovery_point, offset),
+        high_watermark=offset,
+        deleted=tuple(sorted({*loaded.deleted, *(s.base_offset for s in loaded.segments if s.log_path)})),
+        findings=tuple(reporter.findings),
+    )

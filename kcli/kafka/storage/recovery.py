@@ -1,0 +1,255 @@
+"""What recovery does to one segment.
+
+Every batch checked, indexes, epochs and producers built anew, the rest cut off. The truth is
+`LogSegment.recover`. The log is read once, in large windows; only counters and the entries of the new indexes
+are kept.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from formats.batch import NO_PRODUCER_ID, NO_TIMESTAMP
+from formats.errors import CorruptError
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    AbortedTxn,
+    OffsetIndexEntry,
+    TimeIndexEntry,
+    is_relative,
+)
+from formats.magic import is_legacy
+from formats.types import Position, RelativeOffset
+from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, EpochCache, assign
+from kcli.kafka.storage.log_batches import LogBatch, valid_batches
+from kcli.kafka.storage.log_segment import (
+    CORRUPT_RECORD,
+    ILLEGAL_ARGUMENT,
+    INVALID_OFFSET,
+    INVALID_RECORD,
+    OFFSET_OVERFLOW,
+    BrokerError,
+    LoadedSegment,
+    memory_index,
+    read_next_offset,
+)
+from kcli.kafka.storage.producers import Ended, ProducerState
+from kcli.logdir.buffers import DataFile
+
+CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
+"""What recovery answers by cutting the log; anything else ends it."""
+
+
+class Recovered(NamedTuple):
+    """A recovered segment: the epochs after it, the number of bytes cut, and the BrokerError of a cut.
+
+    `falls_at`: the byte at which a batch begins whose offsets do not rise above those before; None for none.
+    """
+
+    segment: LoadedSegment
+    epochs: EpochCache
+    truncated: int
+    reason: BrokerError | None
+    falls_at: int | None = None
+
+
+class RecoveryError(BrokerError):
+    """What ends a recovery without cutting the log.
+
+    `segment` is as far as recovery had come, its log still whole.
+    """
+
+    segment: LoadedSegment | None = None
+    epochs: EpochCache = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rebuild:
+    """The indexes that recovery builds, batch by batch.
+
+    `valid` is how many bytes of the log have been good so far.
+    """
+
+    of: LoadedSegment
+    path: str
+    index_interval_bytes: int
+    max_index_size: int
+    offset_entries: bytearray = field(default_factory=bytearray)
+    time_entries: bytearray = field(default_factory=bytearray)
+    aborted: list[AbortedTxn] = field(default_factory=list)
+    valid: int = 0
+    last_indexed_at: int = 0
+    last_indexed_offset: int = 0
+    last_timestamp: int = NO_TIMESTAMP
+    last_timestamp_offset: int = 0
+    max_timestamp: int = NO_TIMESTAMP
+    max_timestamp_offset: int = 0
+    highest_offset: int = -1
+    falls_at: int | None = None
+    """Where the first batch begins whose offsets do not rise."""
+
+    def add_batch(self, batch: LogBatch) -> None:
+        """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
+        last = batch.last_offset
+        if not is_relative(last, self.of.base_offset):
+            raise RecoveryError(
+                OFFSET_OVERFLOW,
+                self.path,
+                batch.position,
+                f"last offset {last} is out of the segment's range",
+            )
+        if last <= self.highest_offset and self.falls_at is None:
+            self.falls_at = batch.position
+        self.highest_offset = max(self.highest_offset, last)
+        if batch.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, last
+        if self.valid - self.last_indexed_at > self.index_interval_bytes:
+            self.add_offset(last, self.valid)
+            self.add_time()
+            self.last_indexed_at = self.valid
+        self.valid += batch.size
+
+    def add_offset(self, offset: int, position: int) -> None:
+        """Append to the offset index."""
+        count = len(self.offset_entries) // OFFSET_INDEX_ENTRY.size
+        if count >= self.max_index_size // OFFSET_INDEX_ENTRY.size:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries"
+            )
+        if count and offset <= self.last_indexed_offset:
+            raise RecoveryError(
+                INVALID_OFFSET,
+                self.path,
+                position,
+                f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed",
+            )
+        self.offset_entries += OFFSET_INDEX_ENTRY.pack(
+            OffsetIndexEntry(RelativeOffset(offset - self.of.base_offset), Position(position))
+        )
+        self.last_indexed_offset = offset
+
+    def add_time(self, *, last: bool = False) -> None:
+        """Append the largest timestamp so far to the time index, unless it is there.
+
+        The last slot is for the `last` one.
+        """
+        count = len(self.time_entries) // TIME_INDEX_ENTRY.size
+        if not last and count >= self.max_index_size // TIME_INDEX_ENTRY.size - 1:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries"
+            )
+        offset = self.max_timestamp_offset
+        if count and offset < self.last_timestamp_offset:
+            raise RecoveryError(
+                INVALID_OFFSET,
+                self.path,
+                self.valid,
+                f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index",
+            )
+        if self.max_timestamp > self.last_timestamp:
+            self.time_entries += TIME_INDEX_ENTRY.pack(
+                TimeIndexEntry(self.max_timestamp, RelativeOffset(offset - self.of.base_offset))
+            )
+            self.last_timestamp, self.last_timestamp_offset = self.max_timestamp, offset
+
+    def add_aborted(self, ended: Ended, last_stable_offset: int, position: int) -> None:
+        """Append to the transaction index."""
+        offset = ended.last_offset
+        if self.aborted and self.aborted[-1].last_offset >= offset:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT,
+                self.path,
+                position,
+                f"an abort marker at offset {offset} follows one at {self.aborted[-1].last_offset}",
+            )
+        self.aborted.append(AbortedTxn(0, ended.producer_id, ended.first_offset, offset, last_stable_offset))
+
+    def segment(self, log_size: int) -> LoadedSegment:
+        """Return the segment with what has been built."""
+        return self.of._replace(
+            log_size=log_size,
+            offset_index=memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
+            time_index=memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),
+            aborted=tuple(self.aborted),
+        )
+
+
+def recover(
+    segment: LoadedSegment,
+    state: ProducerState,
+    epochs: EpochCache,
+    *,
+    index_interval_bytes: int,
+    max_index_size: int,
+) -> Recovered:
+    """Return the segment as recovery leaves it; `state` follows every batch.
+
+    A batch that is damaged ends the log there. Whatever else goes wrong is a BrokerError: the log would not
+    load.
+    """
+    if segment.log_path is None:
+        return Recovered(segment, epochs, 0, None)
+    built = _Rebuild(
+        of=segment,
+        path=segment.log_path,
+        index_interval_bytes=index_interval_bytes,
+        max_index_size=max_index_size,
+        max_timestamp_offset=segment.base_offset,
+    )
+    reason: BrokerError | None = None
+    log_size = segment.log_size
+    newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
+    try:
+        with segment.log() as log:
+            for batch in valid_batches(log, segment.log_size, segment.offset_index.path):
+                built.add_batch(batch)
+                if batch.partition_leader_epoch > newest:
+                    epochs, newest = _assigned(epochs, batch, log), batch.partition_leader_epoch
+                if batch.producer_id > NO_PRODUCER_ID:
+                    _follow(state, log, batch, built)
+                if not is_legacy(batch.magic):
+                    state.map_end = batch.last_offset + 1
+    except BrokerError as error:
+        if error.exception not in CUTS:
+            _explain(error, built, log_size, epochs)
+            raise
+        reason = error
+    log_size = built.valid
+    try:
+        built.add_time(last=True)
+    except BrokerError as error:
+        _explain(error, built, log_size, epochs)
+        raise
+    return Recovered(built.segment(log_size), epochs, segment.log_size - log_size, reason, built.falls_at)
+
+
+def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCache) -> None:
+    """Give an error after which the loader goes on what had been built when it came."""
+    if isinstance(error, RecoveryError):
+        error.segment, error.epochs = built.segment(log_size), epochs
+
+
+def overflows(segment: LoadedSegment) -> bool:
+    """Whether the last batch of a segment has too large a relative offset, as `LogSegment.hasOverflow`."""
+    end = read_next_offset(segment)
+    return end > segment.base_offset and not is_relative(end - 1, segment.base_offset)
+
+
+def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:
+    """Return the cache after the first batch of a newer epoch.
+
+    BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws.
+    """
+    try:
+        return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
+    except CorruptError as error:
+        raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, str(error)) from error
+
+
+def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuild) -> None:
+    """Follow a batch of a producer."""
+    ended = state.append(log, batch)
+    if ended is not None:
+        if ended.aborted:
+            built.add_aborted(ended, state.last_stable_offset(ended), batch.position)
+        state.complete(ended, log.path, batch.position)

@@ -1,0 +1,314 @@
+"""What a start makes of each file of a partition directory, once its background work is done.
+
+The truth is what `LogLoader.load` and the constructor of `UnifiedLog` do to the files: deletions that wait,
+epochs that are flushed, and the indexes of the active segment at their full size. The start itself is
+`kcli.kafka.storage.log_loader`; here its result is held against the directory.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, FileName, canonical_name, parse_file
+from kcli.kafka.storage.directory_files import offset_of
+from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.loaded_log import METADATA_TOPIC_ID, LoadedLog
+from kcli.kafka.storage.log_segment import Index, LoadedSegment, size_of
+from kcli.kafka.storage.producers import EMPTY_SNAPSHOT, Producer
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+
+KEEP: Final = "keep"
+CREATE: Final = "create"
+DELETE: Final = "delete"
+TRUNCATE: Final = "truncate"
+REWRITE: Final = "rewrite"
+RENAME: Final = "rename"
+FileAction: TypeAlias = Literal["keep", "create", "delete", "truncate", "rewrite", "rename"]
+
+LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = ".log", ".index", ".timeindex", ".txnindex", ".snapshot"
+TEMPORARY = ".tmp"
+ENTRY_SIZES = {INDEX: OFFSET_INDEX_ENTRY.size, TIME_INDEX: TIME_INDEX_ENTRY.size}
+SMALLEST_TABLE = 16
+"""Buckets of a new `java.util.HashMap`."""
+
+
+class FileChange(NamedTuple):
+    """What happens to one file; sizes in bytes, None where there is no file.
+
+    `file` is its name before the start; of one that is created, its new name. `truncate` leaves a beginning
+    of what was there.
+    """
+
+    file: str
+    action: FileAction
+    size_before: int | None
+    size_after: int | None
+    reason: str
+
+
+class _After(NamedTuple):
+    """A file after the start: its size in bytes, and why.
+
+    `content` are its bytes where they are new; zeros follow up to the size.
+    """
+
+    size: int
+    content: bytes | None
+    reason: str
+
+
+UNCHANGED = "nothing to do"
+REBUILT = "rebuilt by recovery"
+
+
+class _Directory(NamedTuple):
+    """A directory once leftovers are handled: each name, and the path that the file has before the start."""
+
+    partition: Partition
+    paths: Mapping[str, str]
+
+    def unchanged(self, name: str) -> tuple[str, _After]:
+        """Return a file that stays as it is."""
+        return name, _After(size_of(self.paths[name]), None, UNCHANGED)
+
+
+def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]:
+    """Return what a start that gives `log` makes of each file of the directory, by name.
+
+    FileError where a file cannot be read.
+    """
+    deleted, renamed = log.files.deleted, log.files.renamed
+    names = [name for name in partition.names if name not in deleted]
+    directory = _Directory(
+        partition, {renamed.get(name, name): os.path.join(partition.path, name) for name in names}
+    )
+    found = dict(_files_after(directory, log))
+    changes = [_change(partition, name, renamed.get(name, name), found) for name in names]
+    for name, reason in deleted.items():
+        is_back = name in found and name not in renamed.values()
+        changes.append(
+            _change(partition, name, name, found) if is_back else _deleted(partition, name, reason)
+        )
+    changes += [FileChange(name, CREATE, None, after.size, after.reason) for name, after in found.items()]
+    return tuple(sorted(changes))
+
+
+def all_deleted(partition: Partition, reason: str) -> tuple[FileChange, ...]:
+    """Return that every file of a directory goes."""
+    return tuple(_deleted(partition, name, reason) for name in partition.names)
+
+
+def _deleted(partition: Partition, name: str, reason: str) -> FileChange:
+    return FileChange(name, DELETE, size_of(os.path.join(partition.path, name)), None, reason)
+
+
+def _change(partition: Partition, name: str, new_name: str, found: dict[str, _After]) -> FileChange:
+    """Return what happens to a file, and take what it is after the start from `found`."""
+    after = found.pop(new_name, None)
+    if after is None:
+        return _deleted(partition, name, _why_deleted(new_name))
+    path = os.path.join(partition.path, name)
+    before = size_of(path)
+    if new_name != name:
+        return FileChange(name, RENAME, before, after.size, f"takes the name {new_name}")
+    action = _action(path, before, after)
+    return FileChange(name, action, before, after.size, UNCHANGED if action == KEEP else after.reason)
+
+
+def _action(path: str, before: int, after: _After) -> FileAction:
+    if after.content is None:
+        return KEEP if after.size == before else TRUNCATE if after.size < before else REWRITE
+    shared = min(before, after.size)
+    with DataFile(path) as file:
+        same = _begins_as(file, after.content, shared)
+    if not same or after.size > before:
+        return REWRITE
+    return KEEP if after.size == before else TRUNCATE
+
+
+def _begins_as(file: DataFile, content: bytes, size: int) -> bool:
+    """Whether a file has some bytes, then zeros, up to a size."""
+    found = file.read(0, size)
+    content = content[:size]
+    return found.startswith(content) and not found[len(content) :].strip(b"\0")
+
+
+def _why_deleted(name: str) -> str:
+    suffix = os.path.splitext(name)[1]
+    if suffix == SNAPSHOT:
+        return "outside the log, or at no segment's base offset"
+    if suffix == TEMPORARY:
+        return "left by an interrupted write of the checkpoint"
+    if suffix in {INDEX, TIME_INDEX, TXN_INDEX}:
+        return "its segment is not there, or goes"
+    return "its segment goes" if suffix == LOG else "not needed"
+
+
+def _files_after(directory: _Directory, log: LoadedLog) -> Iterator[tuple[str, _After]]:
+    """Yield every file after the start, by its name then."""
+    for name in directory.paths:
+        if _stays(directory.partition, log, name):
+            yield directory.unchanged(name)
+    active = log.segments[-1]
+    for segment in log.segments:
+        yield from _segment_files(directory, log, segment, is_active=segment is active)
+    for offset, snapshot in log.producers.disk.items():
+        if isinstance(snapshot, str):
+            name = os.path.basename(snapshot)
+            yield directory.unchanged(log.files.renamed.get(name, name))
+        else:
+            content = snapshot_bytes(snapshot)
+            yield f"{offset:020d}{SNAPSHOT}", _After(len(content), content, "the producers at this offset")
+    yield from _epoch_file(directory, log)
+    yield from _topic_id_file(directory)
+
+
+def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
+    """Whether a file is none that the loader decides on, and none of those that it does not look at."""
+    suffix = os.path.splitext(name)[1]
+    if suffix in {LOG, INDEX, TIME_INDEX, TXN_INDEX}:
+        return name != canonical_name(name) and offset_of(partition, name) in log.files.logs
+    if suffix == SNAPSHOT or name.startswith(LEADER_EPOCH_CHECKPOINT):
+        return False
+    parsed = parse_file(name)
+    if partition.topic != CLUSTER_METADATA or parsed.kind != KRAFT_SNAPSHOT or parsed.base_offset is None:
+        return True
+    if parsed.suffix or parsed.base_offset < log.log_start_offset:
+        return False
+    if log.high_watermark is None or not parsed.is_canonical:
+        return True
+    return parsed == _snapshot_at(partition, log.log_end_offset)
+
+
+def _snapshot_at(partition: Partition, offset: int) -> FileName | None:
+    """Return the snapshot at which a metadata log begins anew: of several at its offset the newest epoch."""
+    found = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
+    at_offset = [name for name in found if name.base_offset == offset and name.is_canonical]
+    return max(at_offset, key=lambda name: name.epoch or 0, default=None)
+
+
+def _topic_id_file(directory: _Directory) -> Iterator[tuple[str, _After]]:
+    """Yield partition.metadata where the broker writes it: KRaft knows the topic id of its own log."""
+    if directory.partition.topic == CLUSTER_METADATA and PARTITION_METADATA not in directory.paths:
+        content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
+        yield PARTITION_METADATA, _After(len(content), content, "there was none")
+
+
+def _segment_files(
+    directory: _Directory, log: LoadedLog, segment: LoadedSegment, *, is_active: bool
+) -> Iterator[tuple[str, _After]]:
+    stem = f"{segment.base_offset:020d}"
+    reason = "the segment is recovered" if segment.log_path else "the log begins with this segment"
+    yield stem + LOG, _After(segment.log_size, None, reason)
+    if log.high_watermark is not None:
+        return  # a metadata log that begins anew: its indexes are made at the first append
+    rebuilt = segment.base_offset in log.recovered or segment.log_path is None
+    for suffix, index in ((INDEX, segment.offset_index), (TIME_INDEX, segment.time_index)):
+        after = _index_after(log, suffix, index, rebuilt=rebuilt, is_active=is_active)
+        if segment.base_offset in log.untrimmed:
+            after = after._replace(content=_stale(directory.paths.get(stem + suffix), index.data, after.size))
+        yield stem + suffix, after
+    name = stem + TXN_INDEX
+    if segment.log_path is None:
+        return
+    if rebuilt and (segment.aborted or name in directory.paths):
+        content = b"".join(map(TXN_INDEX_ENTRY.pack, segment.aborted))
+        yield name, _After(len(content), content, REBUILT)
+    elif name in directory.paths:
+        yield directory.unchanged(name)
+
+
+def _index_after(log: LoadedLog, suffix: str, index: Index[Any], *, rebuilt: bool, is_active: bool) -> _After:
+    """Return an index after the start.
+
+    A rebuilt one is cut to its entries; that of the active segment has segment.index.bytes.
+    """
+    entry_size = ENTRY_SIZES[suffix]
+    full = log.settings.index_size // entry_size * entry_size
+    reason = REBUILT if rebuilt else "there was none"
+    content: bytes | None = None
+    if rebuilt or index.path is None:
+        content = index.data[: index.entries * entry_size]
+    size = len(content) if content is not None else size_of(str(index.path))
+    if is_active and size != full:
+        size = full
+        if not rebuilt:
+            reason = "of the active segment: set to segment.index.bytes"
+    return _After(size, content, reason)
+
+
+def _stale(path: str | None, entries: bytes, size: int) -> bytes:
+    """Return an index in which recovery wrote entries over what was there, and took them back by a count."""
+    if path is None:
+        return entries
+    with DataFile(path) as file:
+        return entries + file.read(0, min(file.size, size))[len(entries) :]
+
+
+def _epoch_file(directory: _Directory, log: LoadedLog) -> Iterator[tuple[str, _After]]:
+    if log.epochs_written:
+        content = epoch_bytes(log.epochs)
+        reason = "written anew: the epochs between log start and log end"
+        yield LEADER_EPOCH_CHECKPOINT, _After(len(content), content, reason)
+        return
+    for name in (LEADER_EPOCH_CHECKPOINT, LEADER_EPOCH_CHECKPOINT + TEMPORARY):
+        if name in directory.paths:
+            yield directory.unchanged(name)
+    if LEADER_EPOCH_CHECKPOINT not in directory.paths:
+        yield LEADER_EPOCH_CHECKPOINT, _After(0, b"", "opening the epoch cache creates it")
+
+
+def epoch_bytes(entries: EpochCache) -> bytes:
+    """Return leader-epoch-checkpoint as a broker writes it."""
+    lines = [f"{entry.epoch} {entry.start_offset}\n" for entry in entries]
+    return "".join(("0\n", f"{len(lines)}\n", *lines)).encode()
+
+
+def snapshot_bytes(producers: Mapping[int, Producer]) -> bytes:
+    """Return a producer snapshot as `ProducerStateManager.writeSnapshot` writes it."""
+    if not producers:
+        return EMPTY_SNAPSHOT
+    from formats.crc import crc32c
+    from formats.producer_snapshot import (
+        CRC_FROM,
+        PRODUCER_ENTRY,
+        SNAPSHOT_HEADER,
+        VERSION,
+        ProducerEntry,
+        ProducerSnapshotHeader,
+    )
+
+    body = b""
+    for number in _in_java_order(producers):
+        one = producers[number]
+        first_open = -1 if one.open_since is None else one.open_since
+        body += PRODUCER_ENTRY.pack(
+            ProducerEntry(
+                number,
+                one.epoch,
+                one.last_sequence,
+                one.last_offset,
+                one.offset_delta,
+                one.last_timestamp,
+                one.coordinator_epoch,
+                first_open,
+            )
+        )
+    count = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(VERSION, 0, len(producers)))[CRC_FROM:]
+    header = ProducerSnapshotHeader(VERSION, crc32c(count + body), len(producers))
+    return SNAPSHOT_HEADER.pack(header) + body
+
+
+def _in_java_order(numbers: Collection[int]) -> list[int]:
+    """Return producer ids in the order in which a `java.util.HashMap` of them is walked."""
+    table = SMALLEST_TABLE
+    while len(numbers) > table * 3 // 4:
+        table *= 2
+
+    def bucket(number: int) -> int:
+        folded = (number ^ (number >> 32)) & 0xFFFFFFFF
+        return (folded ^ (folded >> 16)) & (table - 1)
+
+    return sorted(numbers, key=bucket)

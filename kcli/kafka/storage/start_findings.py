@@ -1,0 +1,139 @@
+"""What a start reports about a log.
+
+Where it cuts, and where a scan of the bytes sees another end than the broker.
+"""
+
+from collections.abc import Iterator
+
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, LogTail, has_zero_tail, last_offset
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import END, TORN, ZEROS, Header, Stop, Walk, describe_torn, only_zeros
+
+STOPS = {
+    "bad-length": ("LOG-002", "no batch can have this length"),
+    "bad-magic": ("LOG-002", "no batch can have this magic"),
+    ZEROS: ("LOG-004", "only zeros to the end of the file"),
+}
+
+
+class Reporter:
+    """Collects the findings of one partition, in the order in which the start comes to them."""
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.findings: list[Finding] = []
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        path: str | None,
+        position: int | None = None,
+        *,
+        expected: int | None = None,
+        found: int | None = None,
+    ) -> None:
+        """Add a finding about a file of the partition; about the directory itself where `path` is None."""
+        self.findings.append(
+            Finding(
+                code,
+                message,
+                dir=self.partition.shown,
+                path=None if path is None else shown_path(self.partition, path),
+                position=position,
+                expected=expected,
+                found=found,
+            )
+        )
+
+    def report_unknown_start(self, log_start: int, first_base_offset: int) -> None:
+        """Add that the log starts at its first segment, or below if its topic is tiered."""
+        message = (
+            f"taken as not tiered: the log start is {first_base_offset}, of the first segment; it is "
+            f"{log_start}, of the checkpoint, if the topic is tiered"
+        )
+        self.report("START-018", message, None, expected=log_start, found=first_base_offset)
+
+    def report_cut(
+        self, segment: LoadedSegment, position: int, truncated: int, reason: BrokerError | None
+    ) -> None:
+        """Add what recovery cuts from a position on, and why.
+
+        A file to which a broker appends is reported as such. Without a `reason` the log ends in an incomplete
+        batch.
+        """
+        path = segment.log_path or ""
+        if reason is None:
+            with segment.log() as log:
+                grown = log.size + log.grown(is_torn=True) - segment.log_size
+            if grown:
+                self.report_growth(path, grown)
+            else:
+                message = f"recovery cuts {truncated} bytes: the log ends in an incomplete batch"
+                self.report("LOG-001", message, path, position)
+            return
+        with segment.log() as log:
+            zeros = only_zeros(log, position, segment.log_size)
+        code, why = (
+            ("LOG-004", "only zeros to the end of the file") if zeros else ("START-001", reason.message)
+        )
+        self.report(code, f"recovery cuts {truncated} bytes: {why}", path, position)
+
+    def report_growth(self, path: str, grown: int) -> None:
+        """Add by how many bytes a file has grown while it was read (negative: it shrank)."""
+        how = "grew" if grown > 0 else "shrank"
+        self.report("LOG-005", f"the file {how} by {abs(grown)} bytes while it was read", path)
+
+    def compare_with_scan(self, last: LoadedSegment, tail: LogTail) -> None:
+        """Report if a scan of the last segment sees another end than the broker, which trusts the index."""
+        index = last.offset_index
+        if index.path and has_zero_tail(index):
+            self.report("IDX-003", "the offset index has its preallocated tail", index.path)
+        if tail.end == last.log_size and _entry_leads_to(last, tail):
+            return
+        with last.log() as log:
+            _, header, stop = walk_to_end(log, 0, last.log_size)
+        scanned = last.base_offset if header is None else header.last_offset + 1
+        if scanned != tail.next_offset:
+            message = (
+                f"the log ends at offset {tail.next_offset} for the broker, a scan sees it end at {scanned}"
+            )
+            self.report(
+                "IDX-002", message, index.path or last.log_path, expected=tail.next_offset, found=scanned
+            )
+        self.findings.extend(stop_finding(self.partition, last.log_path or "", stop))
+
+
+def _entry_leads_to(segment: LoadedSegment, tail: LogTail) -> bool:
+    """Whether the last index entry leads to a batch at or below its offset, and the log reaches it."""
+    index = segment.offset_index
+    if not index.entries:
+        return True
+    with index.reader() as get:
+        entry = get(index.entries - 1)
+    if not entry.position or tail.first is None or tail.last is None:
+        return not entry.position
+    offset = segment.base_offset + entry.relative_offset
+    with segment.log() as log:
+        return tail.first.base_offset <= offset <= last_offset(log, tail.last)
+
+
+def stop_finding(partition: Partition, path: str, stop: Stop) -> Iterator[Finding]:
+    """Yield where a walk over a log broke off; nothing if it came to the end of the file."""
+    if stop.reason != END:
+        code, message = ("LOG-001", describe_torn(stop)) if stop.reason in TORN else STOPS[stop.reason]
+        path = shown_path(partition, path)
+        yield Finding(code, message, dir=partition.shown, path=path, position=stop.position, found=stop.found)
+
+
+def walk_to_end(log: DataFile, position: int, end: int) -> tuple[Header | None, Header | None, Stop]:
+    """Return the first and the last header from a position on, and where the walk stopped."""
+    walk = Walk(log, position, end)
+    first = last = None
+    for _, last in walk:
+        first = first or last
+    if walk.stop is None:
+        raise AssertionError("a walk that has ended says where")
+    return first, last, walk.stop

@@ -1,0 +1,153 @@
+"""What a terminal shows: the view that rows of a type have, or with -o wide a table of every column."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
+
+from kcli.kafka.findings.findings import Finding
+from kcli.output.long_values import beginning, is_long
+from kcli.output.screen import Screen
+from kcli.output.structured import Tail
+from kcli.output.table import drawing_of
+from kcli.output.units import counted
+from kcli.output.values import cell, iso, one_line
+from kcli.output.view import ShownRow, View
+from kcli.rows import Column, Failure, Item, Value, values_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+SHOWN_OF_A_LONG_VALUE = 1000
+"""Characters."""
+LEAST_OF_A_TEXT = 24
+"""Characters that a text of a column is cut to where there is no room."""
+NOTHING = "No rows."
+
+
+def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
+    """Write rows as people read them: the view of their type, which needs all of them.
+
+    Columns that were named, and rows without a header, are written as `write_wide` does. Rows of a type
+    without a view are a table of the first columns, as many as fit.
+    """
+    if view.columns is not None or not view.headers:
+        write_wide(rows, view, out, tail)
+        return
+    draw = drawing_of(view.types[0].name) or partial(_draw_columns, view.types[0].columns)
+    found = list(view.chosen(rows))
+    findings, failures = tail()
+    if not found:
+        out.write("" if failures else f"{NOTHING}\n")
+        return
+    from kcli.output.console import Console
+
+    is_limited = len(found) == view.limit
+    screen = view.screen._replace(is_part=is_limited or view.where is not None)
+    console = Console(
+        file=out,
+        width=screen.width,
+        force_terminal=screen.is_colored,
+        no_color=not screen.is_colored,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        color_system="standard" if screen.is_colored else None,
+        _environ={},
+    )
+    for drawn in draw(found, screen, [*findings, *_unreadable(failures)]):
+        console.print(drawn, crop=False)
+    if failures:
+        were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
+        console.print(
+            f"{counted(len(failures), 'input')} {were} not read: no verdict on {them}.", style="red"
+        )
+    if view.where is not None:
+        console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
+    if is_limited and view.limit is not None:
+        console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
+
+
+def _draw_columns(
+    columns: Sequence[Column], rows: Sequence[Any], screen: Screen, _: Sequence[Finding]
+) -> "Iterator[RenderableType]":
+    """Yield a table of the values as they are: the later columns go first where there is no room."""
+    from kcli.output.table.grid import TEXT, Kind, ShownColumn, left_out, table
+
+    number = Kind(lambda value, _: str(value), is_right=True)
+    shown = [
+        ShownColumn(
+            column.name,
+            partial(_value_of, place, column),
+            number if column.kind == "int" else TEXT,
+            rank=place + 1,
+            least=None if column.kind == "int" else LEAST_OF_A_TEXT,
+        )
+        for place, column in enumerate(columns)
+    ]
+    shown[0] = shown[0]._replace(rank=0)
+    yield table(shown, rows, screen)
+    missing = left_out(shown, rows, screen)
+    if missing:
+        yield f"{counted(missing, 'more column')}: -o wide shows them."
+
+
+def _value_of(place: int, column: Column, row: Any) -> str:
+    return _cell(values_of(row)[place], column)
+
+
+def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:
+    """Yield a finding for each error about a file, so that its row has a mark."""
+    for failure in failures:
+        directory = os.path.dirname(failure.path)
+        if directory and failure.error != "not-found":
+            yield Finding("LOG-008", failure.message, directory, failure.path, failure.position)
+
+
+def write_wide(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
+    """Write a table of every shown column, as wide as its values are."""
+    columns = view.columns_of(view.types[0])
+    cells = [
+        [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
+        for row in view.shown(rows)
+        if isinstance(row, ShownRow)
+    ]
+    if cells or not tail()[1]:
+        out.writelines(f"{line}\n" for line in _aligned(cells, columns, view.screen, headers=view.headers))
+
+
+def _aligned(
+    cells: list[list[str]], columns: Sequence[Column], screen: Screen, *, headers: bool
+) -> Iterator[str]:
+    """Yield the lines of a table: numbers right, no spaces at the end."""
+    names = [column.name for column in columns]
+    lines = [names, *cells] if headers else cells
+    if all(text.isascii() for line in cells for text in line):
+        length = len
+    else:
+        from rich.cells import cell_len as length  # type: ignore[assignment]
+
+    widths = [max(map(length, column)) for column in zip(*lines, strict=True)]
+    is_right = [column.kind == "int" for column in columns]
+    for line in lines:
+        padded = [
+            " " * (width - length(text)) + text if right else text + " " * (width - length(text))
+            for text, width, right in zip(line, widths, is_right, strict=True)
+        ]
+        if screen.is_colored and line is names:
+            yield f"\x1b[1m{'  '.join(padded).rstrip()}\x1b[0m"
+        else:
+            yield "  ".join(padded).rstrip()
+
+
+def _cell(value: Value, column: Column) -> str:
+    if value is None:
+        return "-"
+    if is_long(value):
+        return f"{one_line(beginning(value, SHOWN_OF_A_LONG_VALUE))}... (its beginning; -o json shows all)"
+    text = one_line(cell(value))
+    if column.kind == "timestamp" and isinstance(value, int):
+        twin = iso(value)
+        return f"{text} ({twin})" if twin else text
+    return text

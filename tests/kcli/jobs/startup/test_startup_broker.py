@@ -1,0 +1,439 @@
+"""The broker's row of a predicted start: what ends the process, what takes a log dir offline."""
+
+import json
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from kcli.engine.contract import Job, Unit
+from kcli.engine.inline import inline
+from kcli.jobs.startup.startup import StartRequest, read
+from kcli.jobs.startup.startup_broker import ACCEPTS, StartReducer, expand
+from kcli.kafka.kraft.broker_start import BrokerConfig
+from kcli.kafka.storage.producers import EMPTY_SNAPSHOT
+from kcli.logdir.tree import Selection, find
+from tests.builders import put_record, put_records
+from tests.partitions import locked, log_dir, orders, put_range, segment
+from tests.rows import named
+
+LOG = put_range(0, 10)
+METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n"
+STARTUP = Path(__file__).parents[3] / "data" / "startup" / "damaged.tar.gz"
+
+
+def started(*paths, version=(4, 3), **config):
+    """Return the broker's row, the rows of partitions and the findings of a start."""
+    found = expand(find(list(map(str, paths)), Selection(include_leftovers=True)))
+    targets = [target for target in found.targets if target.kind in ACCEPTS]
+    units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
+    job = Job(
+        lambda unit: read(unit, request=StartRequest(now_ms=1, version=version)),
+        StartReducer(BrokerConfig(version, **config)),
+    )
+    outcomes = list(inline(job, units))
+    rows = [named(row) for outcome in outcomes for row in outcome.rows]
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    return rows[0], rows[1:], findings
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def meta(directory, text):
+    (directory / "meta.properties").write_text(text)
+
+
+def identity(node=7, cluster="abc", directory=None):
+    lines = ["version=1", f"cluster.id={cluster}", f"node.id={node}"]
+    return "\n".join([*lines, *([f"directory.id={directory}"] if directory else [])]) + "\n"
+
+
+@pytest.fixture
+def dirs(tmp_path):
+    """Return two log dirs of broker 7, each with a partition."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    orders(first, LOG, recovery=10)
+    log_dir(second)
+    shutil.copytree(first / "orders-0", second / "orders-1")
+    for directory in (first / "orders-0", second / "orders-1"):
+        (directory / "partition.metadata").write_text(METADATA)
+    return first, second
+
+
+def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
+    broker, rows, findings = started(*dirs)
+    assert findings == []
+    assert [row["dir"] for row in rows] == [f"{dirs[0]}/orders-0", f"{dirs[1]}/orders-1"]
+    assert {key: value for key, value in broker.items() if key not in {"log_dirs", "seconds"}} == {
+        "broker_id": 7,
+        "cluster_id": "abc",
+        "outcome": "starts",
+        "error": None,
+        "error_message": None,
+        "kafka_version": "4.3",
+        "metadata_log_dir": str(dirs[0]),
+        "partitions": 2,
+        "failing_partitions": 0,
+        "segments": 2,
+        "bytes_read": 2 * len(LOG),
+        "records_lost": 0,
+    }
+    assert [(one["dir"], one["outcome"], one["clean"], one["partitions"]) for one in broker["log_dirs"]] == [
+        (str(dirs[0]), "online", True, 1),
+        (str(dirs[1]), "online", True, 1),
+    ]
+    assert broker["seconds"] == 0.001
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "config", "error", "words"),
+    [
+        (identity(), identity(node=8), {}, "RuntimeException", "node.id is 8, expected 7"),
+        (identity(), identity(cluster="x"), {}, "RuntimeException", "cluster.id is x, expected abc"),
+        (identity(), identity(), {"node_id": 3}, "RuntimeException", "node.id is 7, expected 3"),
+        (
+            identity(),
+            identity(node=8),
+            {"version": (3, 6)},
+            "InconsistentBrokerMetadataException",
+            "node.id is 8, expected 7",
+        ),
+        (
+            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
+            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
+            {},
+            "RuntimeException",
+            "directory.id 4pVLnGkv_ynMhng0gYWM0A is also that of",
+        ),
+        (identity(directory="AAAAAAAAAAAAAAAAAAAABA"), identity(), {}, "RuntimeException", "is reserved"),
+        (identity(), "version=0\nbroker.id=7\n", {}, "RuntimeException", "cluster ID not found"),
+        (identity(), None, {}, "RuntimeException", "no meta.properties"),
+        (identity(), None, {"version": (3, 6)}, "KafkaException", "no meta.properties"),
+        ("version=9\n", identity(), {}, "RuntimeException", "I/O error in the metadata log dir"),
+        (identity(), "version=9\n", {"version": (3, 6)}, "RuntimeException", "version"),
+    ],
+)
+def test_meta_properties_that_end_the_process(dirs, first, second, config, error, words):
+    for directory, text in zip(dirs, (first, second), strict=True):
+        if text is None:
+            (directory / "meta.properties").unlink()
+        else:
+            meta(directory, text)
+    broker, _, findings = started(*dirs, **config)
+    assert (broker["outcome"], broker["error"]) == ("fails", error)
+    assert words in broker["error_message"]
+    assert "START-009" in codes(findings)
+
+
+def test_ids_of_directories_are_of_3_7_and_later(dirs):
+    for directory in dirs:
+        meta(directory, identity(directory="4pVLnGkv_ynMhng0gYWM0A"))
+    assert started(*dirs, version=(3, 6))[0]["outcome"] == "starts"
+
+
+def test_a_release_with_zookeeper_needs_no_meta_properties(dirs):
+    for directory in dirs:
+        meta(directory, "version=0\nbroker.id=7\n")
+    assert started(*dirs, version=(3, 9))[0]["outcome"] == "starts"
+    assert started(*dirs)[0]["error_message"].endswith("cluster ID not found")
+
+
+def test_a_bad_meta_properties_takes_its_log_dir_offline_unless_it_is_that_of_the_metadata_log(dirs):
+    meta(dirs[1], "version=9\n")
+    broker, _, findings = started(*dirs)
+    assert broker["outcome"] == "starts"
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
+    assert codes(findings) == ["DIR-005", "START-010"]
+    assert started(*dirs, metadata_log_dir=str(dirs[1]))[0]["outcome"] == "fails"
+
+
+def test_a_partition_in_two_log_dirs_ends_the_process_but_for_one_that_is_deleted(dirs):
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-delete")
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-future")
+    broker, rows, _ = started(*dirs)
+    assert broker["outcome"] == "starts"
+    deleted = next(row for row in rows if row["dir"].endswith("-delete"))
+    assert {change["action"] for change in deleted["files"]} == {"delete"}
+    assert (deleted["outcome"], deleted["log_end_offset"]) == ("loads", None)
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0")
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "IllegalStateException")
+    assert broker["error_message"] == f"{dirs[1]}/orders-0: the same partition lies in {dirs[0]}/orders-0"
+    assert codes(findings) == ["START-009"]
+
+
+def test_names_of_directories(dirs):
+    (dirs[0] / "remote-log-index-cache").mkdir()
+    stray = dirs[0] / "x-1.0123456789abcdef0123456789abcdef-stray"
+    shutil.copytree(dirs[0] / "orders-0", stray)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    broker, _, _ = started(*dirs, version=(3, 5))
+    assert (broker["error"], broker["error_message"][: len(str(stray))]) == ("KafkaException", str(stray))
+    (dirs[0] / "lost+found").mkdir()
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaException")
+    assert "START-009" in codes(findings)
+
+
+def test_the_metadata_log_lies_in_one_log_dir_alone(dirs):
+    for directory in dirs:
+        segment(directory / "__cluster_metadata-0", 0, LOG)
+    broker, _, _ = started(*dirs)
+    assert (broker["error"], broker["metadata_log_dir"]) == ("KafkaException", str(dirs[0]))
+    assert broker["error_message"].startswith(f"{dirs[1]}/__cluster_metadata-0: ")
+
+
+def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
+    (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n9\n")
+    broker, _, findings = started(*dirs)
+    assert broker["outcome"] == "starts"
+    assert [(one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
+        ("online", None),
+        ("offline", "KafkaStorageException"),
+    ]
+    assert codes(findings) == ["START-008", "START-010"]
+    broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+    (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\n0 -1\n")
+    broker, _, _ = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "IllegalArgumentException")
+    assert broker["failing_partitions"] == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    ],
+)
+def test_a_checkpoint_of_offsets_takes_its_log_dir_offline_unless_a_number_is_none(dirs, name):
+    file = dirs[1] / name
+    for text in ("0\n9\n", "7\n0\n", "0\n1\norders 1\n", "0\nx\n"):
+        file.write_text(text)
+        broker, rows, findings = started(*dirs)
+        assert (broker["outcome"], broker["log_dirs"][1]["error"]) == ("starts", "KafkaStorageException"), (
+            text
+        )
+        assert [row["outcome"] for row in rows] == ["loads", "loads"]
+        assert "START-010" in codes(findings)
+    for text in ("0\n1\norders 1 x\n", "0\n-1\n", "", "0\n0\n"):
+        file.write_text(text)
+        assert [one["outcome"] for one in started(*dirs)[0]["log_dirs"]] == ["online", "online"], text
+    file.write_text("0\n9\n")
+    broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+
+
+OPEN = put_range(10, 2, producer_id=5, producer_epoch=0, base_sequence=0, attributes=0x10)
+COMMIT = put_records(
+    [put_record(key=b"\0\0\0\1", value=bytes(6))],
+    base_offset=12,
+    producer_id=5,
+    producer_epoch=0,
+    attributes=0x30,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "tail", "error"),
+    [
+        ("recovery-point-offset-checkpoint", OPEN, "KafkaStorageException"),
+        ("log-start-offset-checkpoint", OPEN, "KafkaStorageException"),
+        ("log-start-offset-checkpoint", OPEN + COMMIT, "KafkaStorageException"),
+        ("replication-offset-checkpoint", OPEN, None),
+        ("cleaner-offset-checkpoint", OPEN, None),
+        ("recovery-point-offset-checkpoint", b"", None),
+    ],
+)
+def test_a_log_with_a_transaction_in_an_offline_log_dir_ends_the_process(dirs, name, tail, error):
+    segment(dirs[1] / "orders-1", 0, LOG + tail)
+    (dirs[1] / "orders-1" / f"{10:020d}.snapshot").write_bytes(EMPTY_SNAPSHOT)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    (dirs[1] / name).write_text("0\n9\n")
+    broker, _, _ = started(*dirs)
+    assert broker["error"] == error
+    if error:
+        assert "orders-1: the log dir is offline" in broker["error_message"]
+        assert "first unstable offset 10" in broker["error_message"]
+
+
+@pytest.mark.parametrize("fails_first", [True, False])
+def test_a_log_with_a_transaction_after_one_that_fails_ends_the_process(dirs, fails_first):
+    """As brokers of 3.9.1 and 4.3.1 did; they load logs in the order in which the log dir is listed."""
+    names = [f"more-{number}" for number in range(2)]
+    for name in names:
+        segment(dirs[1] / name, 0, LOG)
+        (dirs[1] / name / "partition.metadata").write_text(METADATA)
+    first, second = sorted(names, key=os.listdir(dirs[1]).index)
+    failing, other = (first, second) if fails_first else (second, first)
+    (dirs[1] / failing / "leader-epoch-checkpoint").write_text("0\n9\n")
+    segment(dirs[1] / other, 0, LOG + OPEN)
+    (dirs[1] / other / f"{10:020d}.snapshot").write_bytes(EMPTY_SNAPSHOT)
+    broker, _, _ = started(*dirs)
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
+    assert broker["error"] == ("KafkaStorageException" if fails_first else None)
+
+
+def bootstrap(directory, *values):
+    records = [put_record(offset_delta=number, value=value) for number, value in enumerate(values)]
+    (directory / "bootstrap.checkpoint").write_bytes(put_records(records))
+
+
+LEVEL_30 = b"\1\x0c\0" + b"\x11metadata.version" + b"\0\x1e\0"
+
+
+def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs):
+    bootstrap(dirs[0], LEVEL_30)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    good = (dirs[0] / "bootstrap.checkpoint").read_bytes()
+    for data, words in (
+        (b"", "no FeatureLevelRecord for metadata.version"),
+        (good[:-1], "no FeatureLevelRecord for metadata.version"),
+        (good.replace(b"\0\x1e\0", b"\0\x63\0"), "metadata.version 99"),
+        (good.replace(b"\1\x0c\0", b"\1\x7c\0"), "type 124"),
+    ):
+        (dirs[0] / "bootstrap.checkpoint").write_bytes(data)
+        broker, _, findings = started(*dirs)
+        assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException"), data
+        assert words in broker["error_message"], broker["error_message"]
+        assert "START-009" in codes(findings)
+    shutil.move(dirs[0] / "bootstrap.checkpoint", dirs[1] / "bootstrap.checkpoint")
+    assert started(*dirs)[0]["outcome"] == "starts"
+
+
+def test_the_process_ends_with_its_last_log_dir(dirs):
+    for directory in (dirs[0] / "orders-0", dirs[1] / "orders-1"):
+        (directory / "leader-epoch-checkpoint").write_text("0\n9\n")
+    broker, _, _ = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+
+
+def test_a_log_without_a_topic_id_becomes_a_stray_one_and_before_3_7_gets_it_anew(dirs):
+    (dirs[0] / "orders-0" / "partition.metadata").unlink()
+    segment(dirs[0] / "__cluster_metadata-0", 0, LOG)
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], codes(findings)) == ("starts", ["START-012", "START-013"])
+    broker, _, findings = started(*dirs, version=(3, 6))
+    assert (broker["outcome"], codes(findings)) == ("starts", ["START-012", "START-013"])
+    assert "writes it anew" in findings[0].message
+
+
+def test_a_log_dir_that_is_missing_was_not_formatted_and_an_unreadable_one_is_offline(dirs, tmp_path):
+    broker, _, _ = started(*dirs, tmp_path / "none")
+    assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException")
+    (tmp_path / "file").write_text("")
+    broker, _, findings = started(*dirs, tmp_path / "file" / "x")
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "online", "offline"]
+    assert "START-010" in codes(findings)
+
+
+def test_a_file_in_the_place_of_a_log_dir_is_offline_unless_it_is_that_of_the_metadata_log(dirs, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    broker, rows, findings = started(*dirs, file)
+    assert broker["outcome"] == "starts"
+    assert [(one["dir"], one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
+        (str(dirs[0]), "online", None),
+        (str(dirs[1]), "online", None),
+        (str(file), "offline", "IOException"),
+    ]
+    assert codes(findings) == ["START-010"]
+    assert len(rows) == 2
+    assert started(*dirs, file, metadata_log_dir=str(file))[0]["outcome"] == "fails"
+
+
+def test_a_process_that_holds_the_lock_is_named(dirs):
+    with locked(dirs[0]) as process:
+        broker, _, findings = started(*dirs)
+    assert broker["outcome"] == "starts"
+    assert [(one.code, one.message.split()[1]) for one in findings] == [("START-011", str(process))]
+    assert started(*dirs)[2] == []
+
+
+def test_partitions_alone_have_no_row_of_a_broker(dirs):
+    row, rows, _ = started(dirs[0] / "orders-0")
+    assert (row["topic"], rows) == ("orders", [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("trial", "error"),
+    [
+        ("damaged", None),
+        ("clean-damaged", None),
+        ("damaged-bad-epochs", "KafkaStorageException"),
+        ("clean-damaged-zero-tail", "CorruptRecordException"),
+    ],
+)
+def test_recorded_brokers_started_and_ended_as_predicted(tmp_path, trial, error):
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(tmp_path, filter="data")
+    broker, rows, _ = started(*sorted(path for path in (tmp_path / trial).iterdir() if path.is_dir()))
+    assert (broker["outcome"], broker["error"]) == ("fails" if error else "starts", error)
+    assert json.loads(json.dumps(broker["log_dirs"])) == broker["log_dirs"]
+    assert broker["partitions"] == len(rows)
+
+
+def test_a_log_that_the_metadata_does_not_assign_to_the_broker_is_a_stray_one(demo, tmp_path):
+    copy = tmp_path / "demo"
+    shutil.copytree(demo, copy)
+    assert [code for code in codes(started(copy)[2]) if code == "START-013"] == []
+    file = copy / "orders-0" / "partition.metadata"
+    text = file.read_text()
+    file.write_text(text.replace("topic_id: ", "topic_id: A")[: len(text)])
+    shutil.copytree(copy / "orders-1", copy / "orders-9")
+    meta(copy, (copy / "meta.properties").read_text())
+    broker, _, findings = started(copy)
+    assert broker["outcome"] == "starts"
+    strays = [finding for finding in findings if finding.code == "START-013"]
+    assert [os.path.basename(finding.dir) for finding in strays] == ["orders-0", "orders-9"]
+    meta(copy, (copy / "meta.properties").read_text().replace("node.id=1", "node.id=2"))
+    strays = [finding for finding in started(copy)[2] if finding.code == "START-013"]
+    assert len(strays) > 2
+    assert any(finding.message == "its replicas are on brokers 1, not on 2" for finding in strays)
+
+
+def test_a_metadata_log_dir_without_its_log_is_a_finding_where_it_is_configured(demo, tmp_path):
+    copy = tmp_path / "demo"
+    shutil.copytree(demo, copy)
+    shutil.rmtree(copy / "__cluster_metadata-0")
+    assert "START-014" not in codes(started(copy)[2])
+    assert "START-014" in codes(started(copy, metadata_log_dir=str(copy))[2])
+    assert "START-014" not in codes(started(demo, metadata_log_dir=str(demo))[2])
+
+
+@pytest.mark.parametrize("batches", [(0, 10, 20), (0, 10, 10, 20), (0, 20, 10)])
+def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
+    directory = orders(
+        tmp_path / "d", *(put_range(base, 10) for base in batches), clean=False, recovery=0, watermark=5
+    )
+    _, rows, findings = started(directory.parent)
+    falls = [(one.file, one.position) for one in findings if one.code == "START-015"]
+    assert [row["outcome"] for row in rows] == ["loads"]
+    assert len(falls) == (list(batches) != sorted(set(batches)))
+
+
+@pytest.mark.parametrize("words", [("D", "LINK"), ("D", "D"), ("D", "D/."), ("D", "--server-config", "FILE")])
+@pytest.mark.parametrize("command", ["startup", "check"])
+def test_a_log_dir_that_is_named_twice_is_one(kcli, demo, tmp_path, command, words):
+    (tmp_path / "link").symlink_to(demo)
+    (tmp_path / "server.properties").write_text(f"log.dirs={tmp_path / 'link'}\n")
+    places = {
+        "D": demo,
+        "D/.": f"{demo}/.",
+        "LINK": tmp_path / "link",
+        "FILE": tmp_path / "server.properties",
+    }
+
+    def answer(*given):
+        document = json.loads(kcli(command, *given, "-o", "json").stdout)
+        return len(document["rows"]), [one["code"] for one in document["findings"]], document["errors"]
+
+    assert answer(*(places.get(word, word) for word in words)) == answer(demo)

@@ -1,0 +1,137 @@
+"""What two runs say of a partition: one verdict, and a finding for what a log does not do by itself."""
+
+import pytest
+
+from kcli.kafka.integrity.run_diffs import VERDICTS, LogFacts, Noted, PartitionFacts, compared
+
+ONE = PartitionFacts(
+    log_start_offset=10,
+    log_end_offset=50,
+    latest_epoch=3,
+    log_bytes=900,
+    segments=2,
+    epochs=((1, 5), (3, 30)),
+)
+ERROR = Noted("LOG-003", "error", "0.log", 61)
+WARNING = Noted("LOG-001", "warning", "0.log", 61)
+NOTE = Noted("START-003", "info", None, None)
+
+
+def of(**changes):
+    return ONE._replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "codes"),
+    [
+        (ONE, ONE, "unchanged", []),
+        (ONE, of(noted=frozenset({NOTE})), "unchanged", []),
+        (ONE, of(log_end_offset=51, log_bytes=950), "grown", []),
+        (ONE, of(log_start_offset=20, log_bytes=500, segments=1), "trimmed", []),
+        (ONE, of(log_start_offset=20, log_end_offset=60), "grown", []),
+        (ONE, of(log_bytes=800), "changed", []),
+        (ONE, of(log_end_offset=49), "shrunk", ["DIFF-003"]),
+        (ONE, of(log_end_offset=None), "changed", []),
+        (ONE, of(log_start_offset=9), "changed", ["DIFF-005"]),
+        (ONE, of(epochs=((1, 5), (3, 30), (4, 50)), latest_epoch=4, log_end_offset=60), "grown", []),
+        (ONE, of(log_start_offset=20, epochs=((1, 20), (3, 30))), "trimmed", []),
+        (ONE, of(log_start_offset=35, epochs=((3, 35),)), "trimmed", []),
+        (ONE, of(epochs=((1, 5), (3, 31))), "rewritten", ["DIFF-004"]),
+        (ONE, of(epochs=((1, 5), (2, 30), (4, 40)), log_end_offset=60), "rewritten", ["DIFF-004"]),
+        (ONE, of(epochs=((1, 5),), log_end_offset=30), "rewritten", ["DIFF-003", "DIFF-004"]),
+        (of(epochs=None), of(epochs=None, latest_epoch=2, log_end_offset=60), "rewritten", ["DIFF-004"]),
+        (ONE, of(noted=frozenset({ERROR})), "damaged", ["DIFF-001"]),
+        (
+            ONE,
+            of(noted=frozenset({ERROR, WARNING}), log_end_offset=1),
+            "damaged",
+            ["DIFF-001", "DIFF-002", "DIFF-003"],
+        ),
+        (ONE, of(noted=frozenset({WARNING})), "changed", ["DIFF-002"]),
+        (of(noted=frozenset({ERROR})), of(noted=frozenset({ERROR})), "unchanged", []),
+        (
+            of(noted=frozenset({ERROR})),
+            of(noted=frozenset({ERROR._replace(position=90)})),
+            "damaged",
+            ["DIFF-001"],
+        ),
+        (of(noted=frozenset({ERROR})), ONE, "repaired", []),
+        (of(result="clean"), of(result="unreadable"), "damaged", ["DIFF-001"]),
+        (of(result="loads"), of(result="fails"), "damaged", ["DIFF-001"]),
+        (of(result="damaged"), of(result="clean"), "repaired", []),
+        (ONE, None, "gone", ["DIFF-006"]),
+        (None, ONE, "new", []),
+        (None, of(noted=frozenset({ERROR})), "damaged", ["DIFF-001"]),
+    ],
+)
+def test_verdict_and_findings(before, after, verdict, codes):
+    change = compared(before, after)
+
+    assert (change.verdict, sorted(code for code, _ in change.findings)) == (verdict, codes)
+    assert change.verdict in VERDICTS
+
+
+def test_segments_are_new_gone_or_changed_but_may_grow():
+    def logs(**sizes):
+        return {name: LogFacts(size, (what,)) for name, (size, what) in sizes.items()}
+
+    before = of(logs=logs(a=(10, "x"), b=(10, "x"), c=(10, "x"), d=(10, "x"), e=(10, "x")))
+    after = of(logs=logs(b=(10, "x"), c=(11, "y"), d=(9, "x"), e=(10, "y"), f=(1, "z")))
+
+    change = compared(before, after)
+
+    assert (change.logs_new, change.logs_gone, change.logs_changed) == (("f",), ("a",), ("d", "e"))
+
+
+def logs_of(*bases, **changed):
+    return {f"{base:020d}.log": changed.get(f"at{base}", LogFacts(10, ("x",))) for base in bases}
+
+
+@pytest.mark.parametrize(
+    ("after", "codes"),
+    [
+        (logs_of(5, 20, 30), ["DIFF-007"]),
+        (logs_of(10, 20, 30), []),
+        (logs_of(5, 20, 30, at5=LogFacts(15, ("y",))), []),
+        (logs_of(5, 20, 30, at5=LogFacts(9, ("y",))), []),
+        (logs_of(5, 10, 20), []),
+        (logs_of(30), []),
+    ],
+    ids=["lost", "retention", "merged", "compacted", "cut", "retention-of-all-but-one"],
+)
+def test_a_segment_goes_from_the_middle(after, codes):
+    change = compared(of(logs=logs_of(5, 10, 20, 30)), of(logs=after))
+    assert [code for code, _ in change.findings] == codes
+
+
+def test_a_snapshot_of_the_metadata_log_is_no_segment():
+    name = f"{10:020d}-0000000001.checkpoint"
+    change = compared(of(logs={**logs_of(5, 20), name: LogFacts(1, ())}), of(logs=logs_of(5, 20)))
+    assert change.findings == ()
+
+
+def test_a_segment_tells_that_older_epochs_were_rewritten():
+    """The newest leader epoch may be the same."""
+
+    def with_ends(first, last):
+        return of(epochs=None, logs={f"{5:020d}.log": LogFacts(10, (first, last), (first, last))})
+
+    before = with_ends((5, 1), (29, 2))
+    for after, codes in (
+        (with_ends((5, 1), (29, 3)), ["DIFF-004"]),
+        (with_ends((5, 2), (29, 2)), ["DIFF-004"]),
+        (with_ends((7, 2), (29, 2)), []),
+        (with_ends((5, 1), (35, 3)), []),
+        (with_ends((None, None), (None, None)), []),
+    ):
+        assert [code for code, _ in compared(before, after).findings] == codes
+
+
+def test_messages_say_both_values():
+    change = compared(ONE, of(log_end_offset=40, log_start_offset=0, epochs=((1, 5), (3, 29))))
+
+    assert [message for _, message in change.findings] == [
+        "the log ended at 50 before, it ends at 40 now",
+        "leader epoch 3 began at 30 before, it begins at 29 now",
+        "the log began at 10 before, it begins at 0 now",
+    ]

@@ -1,0 +1,132 @@
+"""The fold over metadata records: transactions, deletions, settings, what does not fit."""
+
+import pytest
+
+from formats.messages.message import Message
+from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, Broker, Image
+
+TOPIC_ID, OTHER_ID = "u4NdSfWRQjaZ_ENyxMXLJA", "AAAAAAAAAAAAAAAAAAAAAw"
+DIRECTORY = "AAAAAAAAAAAAAAAAAAAABQ"
+
+
+def message(type_name, /, **fields):
+    return Message(type_name, 0, 0, fields, (), b"")
+
+
+TOPIC = message("TopicRecord", name="orders", topicId=TOPIC_ID)
+PARTITION = message(
+    "PartitionRecord",
+    partitionId=0,
+    topicId=TOPIC_ID,
+    replicas=[1, 2],
+    isr=[1, 2],
+    removingReplicas=[],
+    addingReplicas=[],
+    leader=1,
+    leaderRecoveryState=0,
+    leaderEpoch=3,
+    partitionEpoch=4,
+)
+
+
+def change(**fields):
+    unchanged = dict.fromkeys(("isr", "replicas", "removingReplicas", "addingReplicas"))
+    given = {"partitionId": 0, "topicId": TOPIC_ID, "leader": -2, "leaderRecoveryState": -1, **unchanged}
+    return message("PartitionChangeRecord", **{**given, **fields})
+
+
+def replayed(*messages):
+    image = Image()
+    for offset, one in enumerate(messages):
+        image.replay(offset, one)
+    return image
+
+
+def only(image):
+    ((_, _, partition),) = image.partitions()
+    return partition
+
+
+def test_a_change_raises_the_partition_epoch_and_with_a_leader_the_leader_epoch():
+    image = replayed(TOPIC, PARTITION, change(isr=[2]), change(leader=2), change(leader=2))
+
+    assert only(image)[:5] == ((1, 2), (2,), 2, 5, 7)
+    assert only(image).directories == (MIGRATING, MIGRATING)
+
+
+def test_records_of_a_transaction_count_from_its_end():
+    begin, end, abort = (message(f"{word}TransactionRecord") for word in ("Begin", "End", "Abort"))
+
+    assert replayed(TOPIC, PARTITION, begin, change(leader=2)).open_since == 2
+    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2))).leader == 1
+    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2), abort)).leader == 1
+    assert only(replayed(TOPIC, PARTITION, begin, change(leader=2), end)).leader == 2
+
+
+def test_a_deleted_topic_takes_its_partitions_and_settings_with_it():
+    setting = {"resourceType": 2, "resourceName": "orders", "name": "min.insync.replicas", "value": "2"}
+    config = message("ConfigRecord", **setting)
+    image = replayed(TOPIC, PARTITION, config)
+    assert image.config("orders", "min.insync.replicas") == "2"
+
+    image.replay(3, message("RemoveTopicRecord", topicId=TOPIC_ID))
+
+    assert image.config("orders", "min.insync.replicas") is None
+    assert image.removed == [("orders", TOPIC_ID, 1, 3)]
+    assert list(image.partitions()) == []
+
+
+def test_the_cluster_has_a_default_and_null_deletes():
+    def config(kind, name, value):
+        return message("ConfigRecord", resourceType=kind, resourceName=name, name="x", value=value)
+
+    image = replayed(config(4, "", "1"), config(2, "orders", "2"))
+
+    assert (image.config("orders", "x"), image.config("others", "x")) == ("2", "1")
+    image.replay(2, config(2, "orders", None))
+    assert image.config("orders", "x") == "1"
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        change(),
+        message("RemoveTopicRecord", topicId=OTHER_ID),
+        message("FenceBrokerRecord", id=1, epoch=2),
+        message("EndTransactionRecord"),
+        message("ClearElrRecord", topicName="orders"),
+    ],
+)
+def test_what_does_not_fit_is_reported_and_changes_nothing(unfit):
+    image = replayed(unfit)
+
+    assert [offset for offset, _ in image.unfit] == [0]
+    assert (image.topics, image.brokers) == ({}, {})
+
+
+def test_clearing_the_elr_is_a_change_of_partitions_that_have_one():
+    bare = replayed(TOPIC, PARTITION, message("ClearElrRecord", topicName=""))
+    image = replayed(
+        TOPIC, PARTITION, change(eligibleLeaderReplicas=[2]), message("ClearElrRecord", topicName="orders")
+    )
+
+    assert (only(bare).partition_epoch, only(image).partition_epoch, only(image).elr) == (4, 6, ())
+
+
+@pytest.mark.parametrize(
+    ("broker", "directory", "expected"),
+    [
+        (Broker(1, is_fenced=False), DIRECTORY, True),
+        (Broker(1, is_fenced=False, directories=(DIRECTORY,)), DIRECTORY, True),
+        (Broker(1, is_fenced=False, directories=(DIRECTORY,)), TOPIC_ID, False),
+        (Broker(1, is_fenced=False, directories=(DIRECTORY,)), MIGRATING, True),
+        (Broker(1, is_fenced=False), LOST, False),
+        (Broker(1, is_fenced=True), DIRECTORY, False),
+        (Broker(1, is_fenced=False, is_shutting_down=True), DIRECTORY, False),
+    ],
+)
+def test_who_may_lead(broker, directory, expected):
+    image = replayed(TOPIC, PARTITION, change(directories=[directory, directory]))
+    image.brokers[1] = broker
+
+    assert image.is_acceptable(only(image), 1) is expected

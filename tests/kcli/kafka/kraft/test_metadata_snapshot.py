@@ -1,0 +1,202 @@
+"""The newest snapshot of the metadata log that is damaged: `check` and `startup` say the same."""
+
+import gzip
+import json
+import shutil
+
+import pytest
+
+from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
+from tests.kcli.jobs.starts import does_not_start, will_not_load
+from tests.partitions import put_range, segment
+from tests.recordings import pack
+from tests.unprivileged import as_unprivileged
+
+pytestmark = pytest.mark.slow
+
+SNAPSHOT = gzip.decompress((pack.DATA.parent / "batches" / "snapshot.checkpoint.gz").read_bytes())
+OLDER, NEWEST = "00000000000000000040-0000000001.checkpoint", "00000000000000000050-0000000001.checkpoint"
+FOOTER = 75
+"""Bytes of the last batch."""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A log dir with one topic and the metadata log, and two snapshots of another one."""
+    root = pack.unpack("single", tmp_path_factory.mktemp("recorded")) / "stopped"
+    for path in [*root.iterdir()]:
+        if path.is_dir() and path.name not in {"__cluster_metadata-0", "plain-0"}:
+            shutil.rmtree(path)
+    for name in (OLDER, NEWEST):
+        (root / "__cluster_metadata-0" / name).write_bytes(SNAPSHOT)
+    return root
+
+
+@pytest.fixture
+def log_dir(recorded, tmp_path):
+    return shutil.copytree(recorded, tmp_path / "d0")
+
+
+def damaged(log_dir, data, name=NEWEST):
+    (log_dir / "__cluster_metadata-0" / name).write_bytes(data)
+
+
+def found(kcli, command, log_dir):
+    done = kcli(command, log_dir, "-o", "json")
+    document = json.loads(done.stdout)
+    codes = {"META-008", "START-009", "START-008"}
+    findings = [(one["code"], one["file"], one["message"]) for one in document["findings"]]
+    return done.exit_code, sorted(one for one in findings if one[0] in codes)
+
+
+FLIPPED = bytearray(SNAPSHOT)
+FLIPPED[len(SNAPSHOT) // 2] ^= 1
+CORRUPT = "CorruptRecordException"
+CRC, EMPTY = "offset 1: the checksum does not match", "there is no batch in the snapshot"
+NO_HEADER = "the first batch is no control batch with a record"
+HEADER = 12 + int.from_bytes(SNAPSHOT[8:12], "big")
+"""Bytes of the first batch."""
+SECOND = HEADER + 12 + int.from_bytes(SNAPSHOT[HEADER + 8 : HEADER + 12], "big")
+"""Bytes of the first two."""
+
+
+def of_magic(magic):
+    """Return the snapshot with another magic in its second batch, which no checksum covers."""
+    data = bytearray(SNAPSHOT)
+    data[HEADER + 16] = magic
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "exception"),
+    [
+        pytest.param(bytes(FLIPPED), CRC, CORRUPT, id="a flipped bit"),
+        pytest.param(b"", EMPTY, "NoSuchElementException", id="empty"),
+        pytest.param(SNAPSHOT[:50], EMPTY, "NoSuchElementException", id="half a batch"),
+        pytest.param(bytes(90), "a batch of 0 bytes, the smallest has 14", CORRUPT, id="zeros"),
+        pytest.param(SNAPSHOT + bytes(12), "a batch of 0 bytes, the smallest has 14", CORRUPT, id="12 zeros"),
+        pytest.param(SNAPSHOT + b"garbage " * 9, "no batch has magic 103", CORRUPT, id="a tail of garbage"),
+        pytest.param(of_magic(3), "no batch has magic 3", CORRUPT, id="magic 3"),
+        pytest.param(of_magic(255), "no batch has magic -1", CORRUPT, id="magic -1"),
+        pytest.param(
+            of_magic(1),
+            "a batch of magic 1, where a record batch is due",
+            "IllegalStateException",
+            id="magic 1",
+        ),
+        pytest.param(SNAPSHOT[HEADER:], NO_HEADER, "IllegalStateException", id="no header"),
+        pytest.param(
+            SNAPSHOT[-FOOTER:],
+            "the first record is SNAPSHOT_FOOTER, not SNAPSHOT_HEADER",
+            "IllegalStateException",
+            id="the footer alone",
+        ),
+        pytest.param(
+            SNAPSHOT[:16],
+            "16 bytes, fewer than a batch needs to begin",
+            "NullPointerException",
+            id="16 bytes",
+        ),
+    ],
+)
+def test_the_process_ends_where_the_newest_snapshot_cannot_be_read(kcli, log_dir, data, message, exception):
+    damaged(log_dir, data)
+    expected = [("META-008", NEWEST, message), ("START-009", NEWEST, f"{exception}: {message}")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+    assert str(log_dir) in will_not_load(kcli, log_dir) & does_not_start(kcli, log_dir)
+
+
+@pytest.mark.parametrize("cut", [1, FOOTER, FOOTER + 1])
+def test_a_snapshot_without_its_footer_is_loaded_as_far_as_it_goes(kcli, log_dir, cut):
+    damaged(log_dir, SNAPSHOT[:-cut])
+    expected = [("META-008", NEWEST, "the snapshot has no footer: its end is lost")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+    assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) == set()
+
+
+@pytest.mark.parametrize(
+    ("after", "many"),
+    [(SNAPSHOT[HEADER:SECOND], "a batch follows"), (SNAPSHOT[HEADER:SECOND] * 2, "2 batches follow")],
+)
+def test_batches_after_the_footer_are_read_too(kcli, log_dir, after, many):
+    damaged(log_dir, SNAPSHOT + after + SNAPSHOT[-FOOTER:])
+    expected = [("META-008", NEWEST, f"{many} the footer, and the broker reads on")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+
+
+@pytest.mark.parametrize("tail", [SNAPSHOT[-FOOTER:], bytes(11), SNAPSHOT[:16], SNAPSHOT[:50]])
+def test_what_the_broker_passes_over_after_the_footer_is_no_damage(kcli, log_dir, tail):
+    damaged(log_dir, SNAPSHOT + tail)
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir)[1] == []
+
+
+def test_a_snapshot_that_cannot_be_read_ends_the_process(log_dir):
+    """As `FileRawSnapshotReader.open`."""
+    path = log_dir / "__cluster_metadata-0" / NEWEST
+    path.chmod(0)
+    reported = as_unprivileged(
+        "from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble",
+        "print(newest_snapshot_trouble(sys.argv[1]).exception)",
+        path.parent,
+    )
+    assert reported.split() == ["UncheckedIOException"]
+    path.unlink()
+    assert newest_snapshot_trouble(str(path.parent)) is None
+    assert newest_snapshot_trouble(str(log_dir / "absent")) is None
+
+
+def test_a_directory_in_its_place_ends_the_process(kcli, log_dir):
+    path = log_dir / "__cluster_metadata-0" / NEWEST
+    path.unlink()
+    path.mkdir()
+    message = "a directory, not a regular file"
+    expected = [("META-008", NEWEST, message), ("START-009", NEWEST, f"UncheckedIOException: {message}")]
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir) == (1, expected)
+
+
+@pytest.mark.parametrize("dangles", [True, False])
+def test_a_newest_snapshot_without_a_file_is_passed_over(kcli, log_dir, dangles):
+    """A link that leads nowhere, or a copy of the file under another name."""
+    path = log_dir / "__cluster_metadata-0" / NEWEST
+    path.rename(path.with_stem(f"{path.stem} (1)"))
+    if dangles:
+        path.with_stem(f"{path.stem} (1)").unlink()
+        path.symlink_to("nowhere")
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir)[1] == []
+    first = path.with_name(f"{0:020d}.log")
+    first.rename(path.with_name(f"{10:020d}.log"))
+    trouble = newest_snapshot_trouble(str(path.parent))
+    assert (trouble.path, trouble.exception) == (str(path), "OffsetOutOfRangeException")
+
+
+def test_a_name_of_no_snapshot_stops_check_and_startup(kcli, log_dir):
+    (log_dir / "__cluster_metadata-0" / "bootstrap.checkpoint").write_bytes(SNAPSHOT)
+    for command in ("check", "startup"):
+        exit_code, ((code, name, _),) = found(kcli, command, log_dir)
+        assert (exit_code, code, name) == (1, "START-008", "bootstrap.checkpoint")
+    assert will_not_load(kcli, log_dir) == does_not_start(kcli, log_dir) != set()
+
+
+def test_older_snapshots_are_not_read(kcli, log_dir):
+    damaged(log_dir, b"", OLDER)
+    for command in ("check", "startup"):
+        assert found(kcli, command, log_dir)[1] == []
+
+
+def test_a_copy_with_a_damaged_snapshot_says_so(kcli, log_dir, tmp_path):
+    """The log begins above the older one: what was before it is in the newest one alone."""
+    directory = log_dir / "__cluster_metadata-0"
+    damaged(log_dir, bytes(FLIPPED))
+    for path in directory.glob(f"{0:020d}.*"):
+        path.unlink()
+    segment(directory, 45, put_range(45, 10, epoch=1))
+    done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
+    found = {one["code"]: one["file"] for one in json.loads(done.stdout)["findings"]}
+    assert (done.exit_code, found.get("META-008"), "SALV-014" in found) == (1, NEWEST, False)
+    assert (tmp_path / "out" / NEWEST).read_bytes() == FLIPPED

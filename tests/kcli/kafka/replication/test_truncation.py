@@ -1,0 +1,256 @@
+"""Truncation of a loaded log, worked out by hand from Kafka's sources."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from formats.index import TXN_INDEX_ENTRY, AbortedTxn
+from kcli.kafka.kraft.start import load
+from kcli.kafka.replication.truncation import truncate
+from kcli.kafka.storage.loaded_log import Settings
+from kcli.kafka.storage.log_segment import BrokerError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, find
+from tests.partitions import epoch_lines, offset_entries, put_range, segment, time_entries
+
+BATCHES = Path(__file__).parents[3] / "data" / "batches"
+SIZE = len(put_range(0, 10))
+
+
+def tens(*bases, epoch=0):
+    return b"".join(put_range(base, 10, epoch=epoch, timestamp=1000 + base) for base in bases)
+
+
+def loaded(directory, **given):
+    partition = Partition(find([str(directory)], Selection()).targets[0])
+    settings = Settings(now_ms=0, index_interval_bytes=0, max_index_size=1200)
+    return load(
+        partition,
+        **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given},
+    )
+
+
+@pytest.fixture
+def orders(tmp_path):
+    """Segments [0, 30), [100, 120), [200, 220): batches of ten, an index entry for each but the first of a
+    segment."""
+    directory = tmp_path / "orders-0"
+    segment(
+        directory,
+        0,
+        tens(0, 10, 20),
+        offset_entries((19, SIZE), (29, 2 * SIZE)),
+        time_entries((1019, 19), (1029, 29)),
+    )
+    for base, epoch in ((100, 2), (200, 4)):
+        segment(
+            directory,
+            base,
+            tens(base, base + 10, epoch=epoch),
+            offset_entries((19, SIZE)),
+            time_entries((1000 + base + 19, 19)),
+        )
+        (directory / f"{base:020d}.txnindex").write_bytes(
+            TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, base, base + 15, base + 16))
+        )
+    (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (2, 100), (4, 200), (7, 220)))
+    return directory
+
+
+def actions(found):
+    return {
+        change.base_offset: (change.action, change.after and change.after.log_size)
+        for change in found.segments
+    }
+
+
+def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(orders):
+    log = loaded(orders)
+    found = truncate(log, 115, 220)
+    after = found.after
+    assert (found.kind, after.log_end_offset, found.log_end_offset_after_restart) == ("partial", 115, 110)
+    assert actions(found) == {0: ("keep", 3 * SIZE), 100: ("cut", SIZE), 200: ("delete", None)}
+    cut = after.segments[-1]
+    assert (cut.offset_index.entries, cut.time_index.entries, cut.aborted) == (0, 0, ())
+    assert after.epochs == ((0, 0), (2, 100))
+    assert (found.high_watermark_before, found.high_watermark, log.recovery_point, after.recovery_point) == (
+        220,
+        115,
+        220,
+        115,
+    )
+    gone = found.removed
+    assert (gone.batches, gone.records, gone.size, gone.first_offset, gone.last_offset) == (
+        3,
+        30,
+        3 * SIZE,
+        110,
+        219,
+    )
+    assert (gone.first_timestamp, gone.max_timestamp, gone.trouble) == (1110, 1219, None)
+
+
+@pytest.mark.parametrize(
+    ("target", "actions_wanted", "restarted"),
+    [
+        (0, {0: ("cut", 0), 100: ("delete", None), 200: ("delete", None)}, 0),
+        (10, {0: ("cut", SIZE), 100: ("delete", None), 200: ("delete", None)}, 10),
+        (30, {0: ("keep", 3 * SIZE), 100: ("delete", None), 200: ("delete", None)}, 30),
+        (99, {0: ("keep", 3 * SIZE), 100: ("delete", None), 200: ("delete", None)}, 30),
+        (100, {0: ("keep", 3 * SIZE), 100: ("cut", 0), 200: ("delete", None)}, 100),
+        (200, {0: ("keep", 3 * SIZE), 100: ("keep", 2 * SIZE), 200: ("cut", 0)}, 200),
+        (219, {0: ("keep", 3 * SIZE), 100: ("keep", 2 * SIZE), 200: ("cut", SIZE)}, 210),
+    ],
+)
+def test_boundaries(orders, target, actions_wanted, restarted):
+    found = truncate(loaded(orders), target, None)
+    assert actions(found) == actions_wanted
+    assert found.after.log_end_offset == target
+    assert found.log_end_offset_after_restart == restarted
+    assert (found.high_watermark_before, found.high_watermark) == (None, None)
+
+
+@pytest.mark.parametrize("target", [220, 221, 1 << 40])
+def test_at_or_past_the_end_nothing_is_cut(orders, target):
+    found = truncate(loaded(orders), target, 150)
+    assert (found.kind, found.after.log_end_offset, found.log_end_offset_after_restart) == ("none", 220, 220)
+    assert {change.action for change in found.segments} == {"keep"}
+    assert (found.high_watermark, found.removed.batches, found.removed.size) == (150, 0, 0)
+
+
+def test_below_the_first_segment_everything_goes(orders):
+    for path in orders.glob(f"{0:020d}.*"):
+        path.unlink()
+    found = truncate(loaded(orders, log_start_offset=105), 50, 150)
+    after = found.after
+    assert found.kind == "full"
+    assert actions(found) == {50: ("create", 0), 100: ("delete", None), 200: ("delete", None)}
+    assert (
+        after.log_start_offset,
+        after.log_end_offset,
+        after.recovery_point,
+        found.log_end_offset_after_restart,
+    ) == (50, 50, 50, 50)
+    assert (found.high_watermark_before, found.high_watermark, after.epochs) == (150, 50, ())
+    assert {action for _, action in found.snapshots} <= {"delete"}
+
+
+def test_a_log_start_inside_is_lowered_and_a_restart_can_delete_the_rest(orders):
+    log = loaded(orders, log_start_offset=115)
+    found = truncate(log, 112, 220)
+    assert (log.log_start_offset, found.after.log_start_offset) == (115, 112)
+    assert found.after.epochs == (), "the entry had been moved to the old log start"
+    assert (found.restart_deletes_all, found.log_end_offset_after_restart) == (True, 112)
+    assert not truncate(log, 200, 220).restart_deletes_all
+
+
+def test_the_high_watermark_is_taken_within_the_log(orders):
+    log = loaded(orders, log_start_offset=105)
+    assert [log.bounded(offset) for offset in (0, 105, 219, 220, 900)] == [105, 105, 219, 220, 220]
+    assert truncate(log, 110, 0).high_watermark == 105
+
+
+def test_snapshots_are_reported_relative_to_the_disk_now(orders):
+    for offset in (5, 100, 200, 220, 300):
+        (orders / f"{offset:020d}.snapshot").write_bytes(b"")
+    found = truncate(loaded(orders), 115, None)
+    assert found.snapshots == (
+        (5, "delete"),
+        (100, "keep"),
+        (115, "create"),
+        (200, "delete"),
+        (220, "delete"),
+        (300, "delete"),
+    )
+
+
+@pytest.mark.parametrize(("log_start", "lost"), [(0, 17), (10, 17), (20, 10), (23, 7), (12, None), (30, 0)])
+def test_of_a_compacted_batch_that_holds_the_log_start_a_header_does_not_tell_what_is_lost(
+    tmp_path, log_start, lost
+):
+    """Offsets 10 to 19, of which seven records are left; then ten records."""
+    directory = tmp_path / "orders-0"
+    segment(directory, 0, tens(0) + put_range(10, 7, last_offset_delta=9) + tens(20))
+    found = truncate(loaded(directory, log_start_offset=log_start), 10, None)
+
+    assert (found.removed.records, found.removed.lost) == (17, lost)
+
+
+@pytest.mark.parametrize(("elsewhere", "lost"), [(0, 60), (5, 60), (105, 35), (220, 0)])
+def test_what_is_kept_elsewhere_is_not_lost(orders, elsewhere, lost):
+    found = truncate(loaded(orders, log_start_offset=10), 10, None, kept_elsewhere=elsewhere)
+
+    assert (found.removed.records, found.removed.lost) == (60, lost)
+
+
+def test_truncating_twice_is_truncating_to_the_lower(orders):
+    log = loaded(orders)
+    once, twice = truncate(log, 15, 220), truncate(truncate(log, 205, 220).after, 15, 205)
+    assert twice.after.segments == once.after.segments
+    assert (twice.after.epochs, twice.after.recovery_point, twice.snapshots) == (
+        once.after.epochs,
+        once.after.recovery_point,
+        once.snapshots,
+    )
+    assert log.segments[-1].log_size == 2 * SIZE, "values do not change"
+
+
+def test_damage_in_what_goes_is_said(orders):
+    (orders / f"{200:020d}.log").write_bytes(tens(200) + bytes(SIZE) + tens(210))
+    (orders / f"{200:020d}.index").write_bytes(offset_entries((19, 2 * SIZE)))
+    found = truncate(loaded(orders), 100, None)
+    assert (found.removed.batches, found.removed.records, found.removed.size) == (3, None, 5 * SIZE)
+    assert (found.removed.trouble.exception, found.removed.trouble.position) == (
+        "CorruptRecordException",
+        SIZE,
+    )
+
+
+def test_a_broken_tail_of_what_is_left_fails_the_restart(orders):
+    """The index entry at the target goes, so that a restart reads from before it: over the damage."""
+    (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
+    (orders / f"{0:020d}.timeindex").write_bytes(b"")
+    found = truncate(loaded(orders), 29, None)
+    assert found.log_end_offset_after_restart is None
+    assert (found.restart_error.exception, found.restart_error.position) == ("CorruptRecordException", SIZE)
+    assert found.after.segments[-1].log_size == 2 * SIZE
+
+
+@pytest.mark.parametrize(
+    ("name", "records"), [("v1-none", int), ("v1-gzip", type(None)), ("v0-gzip", type(None))]
+)
+def test_wrappers_of_old_messages_hide_their_count(tmp_path, name, records):
+    directory = tmp_path / "orders-0"
+    segment(directory, 0, gzip.decompress((BATCHES / f"{name}.log.gz").read_bytes()))
+    found = truncate(loaded(directory), 0, None)
+    assert found.removed.batches > 0
+    assert isinstance(found.removed.records, records)
+    assert (found.removed.first_offset is None) == (found.removed.records is None)
+    assert found.removed.size == loaded(directory).segments[0].log_size
+
+
+def test_a_delete_horizon_is_no_timestamp(tmp_path):
+    directory = tmp_path / "orders-0"
+    segment(directory, 0, put_range(0, 1, timestamp=5, attributes=0x40))
+    found = truncate(loaded(directory), 0, None)
+    assert (found.removed.first_timestamp, found.removed.max_timestamp) == (None, 5)
+
+
+def test_damage_after_the_last_time_index_entry_fails_the_truncation(orders):
+    (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
+    with pytest.raises(BrokerError) as thrown:
+        truncate(loaded(orders), 29, None)
+    assert (thrown.value.exception, thrown.value.position) == ("CorruptRecordException", SIZE)
+
+
+def test_an_index_that_leads_nowhere_fails_the_truncation(orders):
+    """The broker looks for the largest timestamp left, after the last entry of the time index."""
+    (orders / f"{200:020d}.index").write_bytes(offset_entries((5, -7)))
+    (orders / f"{200:020d}.timeindex").write_bytes(time_entries((1200, 7)))
+    with pytest.raises(BrokerError) as thrown:
+        truncate(loaded(orders), 215, None)
+    assert (thrown.value.exception, thrown.value.path) == (
+        "IllegalArgumentException",
+        str(orders / f"{200:020d}.log"),
+    )

@@ -1,0 +1,172 @@
+"""The epoch cache: the reference's worked examples, and a naive model."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.checkpoint import EpochEntry
+from formats.errors import CorruptError
+from kcli.kafka.storage import epochs
+
+
+def cache(*pairs):
+    return tuple(EpochEntry(*pair) for pair in pairs)
+
+
+BASE = cache((0, 0), (2, 10), (4, 20))
+ASKED = cache((2, 10), (4, 20), (7, 35))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "start", "expected"),
+    [
+        (4, 25, BASE),
+        (4, 15, cache((0, 0), (2, 10), (4, 15))),
+        (5, 20, cache((0, 0), (2, 10), (5, 20))),
+        (5, 8, cache((0, 0), (5, 8))),
+        (3, 30, cache((0, 0), (2, 10), (3, 30))),
+        (1, 5, cache((0, 0), (1, 5))),
+        (0, 0, cache((0, 0))),
+    ],
+)
+def test_assign(epoch, start, expected):
+    assert epochs.assign(BASE, epoch, start) == expected
+
+
+@pytest.mark.parametrize(("epoch", "start"), [(-1, 0), (0, -1)])
+def test_negative_numbers_are_refused(epoch, start):
+    with pytest.raises(CorruptError):
+        epochs.assign(BASE, epoch, start)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], ()),
+        ([(5, 10), (4, 3)], cache((4, 3))),
+        ([(0, 0), (1, 0)], cache((1, 0))),
+        ([(0, 0), (0, 0), (3, 7)], cache((0, 0), (3, 7))),
+        ([(2147483647, 0)], cache((2147483647, 0))),
+    ],
+)
+def test_replay(lines, expected):
+    lines = [EpochEntry(*line) for line in lines]
+    assert epochs.replay(lines) == expected
+    assert epochs.contradicts(lines, expected) == (tuple(lines) != expected)
+
+
+@pytest.mark.parametrize(
+    ("requested", "expected"),
+    [
+        (-1, (-1, -1, "undefined-request")),
+        (7, (7, 50, "latest")),
+        (8, (-1, -1, "above-all")),
+        (0, (0, 10, "below-all")),
+        (-5, (-5, 10, "below-all")),
+        (2, (2, 20, "between")),
+        (3, (2, 20, "between")),
+        (5, (4, 35, "between")),
+    ],
+)
+def test_end_offset_for(requested, expected):
+    assert epochs.end_offset_for(ASKED, requested, 50) == expected
+
+
+@pytest.mark.parametrize("requested", [-1, 0, 9])
+def test_an_empty_cache_knows_nothing(requested):
+    assert epochs.end_offset_for((), requested, 50)[:2] == (-1, -1)
+
+
+@pytest.mark.parametrize(("offset", "epoch"), [(9, None), (10, 2), (19, 2), (20, 4), (35, 7), (10**12, 7)])
+def test_epoch_for_offset(offset, epoch):
+    found = epochs.epoch_for_offset(ASKED, offset)
+    assert (found.epoch if found else None) == epoch
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())]
+)
+def test_truncate_from_end(end, expected):
+    assert epochs.truncate_from_end(BASE, end) == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (-1, BASE),
+        (0, BASE),
+        (5, cache((0, 5), (2, 10), (4, 20))),
+        (10, cache((2, 10), (4, 20))),
+        (99, cache((4, 99))),
+    ],
+)
+def test_truncate_from_start(start, expected):
+    assert epochs.truncate_from_start(BASE, start) == expected
+
+
+def test_nothing_below_the_start():
+    assert epochs.truncate_from_start(ASKED, 9) == ASKED
+
+
+def test_loading():
+    loaded = epochs.load(BASE, 20, 12)
+    assert loaded == (cache((2, 12)), cache((4, 20)), cache((0, 0), (2, 10)))
+    assert epochs.load(BASE, 20, 12, running=True).entries == cache((2, 12), (4, 20))
+    assert epochs.load(BASE, 19, 0, running=True).entries == BASE[:2]
+
+
+def test_recovery_assigns_only_newer_epochs():
+    batches = [(-1, 0), (3, 12), (4, 22), (5, 25), (4, 30), (9, 31)]
+    assert epochs.recover(BASE, batches) == cache((0, 0), (2, 10), (4, 20), (5, 25), (9, 31))
+    assert epochs.recover((), [(-1, 0), (0, 3), (0, 7)]) == cache((0, 3))
+    assert epochs.recover((), batches) == cache((3, 12), (4, 22), (5, 25), (9, 31))
+
+
+def test_epochs_of_batches():
+    assert epochs.epochs_of_batches([(-1, 0), (1, 4), (1, 8), (3, 9), (2, 12)]) == cache((1, 4), (2, 12))
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ((), (-1, 0)),
+        (cache((0, 0)), (-1, 0, 1)),
+        (ASKED, (-1, 1, 2, 3, 4, 5, 7, 8)),
+        (cache((2147483647, 0)), (-1, 2147483646, 2147483647)),
+    ],
+)
+def test_all_that_is_worth_asking(entries, expected):
+    assert epochs.requested_all(entries) == expected
+
+
+def test_ends():
+    assert epochs.ends(BASE, 30) == [10, 20, 30]
+    assert epochs.ends((), 30) == []
+
+
+LINES = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 40)).map(lambda pair: EpochEntry(*pair)), max_size=12
+)
+
+
+@given(LINES)
+def test_a_cache_always_rises(lines):
+    entries = epochs.replay(lines)
+    assert all(a.epoch < b.epoch and a.start_offset < b.start_offset for a, b in pairwise(entries))
+    assert not lines or entries[-1].epoch == lines[-1].epoch
+
+
+@given(LINES, st.integers(-1, 14), st.integers(0, 60))
+def test_end_offsets_against_the_table_of_rules(lines, requested, log_end):
+    entries = epochs.replay(lines)
+    higher = [entry for entry in entries if entry.epoch > requested]
+    lower = [entry for entry in entries if entry.epoch <= requested]
+    if requested == -1 or not (higher or (entries and entries[-1].epoch == requested)):
+        expected = (-1, -1)
+    elif not higher:
+        expected = (requested, log_end)
+    else:
+        expected = (lower[-1].epoch if lower else requested, higher[0].start_offset)
+    assert epochs.end_offset_for(entries, requested, log_end)[:2] == expected

@@ -1,0 +1,87 @@
+"""What the files of a log dir say about a partition, and what a start takes of it."""
+
+import pytest
+
+from kcli.kafka.kraft.start import load
+from kcli.kafka.storage.loaded_log import Checkpoints, Settings, check_fits, checkpoints
+from kcli.kafka.storage.log_segment import BrokerError, empty_segment, memory_index
+from kcli.logdir.partition import Partition
+from tests.partitions import log_dir, orders, put_range, segment, unit
+
+
+def partition(directory):
+    return Partition(unit(directory).target)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_the_files_of_the_log_dir_say_how_it_stopped_and_what_it_had(tmp_path, clean):
+    directory = orders(tmp_path / "d", put_range(0, 5), clean=clean, recovery=3, log_start=2, watermark=4)
+
+    assert checkpoints(partition(directory)) == Checkpoints(clean, 3, 2, 4)
+
+
+def test_a_partition_that_no_checkpoint_names_begins_at_0(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5), recovery=3, log_start=2, watermark=4)
+    segment(directory.parent / "payments-0", 0, put_range(0, 5))
+
+    assert checkpoints(partition(directory.parent / "payments-0")) == Checkpoints(True, 0, 0, None)
+
+
+def test_a_directory_without_a_log_dir_is_stopped_cleanly(tmp_path):
+    segment(tmp_path / "orders-0", 0, put_range(0, 5))
+
+    assert checkpoints(partition(tmp_path / "orders-0")) == Checkpoints(True, 0, 0, None)
+
+
+def test_the_metadata_log_is_recovered_from_its_beginning_at_every_start(tmp_path):
+    root = log_dir(tmp_path / "d")
+    segment(root / "__cluster_metadata-0", 0, put_range(0, 5))
+    (root / "recovery-point-offset-checkpoint").write_text("0\n1\n__cluster_metadata 0 5\n")
+    (root / "replication-offset-checkpoint").write_text("0\n1\n__cluster_metadata 0 4\n")
+
+    assert checkpoints(partition(root / "__cluster_metadata-0")) == Checkpoints(False, 0, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("clean", "point", "recovered"),
+    [
+        (True, 0, []),
+        (False, 0, [0, 10, 20]),
+        (False, 9, [0, 10, 20]),
+        (False, 10, [10, 20]),
+        (False, 19, [10, 20]),
+        (False, 20, [20]),
+        (False, 99, [20]),
+    ],
+)
+def test_a_start_recovers_segments_from_the_one_with_the_recovery_point_on(clean, point, recovered):
+    given = Checkpoints(clean, point, 0, None)
+
+    assert [base for base, after in ((0, 10), (10, 20), (20, None)) if given.recovers(after)] == recovered
+
+
+def test_below_the_first_segment_all_are_recovered():
+    assert Checkpoints(False, 0, 0, None).recovers(7)
+
+
+@pytest.mark.parametrize(("watermark", "bounded"), [(-1, 3), (2, 3), (3, 3), (4, 4), (10, 10), (11, 10)])
+def test_a_high_watermark_is_taken_within_the_log(tmp_path, watermark, bounded):
+    directory = orders(tmp_path / "d", put_range(0, 10), epochs=None)
+    loaded = load(partition(directory), clean=True, recovery_point=0, log_start_offset=3)
+
+    assert loaded.bounded(watermark) == bounded
+
+
+@pytest.mark.parametrize(("size", "fits"), [(None, True), (24, True), (23, False), (16, False)])
+def test_an_active_segment_whose_index_is_longer_than_the_configuration_is_refused(size, fits):
+    active = empty_segment(0)
+    active = active._replace(
+        offset_index=memory_index(active.offset_index.layout, bytes(16)),
+        time_index=memory_index(active.time_index.layout, bytes(24)),
+    )
+    if fits:
+        check_fits(active, Settings(max_index_size=size))
+        return
+    with pytest.raises(BrokerError, match=r"more than segment\.index\.bytes allows") as raised:
+        check_fits(active, Settings(max_index_size=size))
+    assert raised.value.exception == "IllegalArgumentException"

@@ -1,0 +1,117 @@
+"""The metadata log beside its snapshots, as `KafkaRaftLog.createLog` opens it."""
+
+import pytest
+
+from kcli.jobs import ls
+from kcli.jobs.epoch import epoch
+from kcli.jobs.startup.startup import StartRequest, startup
+from kcli.kafka.storage import metadata_log
+from tests.kcli.jobs.starts import will_not_load
+from tests.partitions import codes, log_dir, put_range, rows, segment, unit
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    """A log [0, 20) of epoch 3, stopped cleanly."""
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 0, put_range(0, 10, epoch=3) + put_range(10, 10, epoch=3))
+    return directory
+
+
+def snapshot(directory, offset, epoch, suffix=""):
+    (directory / f"{offset:020d}-{epoch:010d}.checkpoint{suffix}").write_bytes(b"")
+
+
+def ends(directory):
+    (row,) = rows(ls.ls(unit(directory), recover=True))
+    return row["log_start_offset"], row["log_end_offset"], row["high_watermark"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "number", "words"),
+    [
+        (21, 3, "the log ends at offset 20, its newest snapshot at 21: all segments go"),
+        (5, 4, "the log ends in leader epoch 3, its newest snapshot in 4: all segments go"),
+    ],
+)
+def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number, words):
+    snapshot(metadata, offset, number)
+    assert ends(metadata) == (offset, offset, offset)
+    outcome = epoch.show(unit(metadata))
+    said = [one.message for one in outcome.findings if one.code == "START-007"]
+    assert (outcome.rows, said) == ([], [words])
+
+
+@pytest.mark.parametrize(
+    ("offset", "number", "suffix"), [(20, 3, ""), (99, 2, ""), (99, 3, ".part"), (99, 3, ".deleted")]
+)
+def test_another_snapshot_leaves_the_log_alone(metadata, offset, number, suffix):
+    snapshot(metadata, offset, number, suffix)
+    assert ends(metadata) == (0, 20, None)
+
+
+def test_a_log_that_begins_past_every_snapshot_is_not_loaded(tmp_path):
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 40, put_range(40, 10))
+    snapshot(directory, 30, 0)
+    outcome = ls.ls(unit(directory))
+    assert (outcome.error.error, "IllegalStateException" in outcome.error.message) == ("load-failed", True)
+
+
+def test_a_copy_of_a_snapshot_stands_for_the_one_of_its_offset_and_epoch(metadata):
+    (metadata / f"{21:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
+    assert ends(metadata) == (21, 21, 21)
+
+
+def test_an_older_snapshot_that_has_a_copy_alone_cannot_be_renamed(kcli, metadata):
+    (metadata / f"{5:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
+    assert ends(metadata) == (0, 20, None)
+    snapshot(metadata, 21, 3)
+    outcome = startup(unit(metadata), request=StartRequest(now_ms=0))
+    assert (codes(outcome)[0], outcome.rows[0].error) == ("START-008", "UncheckedIOException")
+    assert will_not_load(kcli, metadata) == {str(metadata)}
+    snapshot(metadata, 5, 3)
+    assert ends(metadata) == (21, 21, 21)
+
+
+def test_a_snapshot_need_not_be_a_file(metadata):
+    (metadata / f"{21:020d}-{3:010d}.checkpoint").symlink_to("nowhere")
+    assert ends(metadata) == (21, 21, 21)
+    (metadata / f"{22:020d}-{3:010d}.checkpoint").mkdir()
+    assert ends(metadata) == (22, 22, 22)
+
+
+STRAY_NAMES = {
+    "bootstrap.checkpoint": "NumberFormatException",
+    f"old-{20:020d}-{3:010d}.checkpoint": "NumberFormatException",
+    f"{20:020d}-{1 << 31:010d}.checkpoint": "NumberFormatException",
+    f"{20:020d}.checkpoint": "NumberFormatException",
+    "abc.checkpoint": "StringIndexOutOfBoundsException",
+    "20-3.checkpoint": "StringIndexOutOfBoundsException",
+    "20-3.checkpoint.part": "NumberFormatException",
+    "2-3.checkpoint.part": "StringIndexOutOfBoundsException",
+    "x.checkpoint.deleted": "NumberFormatException",
+}
+
+
+@pytest.mark.parametrize(("name", "exception"), STRAY_NAMES.items())
+@pytest.mark.parametrize("kind", ["touch", "mkdir"])
+def test_a_name_of_no_snapshot_ends_the_process(metadata, name, exception, kind):
+    assert metadata_log.name_error(name) == exception
+    getattr(metadata / name, kind)()
+    outcome = startup(unit(metadata), request=StartRequest(now_ms=0))
+    assert ("START-008" in codes(outcome), outcome.rows[0].error) == (True, exception)
+
+
+@pytest.mark.parametrize("name", ["abc.checkpoint.tmp", "checkpoint", f"{5:020d}-{1:010d}.checkpoint.part"])
+def test_other_names_leave_the_log_alone(metadata, name):
+    (metadata / name).touch()
+    assert metadata_log.name_error(name) is None
+    assert ends(metadata) == (0, 20, None)
+
+
+def test_other_topics_have_no_such_snapshots(tmp_path):
+    directory = log_dir(tmp_path / "d") / "orders-0"
+    segment(directory, 0, put_range(0, 10))
+    snapshot(directory, 99, 9)
+    assert ends(directory) == (0, 10, None)

@@ -1,0 +1,96 @@
+"""Tables of every column; what has a view of its own is in tests/screens."""
+
+import pytest
+
+from kcli.output.screen import Screen
+from kcli.output.text_table import NOTHING, write_table, write_wide
+from kcli.rows.places import PartitionRow, Where
+from kcli.rows.remote_metadata import RlmmPartitionRow
+from tests.kcli.output.writing import lookup_row, write
+
+AT = lookup_row()
+
+
+def test_table_shows_timestamps_twice_and_cuts_nothing():
+    long = lookup_row("x" * 3000)
+    header, first, second = write(write_wide, [AT, long]).splitlines()
+
+    assert "1700000000000 (2023-11-14T22:13:20.000Z)" in first
+    assert first.startswith(r"d\n0 ")
+    assert "x" * 3000 in second
+    assert header.split()[:3] == ["dir", "broker_id", "cluster_id"]
+    assert first.split()[2] == "-"
+
+
+@pytest.mark.parametrize(
+    "value", ["w" * 1_200_000, b"\1" * 1_200_000, "\U0001f600" * 70_000, ["a" * 40_000, "b" * 40_000]]
+)
+def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
+    row = lookup_row(value)
+    header, line = write(write_wide, [row]).splitlines()
+
+    assert header.split() == write(write_wide, [AT]).splitlines()[0].split()
+    assert "... (its beginning; -o json shows all)" in line and len(line) < 10_000
+    assert line.endswith("first at or after")
+
+
+def test_integers_of_a_table_are_aligned_right():
+    rows = [RlmmPartitionRow("t", partition, 10**partition) for partition in (1, 12)]
+    wide = write(write_wide, rows, "rlmm partition")
+    named = write(write_table, rows, "rlmm partition", columns="topic_id,partition,metadata_partition")
+
+    assert wide == named
+    assert wide.splitlines() == [
+        "topic_id  partition  metadata_partition",
+        "t                 1                  10",
+        "t                12       1000000000000",
+    ]
+
+
+def test_table_has_one_line_a_row():
+    row = lookup_row("d\u2028\u2029\x85\x1ce")
+
+    assert len(write(write_wide, [row]).splitlines()) == 2
+
+
+def test_table_shows_markup_as_text():
+    row = lookup_row("[red]d[/red] :smile:")
+
+    assert "[red]d[/red] :smile:" in write(write_wide, [row], screen=Screen(is_colored=True))
+
+
+def test_a_header_is_bold_on_a_terminal_with_colours():
+    header, row = write(write_wide, [AT], screen=Screen(is_colored=True)).splitlines()
+
+    assert header.startswith("\x1b[1mdir ")
+    assert header.endswith("\x1b[0m")
+    assert "\x1b" not in row
+
+
+def test_no_rows_are_said_unless_an_error_is():
+    from tests.kcli.output.writing import FAILURE
+
+    assert write(write_table, [], "ls") == f"{NOTHING}\n"
+    assert write(write_table, [], "ls", found=((), (FAILURE,))) == ""
+
+
+ROW = PartitionRow(
+    Where("d/t-0", 1, None, "t", 0), 1, 100, 0, 0, 4096, 0, 5, "index", 0, 5, 5, None, 0, "normal"
+)
+
+
+def test_below_a_verdict_is_said_what_it_is_not_about():
+    from tests.kcli.output.writing import FAILURE
+
+    shown = write(write_table, [ROW], "ls", found=((), (FAILURE, FAILURE)))
+    assert shown.endswith("\n2 inputs were not read: no verdict on them.\n")
+    assert "verdict" not in write(write_table, [ROW], "ls")
+
+
+def test_a_limit_that_was_reached_is_said():
+    assert write(write_table, [ROW, ROW], "ls", limit=2).endswith("\nThe first 2 rows alone: --limit.\n")
+    assert "--limit" not in write(write_table, [ROW], "ls", limit=2)
+
+
+def test_without_headers_a_table_has_the_values_alone():
+    assert len(write(write_table, [AT], headers=False).splitlines()) == 1
