@@ -10,7 +10,7 @@ from kcli.cli.reading_options import ReadingOptions
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
-    from kcli.jobs.check.check_state import State
+    from kcli.jobs.check.incremental import State
     from kcli.logdir.tree import Found
 
 MOST_STATE = 256 << 20
@@ -96,7 +96,7 @@ def check(
 def _state(path: str, *, records: bool) -> "State":
     """Return the state in a file; an empty one where there is none."""
     from kcli.jobs.check.check_memory import StateError, loads
-    from kcli.jobs.check.check_state import State
+    from kcli.jobs.check.incremental import State
 
     refuse_log_dirs(f"--since {path}", path)
     text = read_text("--since", path, MOST_STATE)

@@ -116,7 +116,13 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     from kcli.dump.render.hexdump import layout_lines
     from kcli.dump.render.lines import dump_log_lines
     from kcli.dump.shown_bytes import types_as_shown
-    from kcli.jobs.scan.cuts import BATCHES_RANGE, SHOWN_RANGE, WRITTEN_RANGE, drop_after_end, split_logs
+    from kcli.jobs.scan.log_ranges import (
+        BATCHES_RANGE,
+        SHOWN_RANGE,
+        WRITTEN_RANGE,
+        drop_after_end,
+        split_logs,
+    )
     from kcli.rows import row_types
     from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD
 

@@ -33,6 +33,7 @@ def scan(
     """
     from kcli.cli.run import Command, run
     from kcli.jobs.check.contradictions import with_contradictions
+    from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import (
         PIECE_BYTES,
         ScanLog,
@@ -41,7 +42,6 @@ def scan(
         piece_bytes,
         split_segments,
     )
-    from kcli.jobs.scan.scan_logs import ACCEPTS, expand, unread
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 

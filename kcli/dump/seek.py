@@ -9,7 +9,7 @@ from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name

@@ -30,7 +30,7 @@ from kcli.kafka.findings.log_findings import (
     report_invalid,
     unknown_codec_text,
 )
-from kcli.kafka.integrity.salvage import verified_windows
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of

@@ -10,8 +10,14 @@ from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.invariants import FLUSHED_ABOVE_END, START_ABOVE_END, Offsets, Violation, violations
-from kcli.kafka.integrity.inventory import checkpointed
+from kcli.kafka.integrity.directory_sizes import checkpointed
+from kcli.kafka.integrity.offset_invariants import (
+    FLUSHED_ABOVE_END,
+    START_ABOVE_END,
+    Offsets,
+    Violation,
+    violations,
+)
 from kcli.kafka.kraft.cluster_image import configuration_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings

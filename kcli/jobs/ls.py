@@ -20,7 +20,7 @@ from kcli.jobs.common import (
 )
 from kcli.jobs.epoch.epoch import checkpointed_epochs
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity import inventory
+from kcli.kafka.integrity import directory_sizes
 from kcli.kafka.kraft.start import start
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError, file_error
@@ -85,10 +85,10 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
             problems.append(error)
             return None
 
-    totals = inventory.totals(_files(partition, problems))
+    totals = directory_sizes.totals(_files(partition, problems))
     loaded = read(lambda: _collected(begin(partition), findings))
     facts = partition.directory
-    high_watermark = inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number)
+    high_watermark = directory_sizes.checkpointed(facts.high_watermarks, partition.topic, partition.number)
     row = PartitionRow(
         where(partition),
         segments=len(partition.segments),
@@ -103,7 +103,7 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
         high_watermark=loaded.high_watermark
         if loaded and loaded.high_watermark is not None
         else high_watermark,
-        recovery_point=inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
+        recovery_point=directory_sizes.checkpointed(facts.recovery_points, partition.topic, partition.number),
         topic_id=_topic_id(partition),
         leftovers=totals.leftovers,
         state=partition.state,
@@ -141,7 +141,7 @@ def _topic_id(partition: Partition) -> str | None:
         return None
 
 
-def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventory.EntrySize]:
+def _files(partition: Partition, problems: list[FileError]) -> Iterator[directory_sizes.EntrySize]:
     for name in partition.names:
         path = os.path.join(partition.path, name)
         try:
@@ -150,4 +150,4 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
             problems.append(file_error(path, error))
             continue
         if not stat.S_ISDIR(status.st_mode):
-            yield inventory.entry_size(parse_file(name), status)
+            yield directory_sizes.entry_size(parse_file(name), status)

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from kcli.engine.contract import Unit
-from kcli.jobs.scan.cuts import cut
+from kcli.jobs.scan.log_ranges import cut
 from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.remote_objects import open_log

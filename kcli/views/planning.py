@@ -18,14 +18,14 @@ from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
-from kcli.jobs.check.check_remote import is_remote_metadata
 from kcli.jobs.check.contradictions import with_contradictions
+from kcli.jobs.check.remote_events import is_remote_metadata
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.epoch import epoch
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.selection import dump_selected
-from kcli.jobs.scan import scan, scan_logs
+from kcli.jobs.scan import log_targets, scan
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError, shown
@@ -125,7 +125,7 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
 def readable(found: Found) -> Found:
     """Return the same without the files that no view reads; each is an error, as of `scan`."""
     unknown = [target for target in found.targets if target.kind == UNKNOWN]
-    _, failures = plan(Found(targets=unknown), scan_logs.ACCEPTS)
+    _, failures = plan(Found(targets=unknown), log_targets.ACCEPTS)
     return replace(
         found,
         targets=[target for target in found.targets if target.kind != UNKNOWN],
@@ -193,7 +193,7 @@ def _works(
         job = partial(dump_selected, selection=query.users)
         return _of_units(job, replace(expanded, targets=targets), rlmm.ACCEPTS)
     if view == SEGMENTS:
-        return _of_units(SEGMENT, scan_logs.expand(found, starts=starts), scan_logs.ACCEPTS)
+        return _of_units(SEGMENT, log_targets.expand(found, starts=starts), log_targets.ACCEPTS)
     if view == EPOCHS:
         return _of_units(epoch.show, found, epoch.ACCEPTS)
     return _of_units(ls, found, PARTITIONS_ONLY)
@@ -240,7 +240,7 @@ def _logs(options: DumpOptions, query: Query, found: Found, pushed: Pushed) -> W
     logs = list(_of_starts(expanded.targets, named, leftovers=query.leftovers))
     options = replace(options, filter=requested)
     job: Callable[[DumpOptions], Map] = Ranged if requested.offsets or requested.times else Dump
-    works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), scan_logs.ACCEPTS)
+    works, failures, notes = _of_units(job(options), replace(expanded, targets=logs), log_targets.ACCEPTS)
     if not options.records:
         plain = job(replace(options, blocks=False))
         works = [
@@ -326,9 +326,11 @@ def _useful(view: str, query: Query, found: Found) -> Found:
 
     A log is one of events where its directory says so, or where findings of `rlmm` alone are asked for.
     """
-    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan_logs.ACCEPTS}.get(
-        view, PARTITIONS_ONLY
-    )
+    accepts = {
+        RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY,
+        EPOCHS: epoch.ACCEPTS,
+        SEGMENTS: log_targets.ACCEPTS,
+    }.get(view, PARTITIONS_ONLY)
     targets = [target for target in found.targets if target.kind in accepts]
     if view == RLMM and len(query.of) > 1:
         targets = [one for one in targets if one.kind != LOG or is_remote_metadata(one)]

@@ -19,7 +19,7 @@ from kcli.dump.seek import byte_range
 from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.integrity.salvage import verified_windows
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.remote_objects import open_log

@@ -13,7 +13,7 @@ import pytest
 from kcli.cli import run
 from kcli.jobs import common
 from kcli.jobs.check import check_memory
-from kcli.jobs.check.check_state import State
+from kcli.jobs.check.incremental import State
 from kcli.kafka.storage.producers import Producer
 from kcli.kafka.storage.start_files import snapshot_bytes
 from kcli.logdir.buffers import DataFile

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli import inputs
-from kcli.jobs.scan import cuts
+from kcli.jobs.scan import log_ranges
 from tests.partitions import log_dir, put_log
 
 pytestmark = pytest.mark.slow
@@ -157,7 +157,7 @@ class TestInOneSession:
         import pyarrow.parquet as pq
 
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(cuts, "WRITTEN_RANGE", 1 << 19)
+        monkeypatch.setattr(log_ranges, "WRITTEN_RANGE", 1 << 19)
         ask = ("dump", big, "--records", "--only", "dump_record")
         spread = kcli(*ask, "--spark", "--out", "spread.parquet")
         kcli(*ask, "--out", "one.parquet")
@@ -176,7 +176,7 @@ class TestInOneSession:
     ):
         put_log(log_dir(tmp_path / "data") / "orders-0", 200, damaged)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(cuts, "WRITTEN_RANGE", 1 << 17)
+        monkeypatch.setattr(log_ranges, "WRITTEN_RANGE", 1 << 17)
         ask = ("dump", "data", "--only", "dump_batch")
         spread = kcli(*ask, "--spark", "--out", "x.ndjson")
         inline = kcli(*ask, "-o", "ndjson")
@@ -187,7 +187,7 @@ class TestInOneSession:
 
     def test_text_of_a_log_in_pieces(self, session, kcli, tmp_path, monkeypatch):
         directory = put_log(log_dir(tmp_path / "data") / "orders-0", 200, (70, 150))
-        monkeypatch.setattr(cuts, "SHOWN_RANGE", 1 << 17)
+        monkeypatch.setattr(log_ranges, "SHOWN_RANGE", 1 << 17)
         ask = ("dump", directory, "-o", "text", "--deep-iteration")
         spread, inline = kcli(*ask, "--spark"), kcli(*ask)
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from formats.names import DELETE, LOG, parse_file
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.check.check_dirs import Fleet, without_checkpoints, without_directory
 from kcli.jobs.check.check_partition import DirectoryState, directory_state
-from kcli.jobs.check.check_remote import is_remote_metadata, remote_findings, without_epochs
-from kcli.jobs.check.check_start import REFUSED, log_end_now, start_leftovers, what_a_start_does
-from kcli.jobs.check.check_state import State
+from kcli.jobs.check.incremental import State
+from kcli.jobs.check.log_dirs import Fleet, without_checkpoints, without_directory
+from kcli.jobs.check.partition_start import REFUSED, log_end_now, start_leftovers, what_a_start_does
+from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings, without_epochs
 from kcli.jobs.checkpoint import contradictions
 from kcli.jobs.common import (
     failed,
@@ -25,14 +25,14 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
-from kcli.jobs.scan import scan_logs
+from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment, scanned
 from kcli.jobs.startup.known_settings import KnownMetadata
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.kafka.integrity.checks.seams import is_as_before
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
-from kcli.kafka.integrity.invariants import violations
+from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
@@ -44,7 +44,7 @@ from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where
 
-ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
+ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({"START-008", "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 
@@ -100,7 +100,9 @@ class CheckLog:
             found = ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
             found = ScannedRange(unit, error=internal_failure(target.shown, error))
-        return Outcome(number=unit.number, partial=Checked(Scanned((found,)), scan_logs.directory_of(target)))
+        return Outcome(
+            number=unit.number, partial=Checked(Scanned((found,)), log_targets.directory_of(target))
+        )
 
     def _read(self, unit: Unit) -> Outcome:
         """Return what is in a partition directory or a log; FileError where it cannot be read."""
@@ -114,7 +116,7 @@ class CheckLog:
             findings = list(remote_findings(target)) if state and is_remote_metadata(target) else []
             return Outcome(number=unit.number, findings=findings, partial=partial)
         found, segments, findings = until_whole(unit, lambda: self._log(unit), lambda one: one[0].error)
-        directory = scan_logs.directory_of(target)
+        directory = log_targets.directory_of(target)
         partial = Checked(Scanned((found,)), directory, segments=segments)
         return Outcome(number=unit.number, findings=findings, partial=partial)
 
@@ -172,7 +174,7 @@ class CheckReducer:
         if b.state is not None and b.target is not None:
             judge = b.state.judge(b.target)
         elif a.state is not None and a.target is not None and judge is not None:
-            gone = scan_logs.removed_segment(findings)
+            gone = log_targets.removed_segment(findings)
             if gone is not None:  # retention did it, and took all before: the log begins after it
                 judge = a.state.judge(a.target)
                 _ = self.since and self.since.passed_over(a.target.shown, gone)
@@ -263,7 +265,7 @@ def _checked(outcome: Outcome | None) -> Checked:
     if outcome is None:
         return Checked(Scanned(()))
     if isinstance(outcome.partial, Unit):
-        return Checked(outcome.partial, scan_logs.directory_of(outcome.partial.target))
+        return Checked(outcome.partial, log_targets.directory_of(outcome.partial.target))
     assert isinstance(outcome.partial, Checked)
     return outcome.partial
 
@@ -325,7 +327,7 @@ def _place(target: Target) -> Where:
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
     found = each_once(found)
-    result = scan_logs.expand(found, starts=True)
+    result = log_targets.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
     log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
@@ -356,4 +358,4 @@ def reducer(
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
     fleet = Fleet(found, config, metadata)
-    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, fleet, since, known)
+    return CheckReducer(ScanReducer(scan, log_targets.unread(found)), notes, fleet, since, known)

@@ -3,13 +3,13 @@
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
-from kcli.jobs.check.check_dirs import producer_snapshots
-from kcli.jobs.check.check_start import attempted, start_settings
+from kcli.jobs.check.log_dirs import producer_snapshots
+from kcli.jobs.check.partition_start import attempted, start_settings
 from kcli.jobs.checkpoint import beginning_findings, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield
 from kcli.jobs.epoch.epoch import contradicting_lines
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
-from kcli.kafka.integrity.invariants import Offsets
+from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.broker_start import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.start import Inspected, inspect

@@ -12,14 +12,14 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from formats.names import LOG, NORMAL, file_prefix, parse_file
-from kcli.jobs.check.check_dirs import producer_snapshots
+from kcli.jobs.check.log_dirs import producer_snapshots
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.checks.snapshots import snapshot_gaps
-from kcli.kafka.integrity.invariants import START_ABOVE_END, Offsets
-from kcli.kafka.integrity.pieces import Piece
+from kcli.kafka.integrity.log_part import Piece
+from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.start_settings import KnownSettings
 from kcli.kafka.storage.directory_files import INDEX_KINDS, surviving_files, without_log

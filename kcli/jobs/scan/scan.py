@@ -23,12 +23,12 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
-from kcli.jobs.scan.cuts import cut
-from kcli.jobs.scan.scan_logs import directory_of, identity
+from kcli.jobs.scan.log_ranges import cut
+from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.pieces import Piece, ReadOptions, join, read_piece
+from kcli.kafka.integrity.log_part import Piece, ReadOptions, join, read_piece
 from kcli.kafka.kraft.start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from formats.batch import LOG_OVERHEAD
 from formats.magic import is_above_latest
 from kcli.kafka.findings.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
-from kcli.kafka.integrity.salvage import verified_windows
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, ZEROS, DamagedRange, Stop

@@ -15,7 +15,7 @@ from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import inside, report_damage, report_invalid
 from kcli.kafka.findings.merging import merged
-from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop

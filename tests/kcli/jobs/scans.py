@@ -6,8 +6,8 @@ from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs.common import plan
 from kcli.jobs.scan import scan
+from kcli.jobs.scan.log_targets import ACCEPTS, expand
 from kcli.jobs.scan.scan import ScanLog, ScanOptions, ScanReducer, split_segments
-from kcli.jobs.scan.scan_logs import ACCEPTS, expand
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment

@@ -8,7 +8,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from formats.batch import LOG_OVERHEAD
 from formats.compression import NONE
-from kcli.jobs.scan.cuts import cut
+from kcli.jobs.scan.log_ranges import cut
 from kcli.views import cutting, planning
 from kcli.views.cutting import in_pieces
 from kcli.views.filters import pushed

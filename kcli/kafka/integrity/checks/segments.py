@@ -20,7 +20,7 @@ from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
 from kcli.kafka.integrity.checks.records import report_records
 from kcli.kafka.integrity.checks.seams import Prefix, Seam, header_crc
-from kcli.kafka.integrity.pieces import BATCHES_A_BLOCK, Piece
+from kcli.kafka.integrity.log_part import BATCHES_A_BLOCK, Piece
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
 from kcli.logdir.files import index_file, is_swap

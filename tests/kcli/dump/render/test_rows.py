@@ -14,7 +14,7 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
-from kcli.jobs.scan import cuts
+from kcli.jobs.scan import log_ranges
 from kcli.logdir.tree import file_target
 from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
@@ -122,7 +122,7 @@ def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
 def test_damage(seed, kcli, tmp_path, monkeypatch):
     chance = random.Random(seed)
     for name in ("SHOWN_RANGE", "BATCHES_RANGE"):
-        monkeypatch.setattr(cuts, name, 1000)
+        monkeypatch.setattr(log_ranges, name, 1000)
     monkeypatch.setattr("formats.record_columns.MOST_RECORDS", 2 if seed % 2 else 1 << 17)
     monkeypatch.setattr("formats.record_columns.CHUNK_RECORDS", 2)
     monkeypatch.setattr("formats.record_columns.PART_RECORDS", 2)

@@ -14,7 +14,7 @@ from kcli.dump.render import long_contents
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
-from kcli.jobs.scan.cuts import drop_after_end, split_logs
+from kcli.jobs.scan.log_ranges import drop_after_end, split_logs
 from kcli.kafka.findings.merging import merged
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
@@ -170,8 +170,8 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
     size = chance.choice([200, 1000, 4000])
     # what is counted and bounded for a file is so for its pieces together
     monkeypatch.setattr(source, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.LEAST_BUDGET", chance.choice([300, 1 << 20]))
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.BUDGET_A_BYTE", 0)
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", chance.choice([300, 1 << 20]))
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.BUDGET_A_BYTE", 0)
     monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(resume, "ROWS_PER_CALL", chance.choice([3, 2000]))
     batches = log(chance)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formats.names import PartitionDir
-from kcli.jobs.check.check_remote import user_partition
+from kcli.jobs.check.remote_events import user_partition
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk

@@ -13,7 +13,7 @@ from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.pool import pool
 from kcli.jobs.scan import scan
-from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.damaged import verified_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.tree import file_target
@@ -141,7 +141,7 @@ def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
         data[at % len(data)] ^= mask
     segment(directory, 0, data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.kafka.integrity.pieces.MOST_GAPS", most)
+        patch.setattr("kcli.kafka.integrity.log_part.MOST_GAPS", most)
         outcomes = scanned(directory)
     for row in rows(outcomes, "scan_segment") + rows(outcomes, "scan_partition"):
         counted = (row["batch_bytes"], row["damaged_bytes"], row["tail_bytes"])

@@ -4,8 +4,8 @@ import random
 
 from formats.batch import BatchHeader
 from kcli.kafka.integrity import summary as summaries
-from kcli.kafka.integrity.pieces import ReadOptions, read_piece
-from kcli.kafka.integrity.salvage import verified_batches
+from kcli.kafka.integrity.damaged import verified_batches
+from kcli.kafka.integrity.log_part import ReadOptions, read_piece
 from kcli.kafka.integrity.summary import Codec, Summary, Tally
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile

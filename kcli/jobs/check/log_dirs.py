@@ -16,8 +16,8 @@ from formats.names import (
     parse_partition_dir,
 )
 from formats.types import TopicPartition
-from kcli.jobs.check.check_remote import is_remote_metadata, user_partition
 from kcli.jobs.check.duplicates import partitions_twice
+from kcli.jobs.check.remote_events import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.rlmm.metadata import Folded, folded
 from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings

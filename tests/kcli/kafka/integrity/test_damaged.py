@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from kcli.kafka.integrity.salvage import (
+from kcli.kafka.integrity.damaged import (
     Budget,
     DamagedRange,
     VerifiedBatch,
-    next_batch,
+    search_batch,
     verified_batches,
     verified_windows,
 )
@@ -172,12 +172,12 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
     lying[8:12] = (40000).to_bytes(4, "big")
     path = tmp_path / "x.log"
     path.write_bytes(bytes(lying) * 1000)
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.LEAST_BUDGET", 1 << 20)
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", 1 << 20)
 
     with DataFile(str(path)) as file:
         budget = Budget(file.size)
-        assert next_batch(file, 1, file.size, budget) == (None, True)
-        assert next_batch(file, 1, file.size, budget) == (None, True)
+        assert search_batch(file, 1, file.size, budget) == (None, True)
+        assert search_batch(file, 1, file.size, budget) == (None, True)
         assert budget.left < 0
 
 
@@ -185,8 +185,8 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
 @pytest.mark.parametrize("entries", [(0, 3), (3,), (-1, 1, 3, 4), (3, 3, 1 << 30)])
 def test_after_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entries):
     """Places of the index are counted in lying headers here: only the fourth is a batch."""
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.LEAST_BUDGET", 1 << 20)
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.BUDGET_A_BYTE", 0)
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", 1 << 20)
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.BUDGET_A_BYTE", 0)
     lying = bytearray(GOOD[0][:61])
     lying[8:12] = (40000).to_bytes(4, "big")
     lies = bytes(lying) * 2000
@@ -209,7 +209,7 @@ def test_after_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entri
 
 
 def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("kcli.kafka.integrity.salvage.LEAST_BUDGET", 1 << 20)
+    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", 1 << 20)
     lying = bytearray(GOOD[0][:61])
     lying[8:12] = (40000).to_bytes(4, "big")
     path = tmp_path / f"{0:020d}.log"
@@ -226,7 +226,7 @@ def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
             return super().read(position, size)
 
     with Counted(str(path)) as file:
-        assert next_batch(file, 1, file.size, Budget(file.size)) == (None, True)
+        assert search_batch(file, 1, file.size, Budget(file.size)) == (None, True)
         items = list(verified_batches(file, 0))
 
     assert [item.gave_up for item in items if isinstance(item, DamagedRange)] == [True]

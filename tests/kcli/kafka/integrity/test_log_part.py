@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.bounds import LARGEST_CONTROL_BATCH
-from kcli.kafka.integrity import pieces
-from kcli.kafka.integrity.pieces import join
+from kcli.kafka.integrity import log_part
+from kcli.kafka.integrity.log_part import join
 from kcli.logdir import bulk
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_batch
@@ -103,12 +103,12 @@ def test_pieces_that_are_not_neighbours_do_not_join(tmp_path):
 
 def test_many_windows_and_blocks_add_up(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "WINDOW", 700)
-    monkeypatch.setattr(pieces, "BATCHES_A_BLOCK", 7)
+    monkeypatch.setattr(log_part, "BATCHES_A_BLOCK", 7)
     compare(tmp_path / "log", b"".join(random_batches(1, 300)))
 
 
 def test_damaged_ranges_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "MOST_GAPS", 3)
+    monkeypatch.setattr(log_part, "MOST_GAPS", 3)
     (tmp_path / "log").write_bytes((put_range(0, 1) + b"\xff" * 40) * 6)
     piece = read(tmp_path / "log")
 

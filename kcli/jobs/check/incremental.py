@@ -22,8 +22,8 @@ from itertools import groupby, pairwise
 from formats.names import parse_file
 from kcli.engine.contract import Unit
 from kcli.jobs.check.check_memory import Files, Owed, Remembered, dumps, remembered
+from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import is_segment
-from kcli.jobs.scan.scan_logs import directory_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge

@@ -24,7 +24,7 @@ from kcli.kafka.findings.log_findings import (
     reach_message,
     unknown_codec_text,
 )
-from kcli.kafka.integrity.salvage import Budget, resumed
+from kcli.kafka.integrity.damaged import Budget, next_valid_batch
 from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
@@ -109,7 +109,7 @@ def read_piece(
         found = reduce(_add, _parts(file, walk, options, observe), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
-        gap, stop = resumed(file, walk.stop, found.suspect, end, budget)
+        gap, stop = next_valid_batch(file, walk.stop, found.suspect, end, budget)
         piece = found._replace(stop=walk.stop)
         if gap is not None:
             is_kept = len(piece.gaps) < MOST_GAPS or gap.next_offset is None

@@ -145,7 +145,7 @@ def _past_damage(  # noqa: PLR0917
                 return
             start, cut = stop.position, 0
             continue
-        gap, stop = resumed(file, stop, suspect, end, budget)
+        gap, stop = next_valid_batch(file, stop, suspect, end, budget)
         if gap is not None:
             yield gap
         if stop is not None:
@@ -167,7 +167,7 @@ class Budget:
         self.indexed = LEAST_BUDGET
 
 
-def resumed(
+def next_valid_batch(
     file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
 ) -> tuple[DamagedRange | None, Stop | None]:
     """Return the damaged range where a walk stopped, or None, and the stop if no batch follows it.
@@ -180,7 +180,7 @@ def resumed(
     if stop.reason == "incomplete" and end < file.size:
         return None, stop
     bad = stop.position if suspect is None else suspect
-    found, gave_up = next_batch(file, bad + 1, end, budget)
+    found, gave_up = search_batch(file, bad + 1, end, budget)
     if gave_up:
         found = _indexed_batch(file, bad + 1, end, budget)
     if found is not None:
@@ -192,7 +192,7 @@ def resumed(
     return None, stop
 
 
-def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
+def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
     """Return the first whole batch from a position on with a plausible header and a right checksum.
 
     None if there is none; the flag says that the bound of the search was met first.
