@@ -11,7 +11,7 @@ import pytest
 
 from formats.batch import BATCH
 from tests.builders import put_batch, put_record
-from tests.formats.test_control import VALUES
+from tests.formats.control_values import VALUES
 
 pytestmark = pytest.mark.slow
 

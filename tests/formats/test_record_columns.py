@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from formats import record_chains
 from formats import record_columns as module
 from formats.batch import BATCH, HEADER_SIZE
-from formats.record import Record, batch_records
+from formats.record import batch_records
 from formats.record_columns import FallbackBatch, headers_at, record_columns
 from tests.builders import attempt, compress, joined, put_batch, put_record, put_records, put_varint
-from tests.formats.recorded import LEGACY, LOGS, batches
+from tests.formats.recorded import LEGACY, LOGS, batches, rows
 from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
@@ -23,38 +23,6 @@ LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 NULLABLE = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.binary(max_size=20), NULLABLE), max_size=4).map(tuple)
 RECORD = put_record(0, 0, b"key", b"value", ((b"h", b"x"), (b"n", None)))
-
-
-def part(data, start, length):
-    return None if length < 0 else data[start : start + length]
-
-
-def rows(columns):
-    """Return the records of columns, a list for each of their batches."""
-    names = ("offset", "timestamp", "sequence", "key_start", "key_length", "value_start", "value_length")
-    offset, timestamp, sequence, key, key_length, value, value_length = (
-        getattr(columns, name).tolist() for name in names
-    )
-    data, found = columns.data, [[] for _ in columns.headers]
-    for at, batch in enumerate(columns.batch.tolist()):
-        first, count = int(columns.headers_first[at]), int(columns.headers_count[at])
-        headers = tuple(
-            (
-                part(data, columns.header_key_start[header], columns.header_key_length[header]),
-                part(data, columns.header_value_start[header], columns.header_value_length[header]),
-            )
-            for header in range(first, first + count)
-        )
-        keys, values = part(data, key[at], key_length[at]), part(data, value[at], value_length[at])
-        found[batch].append(
-            Record(
-                offset[at], timestamp[at], sequence[at], keys, values, headers, int(columns.attributes[at])
-            )
-        )
-    assert [len(batch) for batch in found] == [
-        end - start for start, end in zip(columns.bounds, columns.bounds[1:], strict=False)
-    ]
-    return found
 
 
 def fast(given, limit=LIMIT):

@@ -4,9 +4,6 @@ Every value version of 3.0 to 4.3, and the same with each byte flipped.
 """
 
 import base64
-import gzip
-import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,16 +21,9 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     decode,
 )
+from tests.formats.remote_values import UPDATE, VALUES, recorded
 from tests.seeds import examples
 
-DATA = Path(__file__).parents[1] / "data" / "rlmm"
-
-
-def recorded(name):
-    return json.loads(gzip.decompress((DATA / name).read_bytes()))
-
-
-VALUES = recorded("values.json.gz")
 DAMAGED = recorded("damaged-values.json.gz")
 FLIPPED = recorded("flipped-values.json.gz")
 CUSTOM_METADATA_SINCE = {
@@ -53,10 +43,6 @@ SEGMENT = bytes.fromhex(
     "00000000000063000000010000018bcfe568000000018bcfe568"
     "050300000000000000000000000000000000020000000000000032"
     "0000000400"
-)
-UPDATE = bytes.fromhex(
-    "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000"
-    "000000000000000000000000000100000000010000018bcfe56806000100"
 )
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 FOO = RemoteLogSegmentMetadata(

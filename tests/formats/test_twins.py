@@ -29,9 +29,9 @@ from formats.record import batch_records, unpacked
 from formats.remote_metadata import decode
 from tests.builders import attempt, put_record, put_records, put_unsigned_varint
 from tests.formats.recorded import LOGS, batches, stored
-from tests.formats.test_record_columns import rows as records_of
-from tests.formats.test_remote_metadata import UPDATE
-from tests.formats.test_remote_metadata import VALUES as VALUES_OF_RELEASES
+from tests.formats.recorded import rows as records_of
+from tests.formats.remote_values import UPDATE
+from tests.formats.remote_values import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
 pytestmark = pytest.mark.slow

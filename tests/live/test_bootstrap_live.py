@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.jobs.rlmm.bootstrap import SPECIAL
-from tests.live.test_running_broker import free_base_port
+from tests.live.workload import free_base_port
 from tests.recordings.brokers import QUIET, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, write
 

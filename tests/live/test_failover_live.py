@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.test_running_broker import free_base_port
+from tests.live.workload import free_base_port
 from tests.recordings.brokers import Cluster, wait
 from tests.recordings.client import create, records, send
 

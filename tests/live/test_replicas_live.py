@@ -19,7 +19,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.test_running_broker import free_base_port
+from tests.live.workload import free_base_port
 from tests.recordings.brokers import Cluster, Node, answered, remote_storage, wait
 from tests.recordings.client import create, records, send
 from tests.recordings.wire import epoch_answer, high_watermark, log_end_offset

@@ -1,12 +1,9 @@
 """Every command reads the log dirs of a running broker for a minute: no error, and no finding above info."""
 
 import json
-import random
-import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
-from tests.live.workload import Workload, busy_broker
+from tests.live.workload import Workload, busy_broker, free_base_port
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
@@ -80,26 +77,6 @@ A truncation target, a time that may be in remote storage.
 
 ASKS = "epoch validate"
 """A command that exits with 1 where the position is none any more: retention removes it."""
-
-
-def free_base_port() -> int:
-    """Return a port such that those of nodes 1 to 3, brokers and controllers, are free.
-
-    Below those that Linux gives to outgoing connections: one of these may take it before the broker does.
-    """
-    while True:
-        base = random.randrange(20_000, 32_000)
-        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
-            return base
-
-
-def _is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
 
 
 class Readings:

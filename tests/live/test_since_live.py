@@ -12,8 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.test_running_broker import free_base_port
-from tests.live.workload import busy_broker
+from tests.live.workload import busy_broker, free_base_port
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 

@@ -6,11 +6,13 @@ remote storage, writes checkpoints and producer snapshots. Topics are created an
 that was deleted before. Partitions are moved between the two log dirs.
 """
 
+import random
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -164,3 +166,23 @@ def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
             yield workload
         finally:
             workload.stop()
+
+
+def free_base_port() -> int:
+    """Return a port such that those of nodes 1 to 3, brokers and controllers, are free.
+
+    Below those that Linux gives to outgoing connections: one of these may take it before the broker does.
+    """
+    while True:
+        base = random.randrange(20_000, 32_000)
+        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
+            return base
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import struct
 from pathlib import Path
+
+from kcli.engine.contract import Unit
+from kcli.logdir.tree import Selection, find
+from tests.oracle.logs import RandomLog
 
 
 def names(directory: Path, *suffixes: str) -> list[Path]:
@@ -168,3 +173,101 @@ DAMAGE = (
     random_txn_index,
     random_txn_index,
 )
+
+
+def changed_entry(directory: Path, choose: random.Random) -> None:
+    """One bit of an index flips, or an entry is added that points near, or past, the end of the log."""
+    there = [path for path in names(directory, ".index", ".timeindex") if path.stat().st_size]
+    if not there:
+        return
+    path = choose.choice(there)
+    data = bytearray(path.read_bytes())
+    if choose.random() < 0.5:
+        data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+    else:
+        size = path.with_suffix(".log").stat().st_size if path.with_suffix(".log").exists() else 0
+        relative, position = choose.randrange(200), max(size + choose.randrange(-150, 50), 0)
+        data += relative.to_bytes(4, "big") + position.to_bytes(4, "big")
+    path.write_bytes(data)
+
+
+def lost_entry(directory: Path, choose: random.Random) -> None:
+    """The last entry of an index is gone."""
+    for path in names(directory, ".index")[-choose.choice([1, 2]) :]:
+        os.truncate(path, max(path.stat().st_size - 8, 0))
+
+
+def bad_metadata(directory: Path, choose: random.Random) -> None:
+    """partition.metadata is empty, cut, malformed, or right."""
+    texts = ["", "version: 0\n", "version: 0\ntopic_id: x\n", "version 0\n", "version: x\ntopic_id: y\n"]
+    texts += [
+        "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n",
+        "version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n",
+    ]
+    (directory / "partition.metadata").write_text(choose.choice(texts))
+
+
+def swaps(directory: Path, choose: random.Random) -> None:
+    """Some segments are swaps, and cleaned files may outdate them."""
+    for log in names(directory, ".log"):
+        if choose.random() < 0.4:
+            for path in sorted(directory.glob(f"{log.stem}.*")):
+                if (
+                    path.name.count(".") == 1
+                    and not path.name.endswith(".snapshot")
+                    and choose.random() < 0.9
+                ):
+                    path.rename(path.with_name(path.name + ".swap"))
+    if choose.random() < 0.3:
+        base = choose.choice(
+            [int(path.name.partition(".")[0]) for path in directory.glob("*.*") if path.name[0].isdigit()]
+            or [0]
+        )
+        (directory / f"{base:020d}.log.cleaned").write_bytes(b"")
+
+
+ALL_DAMAGE = (
+    *DAMAGE,
+    changed_entry,
+    changed_entry,
+    changed_entry,
+    lost_entry,
+    lost_entry,
+    bad_metadata,
+    swaps,
+)
+
+
+def damaged(log: RandomLog, choose: random.Random, into: Path) -> tuple[Unit, list[str]]:
+    """Return the unit of a damaged copy of a log dir, and what was done to it."""
+    root = Path(shutil.copytree(log.directory.parent, into, symlinks=True))
+    directory = root / log.directory.name
+    done = []
+    for damage in choose.sample(ALL_DAMAGE, choose.choice([0, 1, 1, 2, 2, 3])):
+        if names(directory, ".log"):
+            damage(directory, choose)
+            done.append(damage.__name__)
+    found = find([str(root)], Selection())
+    (target,) = found.targets
+    return Unit(number=0, targets=(target,)), done
+
+
+LENGTHS = [
+    bytes.fromhex(text)
+    for text in (
+        "ffffffff0f",
+        "8080808008",
+        "8180808008",
+        "ffffffff07",
+        "feffffff0f",
+        "fffe",
+        "8000",
+        "fffffffe",
+    )
+]
+"""Compact ones, and those of 16 and 32 bits: below 0, largest, least."""
+
+
+BAD_TEXT = [
+    bytes.fromhex(text) for text in ("ff", "80", "c3", "eda080", "eda0", "e282", "f09f98", "f4908080", "c080")
+]

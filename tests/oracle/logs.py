@@ -12,9 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kcli.engine.contract import Outcome, Unit
+from kcli.logdir.tree import Selection, Server, find
+from tests.rows import named
+
 from .oracle import Oracle
 
 NOW = 1_700_000_000_000
+MAX_TIMESTAMP = -3
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
@@ -156,3 +161,17 @@ UNCLEAN = {
 }
 # what can lie below the recovery point, where the broker repairs nothing
 UNREPAIRED = frozenset({"zero tail", "flipped bit"})
+
+
+def unit_of(log: RandomLog) -> Unit:
+    """Return the unit of a log; kcli knows of its topic what the broker does."""
+    sizes = {name: log.settings[name] for name in ("index_interval_bytes", "segment_index_bytes")}
+    found = find([str(log.directory.parent)], Selection(), Server(**sizes))
+    assert not found.failures
+    return Unit(number=0, targets=(found.targets[0],))
+
+
+def row(outcome: Outcome) -> dict[str, Any]:
+    """Return the first row of an outcome without error."""
+    assert outcome.error is None, outcome.error
+    return named(outcome.rows[0])

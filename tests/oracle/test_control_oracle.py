@@ -10,12 +10,12 @@ from formats.control import LEADER_CHANGE, control_record
 from formats.errors import FormatError
 from kcli.dump.render.lines import control_text
 from tests.builders import put_record, put_records, put_unsigned_varint
-from tests.formats.test_control import VALUES
-from tests.recordings.test_dump_text import LEADER_CHANGED, MISREAD
+from tests.formats.control_values import VALUES
+from tests.oracle.damages import BAD_TEXT, LENGTHS
+from tests.recordings.misread import LEADER_CHANGED, MISREAD
 from tests.seeds import cases
 
 from .oracle import Oracle
-from .test_messages_oracle import BAD_TEXT, LENGTHS
 
 pytestmark = pytest.mark.oracle
 

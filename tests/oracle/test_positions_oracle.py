@@ -19,9 +19,28 @@ from .oracle import Oracle
 pytestmark = pytest.mark.oracle
 
 LOGS = 12
-CASES = 300
+CASES = 50
 EARLIEST, LATEST = -7, -8
 """Stand for what ListOffsets would answer."""
+
+
+def grid(newest: int, end: int) -> list[dict[str, Any]]:
+    """Return every kind of position: of each epoch, before and after the log end, asked of any broker."""
+    return [
+        {
+            "current": current,
+            "leader_epoch": newest + 1,
+            "leads": leads,
+            "offset": offset,
+            "epoch": epoch,
+            "reset": reset,
+        }
+        for current in (-1, newest, newest + 1, newest + 2)
+        for leads in (True, False)
+        for offset in (0, end // 2, end, end + 5)
+        for epoch in range(-1, newest + 3)
+        for reset in RESETS
+    ]
 
 
 def case(choose: random.Random, newest: int, end: int) -> dict[str, Any]:
@@ -38,11 +57,11 @@ def case(choose: random.Random, newest: int, end: int) -> dict[str, Any]:
 
 def test_random_positions(oracle: Oracle, oracle_seed: int) -> None:
     choose = random.Random(oracle_seed)
-    outcomes = set()
     for number in range(cases(LOGS)):
         log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
         newest = max([epoch for epoch, _ in log.facts["epochs"]], default=0)
-        asked = [case(choose, newest, log.facts["log_end_offset"]) for _ in range(CASES)]
+        end_offset = log.facts["log_end_offset"]
+        asked = [*grid(newest, end_offset), *(case(choose, newest, end_offset) for _ in range(CASES))]
         said = oracle.ask("positions", directory=log.directory, cases=asked, **log.opening)
         log.remove()
         cache = tuple(EpochEntry(*entry) for entry in said["epochs"])
@@ -61,15 +80,6 @@ def test_random_positions(oracle: Oracle, oracle_seed: int) -> None:
             position = Position(node["offset"], node["epoch"])
             found = validate(position, error, end, node["reset"], Bounds(EARLIEST, LATEST))
             assert as_kafka(found, end, node["reset"]) == theirs["position"], place
-            outcomes.add((found.outcome, found.exception, error))
-    assert {outcome for outcome, _, _ in outcomes} == {
-        "valid",
-        "truncated",
-        "undefined",
-        "unchecked",
-        "retry",
-    }
-    assert len({error for _, _, error in outcomes}) == 4
 
 
 def as_kafka(found: Any, end: Any, reset: str) -> dict[str, Any]:

