@@ -12,11 +12,9 @@ Lives in `*.log` (and KRaft `*.checkpoint`) files; written by the broker on appe
     the CRC-32C covers byte 21 to the end: not base offset, length, leader epoch, magic
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from construct import Int8sb, Int16sb, Int32sb, Int32ub, Int64sb, Struct
-
-from formats.layout import Layout
+from formats.layout import INT8, INT16, INT32, INT64, UINT32, Layout
 from formats.types import LeaderEpoch, Offset
 
 MAGIC_V2 = 2
@@ -43,39 +41,23 @@ COMPRESSION_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 CREATE_TIME, LOG_APPEND_TIME = "CreateTime", "LogAppendTime"
 TIMESTAMP_TYPES = (CREATE_TIME, LOG_APPEND_TIME)
 
-BATCH_HEADER = Struct(
-    "base_offset" / Int64sb * "offset of the first record as written; kept after compaction",
-    "batch_length" / Int32sb * "bytes that follow this field",
-    "partition_leader_epoch" / Int32sb * "set by the leader; outside the CRC",
-    "magic" / Int8sb * "2",
-    "crc" / Int32ub * "CRC-32C from attributes to the end",
-    "attributes" / Int16sb * "codec, timestamp type, transactional, control, delete horizon",
-    "last_offset_delta" / Int32sb * "last offset = base offset + this; kept after compaction",
-    "base_timestamp" / Int64sb * "ms; the delete horizon when bit 6 is set",
-    "max_timestamp" / Int64sb * "ms; the append time when LogAppendTime",
-    "producer_id" / Int64sb * "-1 none",
-    "producer_epoch" / Int16sb * "-1 none",
-    "base_sequence" / Int32sb * "-1 none",
-    "records_count" / Int32sb * "records that remain; negative is invalid",
-)
-
 
 class BatchHeader(NamedTuple):
     """The 61 bytes before the records of a magic 2 batch, as stored."""
 
-    base_offset: Offset
-    batch_length: int
-    partition_leader_epoch: LeaderEpoch
-    magic: int
-    crc: int
-    attributes: int
-    last_offset_delta: int
-    base_timestamp: int
-    max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    records_count: int
+    base_offset: Annotated[Offset, INT64, "offset of the first record as written; kept after compaction"]
+    batch_length: Annotated[int, INT32, "bytes that follow this field"]
+    partition_leader_epoch: Annotated[LeaderEpoch, INT32, "set by the leader; outside the CRC"]
+    magic: Annotated[int, INT8, "2"]
+    crc: Annotated[int, UINT32, "CRC-32C from attributes to the end"]
+    attributes: Annotated[int, INT16, "codec, timestamp type, transactional, control, delete horizon"]
+    last_offset_delta: Annotated[int, INT32, "last offset = base offset + this; kept after compaction"]
+    base_timestamp: Annotated[int, INT64, "ms; the delete horizon when bit 6 is set"]
+    max_timestamp: Annotated[int, INT64, "ms; the append time when LogAppendTime"]
+    producer_id: Annotated[int, INT64, "-1 none"]
+    producer_epoch: Annotated[int, INT16, "-1 none"]
+    base_sequence: Annotated[int, INT32, "-1 none"]
+    records_count: Annotated[int, INT32, "records that remain; negative is invalid"]
 
     @property
     def size(self) -> int:
@@ -121,7 +103,7 @@ class BatchHeader(NamedTuple):
         return add_sequence(self.base_sequence, self.last_offset_delta)
 
 
-BATCH = Layout(BATCH_HEADER, BatchHeader, "record batch header")
+BATCH = Layout(BatchHeader, "record batch header")
 HEADER_SIZE = BATCH.size
 LENGTH_POSITION, LOG_OVERHEAD = BATCH.span("batch_length")
 """First byte of the length, and the byte after it: the length counts what follows."""

@@ -16,10 +16,9 @@ to 6 mean nothing.
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from construct import Int8ub, Int16sb, Int32sb, Struct
 from numpy.typing import NDArray
 
 from formats.batch import (
@@ -34,7 +33,7 @@ from formats.batch import (
     NO_SEQUENCE,
     SMALLEST_LENGTH,
 )
-from formats.layout import Layout
+from formats.layout import INT16, INT32, UINT8, Layout
 from formats.legacy import NO_PRODUCER_EPOCH, read_header
 from formats.magic import FORMATS, LATEST, is_legacy
 from formats.types import Buffer
@@ -44,21 +43,6 @@ UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have after its window: else the window is copied to look at its last messages.
 """
-
-MARKER_DECLARATION = Struct(
-    "length" / Int8ub * "varint 16: bytes of the record that follow",
-    "attributes" / Int8ub * "none are used",
-    "timestamp_delta" / Int8ub * "varlong 0",
-    "offset_delta" / Int8ub * "varint 0",
-    "key_length" / Int8ub * "varint 4",
-    "key_version" / Int16sb * "0 or more",
-    "type" / Int16sb * "ABORT or COMMIT",
-    "value_length" / Int8ub * "varint 6",
-    "value_version" / Int16sb * "0 or more",
-    "coordinator_epoch" / Int32sb * "epoch of the transaction coordinator",
-    "headers_count" / Int8ub * "varint 0",
-)
-"""The record of a transaction end marker as every broker writes it: each of its varints is one byte."""
 
 FEWEST_HINTS = 16
 """Fewer chains at once cost more than one by one."""
@@ -72,22 +56,25 @@ Fields: TypeAlias = NDArray[Any]
 
 
 class EndMarker(NamedTuple):
-    """The record of a transaction end marker, its varints as stored: twice the number."""
+    """The record of a transaction end marker as every broker writes it: each of its varints is one byte.
 
-    length: int
-    attributes: int
-    timestamp_delta: int
-    offset_delta: int
-    key_length: int
-    key_version: int
-    type: int
-    value_length: int
-    value_version: int
-    coordinator_epoch: int
-    headers_count: int
+    They are as stored: twice the number.
+    """
+
+    length: Annotated[int, UINT8, "varint 16: bytes of the record that follow"]
+    attributes: Annotated[int, UINT8, "none are used"]
+    timestamp_delta: Annotated[int, UINT8, "varlong 0"]
+    offset_delta: Annotated[int, UINT8, "varint 0"]
+    key_length: Annotated[int, UINT8, "varint 4"]
+    key_version: Annotated[int, INT16, "0 or more"]
+    type: Annotated[int, INT16, "ABORT or COMMIT"]
+    value_length: Annotated[int, UINT8, "varint 6"]
+    value_version: Annotated[int, INT16, "0 or more"]
+    coordinator_epoch: Annotated[int, INT32, "epoch of the transaction coordinator"]
+    headers_count: Annotated[int, UINT8, "varint 0"]
 
 
-END_MARKER = Layout(MARKER_DECLARATION, EndMarker, "usual transaction end marker")
+END_MARKER = Layout(EndMarker, "usual transaction end marker")
 MARKER_SIZE = HEADER_SIZE + END_MARKER.size
 ABORT, COMMIT = 0, 1
 USUAL_MARKER = {
@@ -207,7 +194,7 @@ def headers(
 @cache
 def dtype() -> np.dtype[Any]:
     """Return the dtype of the columns."""
-    found: np.dtype[Any] = BATCH.dtype()
+    found: np.dtype[Any] = BATCH.dtype
     return found
 
 
@@ -301,7 +288,7 @@ def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -
         places = np.ndarray(
             (len(window) - MARKER_SIZE + 1,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,)
         )
-        body = places[at].view(END_MARKER.dtype())
+        body = places[at].view(END_MARKER.dtype)
         usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
         usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
         usual &= (body["type"] == ABORT) | (body["type"] == COMMIT)

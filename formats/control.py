@@ -18,13 +18,11 @@ Whatever version a value has, Kafka reads types 3 to 6 as version 0, and LEADER_
 too: here a LEADER_CHANGE of version 1 keeps its directories, and a later one is refused.
 """
 
-from typing import Any, NamedTuple
-
-from construct import Int16sb, Struct
+from typing import Annotated, Any, NamedTuple
 
 from formats import primitives
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
-from formats.layout import Layout
+from formats.layout import INT16, Layout
 from formats.messages.collector import STRUCT_WEIGHT, Collector
 from formats.messages.control import VALUES
 from formats.messages.converter import to_json
@@ -51,17 +49,12 @@ CONTROL_NAMES = {
 VALUE_SCHEMAS: dict[int, Schema] = {ABORT: VALUES[COMMIT], **VALUES}
 """Number of a type -> the message in its value."""
 
-CONTROL_KEY_DECLARATION = Struct(
-    "version" / Int16sb * "0; a later one is read as 0",
-    "type" / Int16sb * "ControlRecordType",
-)
-
 
 class ControlKey(NamedTuple):
     """The key of a control record, as stored."""
 
-    version: int
-    type: int
+    version: Annotated[int, INT16, "0; a later one is read as 0"]
+    type: Annotated[int, INT16, "ControlRecordType"]
 
     @property
     def name(self) -> str:
@@ -77,7 +70,7 @@ class ControlRecord(NamedTuple):
     value: Message | None
 
 
-CONTROL_KEY = Layout(CONTROL_KEY_DECLARATION, ControlKey, "control record key")
+CONTROL_KEY = Layout(ControlKey, "control record key")
 
 
 def control_key(key: Buffer | None) -> ControlKey:

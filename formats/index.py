@@ -24,12 +24,10 @@ entries that mean something end.
 
 import struct
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
-
-from construct import Int16sb, Int32sb, Int64sb, Struct
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, overload
 
 from formats.batch import MAX_INT, NO_TIMESTAMP
-from formats.layout import Layout
+from formats.layout import INT16, INT32, INT64, Layout
 from formats.types import Buffer, Position, RelativeOffset
 
 if TYPE_CHECKING:
@@ -50,45 +48,33 @@ ENDED_AT_ZEROS = "zeros"
 ENDED_AT_STALE_ENTRY = "stale-entry"
 ENDED_AT_PARTIAL_ENTRY = "partial-entry"
 
-OFFSET_INDEX_DECLARATION = Struct(
-    "relative_offset" / Int32sb * "last offset of the append, minus the segment's base offset",
-    "position" / Int32sb * "bytes into the .log where the append began",
-)
-TIME_INDEX_DECLARATION = Struct(
-    "timestamp" / Int64sb * "ms; largest in the segment so far",
-    "relative_offset" / Int32sb * "last offset of the batch that has it, minus the segment's base offset",
-)
-TXN_INDEX_DECLARATION = Struct(
-    "version" / Int16sb * "0; brokers look at the high byte alone",
-    "producer_id" / Int64sb * "id of the producer",
-    "first_offset" / Int64sb * "first offset of the aborted transaction; these do not rise",
-    "last_offset" / Int64sb * "offset of its abort marker; these rise",
-    "last_stable_offset" / Int64sb * "last stable offset once this transaction is closed",
-)
-
 
 class OffsetIndexEntry(NamedTuple):
     """An entry of an offset index."""
 
-    relative_offset: RelativeOffset
-    position: Position
+    relative_offset: Annotated[
+        RelativeOffset, INT32, "last offset of the append, minus the segment's base offset"
+    ]
+    position: Annotated[Position, INT32, "bytes into the .log where the append began"]
 
 
 class TimeIndexEntry(NamedTuple):
     """An entry of a time index."""
 
-    timestamp: int
-    relative_offset: RelativeOffset
+    timestamp: Annotated[int, INT64, "ms; largest in the segment so far"]
+    relative_offset: Annotated[
+        RelativeOffset, INT32, "last offset of the batch that has it, minus the segment's base offset"
+    ]
 
 
 class AbortedTxn(NamedTuple):
     """An entry of a transaction index: one aborted transaction."""
 
-    version: int
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
+    version: Annotated[int, INT16, "0; brokers look at the high byte alone"]
+    producer_id: Annotated[int, INT64, "id of the producer"]
+    first_offset: Annotated[int, INT64, "first offset of the aborted transaction; these do not rise"]
+    last_offset: Annotated[int, INT64, "offset of its abort marker; these rise"]
+    last_stable_offset: Annotated[int, INT64, "last stable offset once this transaction is closed"]
 
 
 class ValidPrefix(NamedTuple):
@@ -104,9 +90,9 @@ class ValidPrefix(NamedTuple):
     trailing_bytes: int
 
 
-OFFSET_INDEX_ENTRY = Layout(OFFSET_INDEX_DECLARATION, OffsetIndexEntry, "offset index entry")
-TIME_INDEX_ENTRY = Layout(TIME_INDEX_DECLARATION, TimeIndexEntry, "time index entry")
-TXN_INDEX_ENTRY = Layout(TXN_INDEX_DECLARATION, AbortedTxn, "transaction index entry")
+OFFSET_INDEX_ENTRY = Layout(OffsetIndexEntry, "offset index entry")
+TIME_INDEX_ENTRY = Layout(TimeIndexEntry, "time index entry")
+TXN_INDEX_ENTRY = Layout(AbortedTxn, "transaction index entry")
 
 ZERO_ENTRY = (0, 0)
 BEFORE_FIRST_OFFSET = (-1, 0)

@@ -1,21 +1,27 @@
-"""One Construct declaration, many readers.
+"""One declaration, many readers.
 
-A `Layout` walks a Construct `Struct` of fixed-width fields once, binds it to the `NamedTuple` that says the
-same names to the type checker, and derives every reader from it: a checked single read, whole-file rows,
-partial readers that skip the unwanted fields as pad bytes, a numpy dtype, `pack`, the field table for
-documents, and the fields with their places for annotated hexdumps. Only this module knows Construct's inside.
+A row of fixed-width fields is a `NamedTuple` whose annotations say how each field lies in bytes:
+
+    class OffsetIndexEntry(NamedTuple):
+        relative_offset: Annotated[RelativeOffset, INT32, "last offset less the base offset"]
+
+A `Layout` derives every reader from it: a checked single read, whole-file rows, partial readers that skip the
+unwanted fields as pad bytes, a numpy dtype, `pack`, the field table for documents, the fields with their
+places for annotated hexdumps, and the Construct `Struct` that tests hold all of them against.
 """
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
-
-from construct import Bytes, FormatField, Renamed, Struct
 
 from formats.errors import TruncatedError
 from formats.types import Buffer
 
 R = TypeVar("R", bound=tuple[Any, ...])
+
+INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, FLOAT64 = "b", "B", "h", "H", "i", "I", "q", "d"
+"""Fixed-width types, big-endian, by their letters for `struct`; `16s` is that many bytes."""
 
 
 class FixedField(NamedTuple):
@@ -42,49 +48,46 @@ class FieldSpan(NamedTuple):
     doc: str = ""
 
 
-def struct_of(fields: Iterable[FixedField]) -> struct.Struct:
+def struct_of(letters: Iterable[str]) -> struct.Struct:
     """Return a `struct.Struct` over fields that follow one another."""
-    return struct.Struct(">" + "".join(field.letter for field in fields))
+    return struct.Struct(">" + "".join(letters))
 
 
-def fixed_fields(declaration: Struct) -> tuple[FixedField, ...]:
-    """Return the fields of a declaration; TypeError unless all have a fixed width."""
-    found: list[FixedField] = []
+def fixed_fields(row: Callable[..., Any]) -> tuple[FixedField, ...]:
+    """Return the fields that a row declares; TypeError for one without a fixed width."""
+    fields: list[FixedField] = []
     offset = 0
-    for subcon in declaration.subcons:
-        name, doc, core = subcon.name, "", subcon
-        while isinstance(core, Renamed):
-            doc = doc or str(core.docs or "").strip()
-            core = core.subcon
-        if isinstance(core, FormatField):
-            if core.fmtstr[0] != ">":
-                raise TypeError(f"{name}: Kafka's integers are big-endian")
-            letter, size = core.fmtstr[1:], core.length
-        elif isinstance(core, Bytes) and isinstance(core.length, int):
-            letter, size = f"{core.length}s", core.length
-        else:
+    for name, annotation in row.__annotations__.items():
+        letter, doc = (*getattr(annotation, "__metadata__", ()), None, "")[:2]
+        if not isinstance(letter, str):
             raise TypeError(f"{name}: no fixed layout")
-        found.append(FixedField(str(name), letter, offset, size, doc))
+        size = struct.calcsize(f">{letter}")
+        fields.append(FixedField(name, letter, offset, size, doc or ""))
         offset += size
-    return tuple(found)
+    return tuple(fields)
 
 
 class Layout(Generic[R]):
-    """Readers and a writer derived from one declaration; refuses to exist if names differ."""
+    """Readers and a writer derived from the row that declares the fields."""
 
-    def __init__(self, declaration: Struct, row: Callable[..., R], name: str) -> None:
-        self.declaration = declaration
+    def __init__(self, row: Callable[..., R], name: str) -> None:
         self.row = row
         self.name = name
-        self.fields = fixed_fields(declaration)
-        names = tuple(field.name for field in self.fields)
-        if names != getattr(row, "_fields", None):
-            raise TypeError(f"{name}: the declaration says {names}, the row {getattr(row, '_fields', None)}")
-        self._struct = struct_of(self.fields)
+        self.fields = fixed_fields(row)
+        self._struct = struct_of(field.letter for field in self.fields)
         self.size: int = self._struct.size
-        if self.size != declaration.sizeof():
-            raise TypeError(f"{name}: {self.size} bytes derived, {declaration.sizeof()} declared")
-        self._dtype: Any = None
+
+    @cached_property
+    def declaration(self) -> Any:
+        """The fields as a Construct `Struct`, for whoever reads with Construct: it is slow to import."""
+        from construct import Bytes, FormatField, Renamed, Struct
+
+        def reader(letter: str, size: int) -> Any:
+            if letter.endswith("s"):
+                return Bytes(size)
+            return FormatField(">", {INT32: "l", UINT32: "L"}.get(letter, letter))  # Construct's letters
+
+        return Struct(*(Renamed(reader(f.letter, f.size), f.name, f.doc) for f in self.fields))
 
     def read(self, buffer: Buffer, position: int = 0) -> R:
         """Return the row at `position`; TruncatedError if the buffer ends inside it."""
@@ -153,26 +156,14 @@ class Layout(Generic[R]):
                 return field.offset, field.offset + field.size
         raise KeyError(f"{self.name} has no {name}")
 
+    @cached_property
     def dtype(self) -> Any:
-        """Return the numpy dtype of a row (numpy is imported here, not before)."""
-        if self._dtype is not None:
-            return self._dtype
+        """The numpy dtype of a row (numpy is imported here, not before)."""
         import numpy as np
 
-        kinds = {
-            "b": ">i1",
-            "B": ">u1",
-            "h": ">i2",
-            "H": ">u2",
-            "i": ">i4",
-            "I": ">u4",
-            "l": ">i4",
-            "L": ">u4",
-            "q": ">i8",
-            "Q": ">u8",
-        }
-        self._dtype = np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
-        return self._dtype
+        return np.dtype(
+            [(f.name, f"V{f.size}" if f.letter.endswith("s") else f">{f.letter}") for f in self.fields]
+        )
 
     def column(self, buffer: Buffer, name: str) -> Any:
         """Return a numpy view of one field.
@@ -182,4 +173,4 @@ class Layout(Generic[R]):
         import numpy as np
 
         start, _ = self.span(name)
-        return np.ndarray((max(len(buffer) - self.size + 1, 0),), self.dtype()[name], buffer, start, (1,))
+        return np.ndarray((max(len(buffer) - self.size + 1, 0),), self.dtype[name], buffer, start, (1,))

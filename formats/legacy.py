@@ -16,9 +16,7 @@ last of them. Read here is the header alone, so the first offset and the count o
 `formats.message_set` opens it.
 """
 
-from typing import NamedTuple
-
-from construct import Int8sb, Int32sb, Int32ub, Int64sb, Struct
+from typing import Annotated, NamedTuple
 
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
@@ -35,38 +33,21 @@ from formats.batch import (
 )
 from formats.crc import crc32
 from formats.errors import TruncatedError, UnsupportedError
-from formats.layout import Layout
+from formats.layout import INT8, INT32, INT64, UINT32, Layout
 from formats.types import Buffer, Offset
 
 NO_TIMESTAMP_TYPE = "NoTimestampType"
 NO_PRODUCER_EPOCH = -1
 
-MESSAGE_HEADER_V0 = Struct(
-    "offset" / Int64sb * "the message's own offset; of a wrapper the offset of its last message",
-    "message_size" / Int32sb * "bytes that follow this field",
-    "crc" / Int32ub * "CRC-32 from magic to the end",
-    "magic" / Int8sb * "0",
-    "attributes" / Int8sb * "codec",
-)
-
-MESSAGE_HEADER_V1 = Struct(
-    "offset" / Int64sb * "the message's own offset; of a wrapper the offset of its last message",
-    "message_size" / Int32sb * "bytes that follow this field",
-    "crc" / Int32ub * "CRC-32 from magic to the end",
-    "magic" / Int8sb * "1",
-    "attributes" / Int8sb * "codec, timestamp type",
-    "timestamp" / Int64sb * "ms; of a wrapper the largest of its messages, or the append time",
-)
-
 
 class MessageHeaderV0(NamedTuple):
     """The 18 bytes before the key of a magic 0 message, as stored."""
 
-    offset: Offset
-    message_size: int
-    crc: int
-    magic: int
-    attributes: int
+    offset: Annotated[Offset, INT64, "the message's own offset; of a wrapper the offset of its last message"]
+    message_size: Annotated[int, INT32, "bytes that follow this field"]
+    crc: Annotated[int, UINT32, "CRC-32 from magic to the end"]
+    magic: Annotated[int, INT8, "0"]
+    attributes: Annotated[int, INT8, "codec"]
 
 
 class LegacyHeader(NamedTuple):
@@ -75,12 +56,12 @@ class LegacyHeader(NamedTuple):
     It answers to the names of `BatchHeader`: what these messages have not is -1, False or None.
     """
 
-    offset: Offset
-    message_size: int
-    crc: int
-    magic: int
-    attributes: int
-    timestamp: int
+    offset: Annotated[Offset, INT64, "the message's own offset; of a wrapper the offset of its last message"]
+    message_size: Annotated[int, INT32, "bytes that follow this field"]
+    crc: Annotated[int, UINT32, "CRC-32 from magic to the end"]
+    magic: Annotated[int, INT8, "1"]
+    attributes: Annotated[int, INT8, "codec, timestamp type"]
+    timestamp: Annotated[int, INT64, "ms; of a wrapper the largest of its messages, or the append time"]
 
     @property
     def size(self) -> int:
@@ -160,8 +141,8 @@ class LegacyHeader(NamedTuple):
         return None
 
 
-MESSAGE_V0 = Layout(MESSAGE_HEADER_V0, MessageHeaderV0, "message header, magic 0")
-MESSAGE_V1 = Layout(MESSAGE_HEADER_V1, LegacyHeader, "message header, magic 1")
+MESSAGE_V0 = Layout(MessageHeaderV0, "message header, magic 0")
+MESSAGE_V1 = Layout(LegacyHeader, "message header, magic 1")
 CRC_FROM = MESSAGE_V0.span("magic")[0]
 _CRC = MESSAGE_V0.only("crc")
 _MAGIC = MESSAGE_V0.only("magic")

@@ -12,64 +12,45 @@ one deletes it and takes the next older.
              the CRC-32C covers byte 6 to the end of the file, trailing bytes included
 """
 
-from typing import NamedTuple
-
-from construct import Int16sb, Int32sb, Int32ub, Int64sb, Struct
+from typing import Annotated, NamedTuple
 
 from formats.crc import crc32c
 from formats.errors import CorruptError, TruncatedError, UnsupportedError
-from formats.layout import Layout
+from formats.layout import INT16, INT32, INT64, UINT32, Layout
 from formats.types import Buffer
 
 VERSION = 1
 CRC_FROM = 6
 SHOWN_CRC = "0x{:08x}"
 
-SNAPSHOT_VERSION_DECLARATION = Struct("version" / Int16sb * "1")
-
-SNAPSHOT_HEADER_DECLARATION = Struct(
-    "version" / Int16sb * "1",
-    "crc" / Int32ub * "CRC-32C from the count to the end of the file",
-    "entries_count" / Int32sb * "entries that follow",
-)
-
-PRODUCER_ENTRY_DECLARATION = Struct(
-    "producer_id" / Int64sb * "id of the producer",
-    "producer_epoch" / Int16sb * "its epoch",
-    "last_sequence" / Int32sb * "last sequence of its last batch; -1 without a batch",
-    "last_offset" / Int64sb * "last offset of its last batch; -1 without a batch",
-    "offset_delta" / Int32sb * "last minus first offset of its last batch",
-    "timestamp" / Int64sb * "ms; of its last batch or end marker",
-    "coordinator_epoch" / Int32sb * "epoch of the coordinator that wrote its last end marker; -1 none",
-    "current_txn_first_offset" / Int64sb * "first offset of its open transaction; -1 none",
-)
-
 
 class SnapshotVersion(NamedTuple):
     """The version alone, which is judged before anything else is read."""
 
-    version: int
+    version: Annotated[int, INT16, "1"]
 
 
 class ProducerSnapshotHeader(NamedTuple):
     """The 10 bytes before the entries."""
 
-    version: int
-    crc: int
-    entries_count: int
+    version: Annotated[int, INT16, "1"]
+    crc: Annotated[int, UINT32, "CRC-32C from the count to the end of the file"]
+    entries_count: Annotated[int, INT32, "entries that follow"]
 
 
 class ProducerEntry(NamedTuple):
     """What is stored of one producer, as stored."""
 
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-    coordinator_epoch: int
-    current_txn_first_offset: int
+    producer_id: Annotated[int, INT64, "id of the producer"]
+    producer_epoch: Annotated[int, INT16, "its epoch"]
+    last_sequence: Annotated[int, INT32, "last sequence of its last batch; -1 without a batch"]
+    last_offset: Annotated[int, INT64, "last offset of its last batch; -1 without a batch"]
+    offset_delta: Annotated[int, INT32, "last minus first offset of its last batch"]
+    timestamp: Annotated[int, INT64, "ms; of its last batch or end marker"]
+    coordinator_epoch: Annotated[
+        int, INT32, "epoch of the coordinator that wrote its last end marker; -1 none"
+    ]
+    current_txn_first_offset: Annotated[int, INT64, "first offset of its open transaction; -1 none"]
 
     @property
     def has_batch(self) -> bool:
@@ -91,9 +72,9 @@ class ProducerSnapshot(NamedTuple):
     trailing_bytes: int
 
 
-SNAPSHOT_VERSION = Layout(SNAPSHOT_VERSION_DECLARATION, SnapshotVersion, "producer snapshot version")
-SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, ProducerSnapshotHeader, "producer snapshot header")
-PRODUCER_ENTRY = Layout(PRODUCER_ENTRY_DECLARATION, ProducerEntry, "producer snapshot entry")
+SNAPSHOT_VERSION = Layout(SnapshotVersion, "producer snapshot version")
+SNAPSHOT_HEADER = Layout(ProducerSnapshotHeader, "producer snapshot header")
+PRODUCER_ENTRY = Layout(ProducerEntry, "producer snapshot entry")
 
 
 def read_snapshot(buffer: Buffer) -> ProducerSnapshot:

@@ -15,12 +15,10 @@ leader epochs is in the file once per epoch.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
-
-from construct import Int16sb, Int32sb, Int64sb, Struct
+from typing import Annotated, NamedTuple
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
-from formats.layout import Layout
+from formats.layout import INT16, INT32, INT64, Layout
 from formats.primitives import int32
 from formats.remote_metadata import RemoteLogSegmentMetadataSnapshot, decode
 from formats.types import Buffer
@@ -30,21 +28,16 @@ LENGTH_SIZE = 4
 LONGEST_ENTRY = 64 * 1024 * 1024
 """Bound on one entry: far beyond what a broker writes, far below what a damaged length could ask for."""
 
-SNAPSHOT_HEADER_DECLARATION = Struct(
-    "version" / Int16sb * "0",
-    "metadata_partition" / Int32sb * "partition of __remote_log_metadata that the content comes from",
-    "metadata_partition_offset" / Int64sb * "offset in it up to which the content is covered",
-    "entries" / Int32sb * "entries that follow",
-)
-
 
 class RemoteLogSnapshotHeader(NamedTuple):
     """The first 18 bytes of the file."""
 
-    version: int
-    metadata_partition: int
-    metadata_partition_offset: int
-    entries: int
+    version: Annotated[int, INT16, "0"]
+    metadata_partition: Annotated[
+        int, INT32, "partition of __remote_log_metadata that the content comes from"
+    ]
+    metadata_partition_offset: Annotated[int, INT64, "offset in it up to which the content is covered"]
+    entries: Annotated[int, INT32, "entries that follow"]
 
 
 class SnapshotEntry(NamedTuple):
@@ -56,7 +49,7 @@ class SnapshotEntry(NamedTuple):
     value: bytes
 
 
-SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, RemoteLogSnapshotHeader, "remote log snapshot header")
+SNAPSHOT_HEADER = Layout(RemoteLogSnapshotHeader, "remote log snapshot header")
 
 
 def read_header(buffer: Buffer) -> RemoteLogSnapshotHeader | None:

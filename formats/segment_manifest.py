@@ -29,15 +29,13 @@ import base64
 import binascii
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Any, NamedTuple
-
-from construct import Int8sb, Int32sb, Struct
+from typing import Annotated, Any, NamedTuple
 
 from formats.batch import MAX_INT
 from formats.compression import ZSTD, decompress
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.json_text import read_object
-from formats.layout import Layout
+from formats.layout import INT8, INT32, Layout
 from formats.names import (
     LEADER_EPOCH_CHECKPOINT,
     OFFSET_INDEX,
@@ -56,15 +54,6 @@ MOST_CHUNKS = 1 << 20
 WIDEST = 4
 """Bytes of a chunk size less the base."""
 
-CHUNK_COUNT_DECLARATION = Struct("count" / Int32sb * "sizes that follow")
-
-CHUNK_SIZES_HEADER_DECLARATION = Struct(
-    "count" / Int32sb * "sizes that follow, 2 or more",
-    "base" / Int32sb * "the smallest of them, the last left out",
-    "bytes_per_value" / Int8sb * "bytes of each size less the base",
-)
-
-LAST_CHUNK_SIZE_DECLARATION = Struct("size" / Int32sb * "bytes of the last chunk, in full")
 
 PARTS = {
     "offset": OFFSET_INDEX,
@@ -85,26 +74,26 @@ _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
 class ChunkCount(NamedTuple):
     """How many sizes there are."""
 
-    count: int  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+    count: Annotated[int, INT32, "sizes that follow"]  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
 
 
 class ChunkSizesHeader(NamedTuple):
     """The bytes before two sizes or more."""
 
-    count: int  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
-    base: int
-    bytes_per_value: int
+    count: Annotated[int, INT32, "sizes that follow, 2 or more"]  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+    base: Annotated[int, INT32, "the smallest of them, the last left out"]
+    bytes_per_value: Annotated[int, INT8, "bytes of each size less the base"]
 
 
 class LastChunkSize(NamedTuple):
     """The last size, which is there by itself."""
 
-    size: int
+    size: Annotated[int, INT32, "bytes of the last chunk, in full"]
 
 
-CHUNK_COUNT = Layout(CHUNK_COUNT_DECLARATION, ChunkCount, "chunk count")
-CHUNK_SIZES_HEADER = Layout(CHUNK_SIZES_HEADER_DECLARATION, ChunkSizesHeader, "chunk sizes header")
-LAST_CHUNK_SIZE = Layout(LAST_CHUNK_SIZE_DECLARATION, LastChunkSize, "last chunk size")
+CHUNK_COUNT = Layout(ChunkCount, "chunk count")
+CHUNK_SIZES_HEADER = Layout(ChunkSizesHeader, "chunk sizes header")
+LAST_CHUNK_SIZE = Layout(LastChunkSize, "last chunk size")
 
 
 class Chunk(NamedTuple):

@@ -33,23 +33,8 @@ WORKERS_IMPORT = {
     "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
     "check": ("kcli.jobs.check.check", "numpy", "cramjam"),
     "sql": ("kcli.views.scanning",),
-    **{
-        command: (f"kcli.jobs.{command}",)
-        for command in (
-            "checkpoint",
-            "epoch",
-            "failover",
-            "lookup",
-            "ls",
-            "replica",
-            "rlmm",
-            "salvage",
-            "startup",
-            "truncate",
-        )
-    },
 }
-"""What the workers of a command will need, by its first word."""
+"""What the workers of a command will need, by its first word; of others `kcli.jobs.common`."""
 
 
 def main() -> None:
@@ -139,7 +124,7 @@ def _prepare_workers(words: list[str]) -> None:
         from kcli.engine.processes import prepare
 
         with suppress(OSError):  # the engine says so once it needs workers
-            prepare(WORKERS_IMPORT.get(words[0], ()))
+            prepare(WORKERS_IMPORT.get(words[0], ("kcli.jobs.common",)))
 
 
 def _keep_stderr() -> None:

@@ -2,11 +2,8 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from construct import Int8ub, Struct
-
-from formats.layout import fixed_fields, struct_of
+from formats.layout import UINT8, struct_of
 from formats.messages.declare import Field
 from formats.messages.reader import FIXED
 
@@ -20,27 +17,27 @@ def fixed_run(fields: Sequence[Field], after: str | None = None) -> struct.Struc
     None: from the first field on. A nested struct ends with its count of tags; the count of an array ends the
     run. ValueError without a field of fixed width.
     """
-    found: list[Any] = []
+    found: list[str] = []
     is_in_it = after is None
     for name, kind in _parts(fields):
-        if is_in_it and kind is None:
-            break
         if is_in_it:
+            if kind is None:
+                break
             found.append(kind)
         is_in_it = is_in_it or name == after
     if not found:
         raise ValueError(f"no fields of fixed width after {after}")
-    return struct_of(fixed_fields(Struct(*found)))
+    return struct_of(found)
 
 
-def _parts(fields: Sequence[Field]) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each field in order, and its Construct; None for one of any width."""
+def _parts(fields: Sequence[Field]) -> Iterator[tuple[str, str | None]]:
+    """Yield the name of each field in order, and its letter; None for one of any width."""
     for field in fields:
         if field.array:
-            yield field.name, Int8ub
+            yield field.name, UINT8
             yield field.name, None
         elif field.struct is not None:
             yield from _parts(field.struct)
-            yield field.name, Int8ub
+            yield field.name, UINT8
         else:
             yield field.name, FIXED[field.type][0] if field.type in FIXED else None

@@ -15,32 +15,29 @@ The size of a tagged field that is known is not looked at: the field is read by 
 type, and reading goes on after it.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
-
-from construct import Bytes, Float64b, Int8sb, Int8ub, Int16sb, Int16ub, Int32sb, Int64sb, Struct
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from formats import primitives
 from formats.errors import CorruptError, TruncatedError
 from formats.java_text import java_string
-from formats.layout import Layout
+from formats.layout import FLOAT64, INT8, INT16, INT32, INT64, UINT8, UINT16, Layout
 from formats.messages.collector import STRUCT_WEIGHT, Collector, UnknownTag
 from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
 
-FIXED: dict[str, tuple[Any, Callable[[Any], Value] | None]] = {
-    "bool": (Int8ub, bool),
-    "int8": (Int8sb, None),
-    "int16": (Int16sb, None),
-    "uint16": (Int16ub, None),
-    "int32": (Int32sb, None),
-    "int64": (Int64sb, None),
-    "float64": (Float64b, None),
-    "uuid": (Bytes(primitives.UUID_SIZE), primitives.uuid_text),
+FIXED: dict[str, tuple[str, Callable[[Any], Value] | None]] = {
+    "bool": (UINT8, bool),
+    "int8": (INT8, None),
+    "int16": (INT16, None),
+    "uint16": (UINT16, None),
+    "int32": (INT32, None),
+    "int64": (INT64, None),
+    "float64": (FLOAT64, None),
+    "uuid": (f"{primitives.UUID_SIZE}s", primitives.uuid_text),
 }
-"""Fixed-width types: their Construct, and what makes a value of what it reads."""
+"""Fixed-width types: their letters for `struct`, and what makes a value of what it reads."""
 
 
 class NeverDefault(dict[str, Value]):
@@ -147,9 +144,9 @@ def _is_fixed(field: Field) -> bool:
 
 def fixed_layout(name: str, fields: list[Field]) -> Layout[Any]:
     """Return the layout of fields of fixed width side by side, in the struct of that name."""
-    names = [field.name for field in fields]
-    declaration = Struct(*(field.name / FIXED[field.type][0] for field in fields))
-    return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024
+    make_row: Any = NamedTuple  # mypy knows only literal ones
+    row = make_row(name, [(field.name, Annotated[Any, FIXED[field.type][0]]) for field in fields])
+    return Layout(row, f"{name} {', '.join(row._fields)}")
 
 
 def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:

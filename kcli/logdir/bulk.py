@@ -71,7 +71,7 @@ def hints_of(log: DataFile, index_path: str | None, least: int | None = None) ->
                 data = index.read(0, min(index.size, LARGEST_INDEX))
                 whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
                 _hints.clear()
-                places = np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64)
+                places = np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype)["position"].astype(np.int64)
                 _hints[key] = places if (places[1:] > places[:-1]).all() else np.unique(places)
             return _hints[key]
     except FileError:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import pytest
 
 from formats.errors import FormatError
+from formats.layout import struct_of
 from formats.messages import control, group, remote
 from formats.messages.collector import Collector
 from formats.messages.converter import json_text, to_json
@@ -367,7 +368,7 @@ def other_tags(rng: random.Random, data: bytes, schema: Schema, version: int) ->
     return data[:-1] + section + rng.choice([b"", b"", b"", b"\0"])
 
 
-DEFAULTS = {name: bytes(kind.sizeof()) for name, (kind, _) in FIXED.items()}
+DEFAULTS = {name: bytes(struct_of([kind]).size) for name, (kind, _) in FIXED.items()}
 
 
 def some_value(rng: random.Random, field: Field) -> bytes:
@@ -391,7 +392,7 @@ def some_value(rng: random.Random, field: Field) -> bytes:
     if field.type in {"string", "bytes"}:
         text = rng.choice([None, b"", b"a", *BAD_TEXT])
         return b"\0" if text is None else put_unsigned_varint(len(text) + 1) + text
-    return rng.randbytes(FIXED[field.type][0].sizeof())
+    return rng.randbytes(struct_of([FIXED[field.type][0]]).size)
 
 
 DAMAGES = {"bytes": damaged, "lengths": other_length, "text": other_text, "tags": other_tags}

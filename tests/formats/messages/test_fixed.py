@@ -19,11 +19,11 @@ Everything 0 versions 0 flexible 0+
 
 
 def test_a_run_ends_before_a_field_of_any_width_or_with_the_count_of_an_array():
-    assert [fixed_run(ALL).format, fixed_run(ALL, after="name").format] == [">B16slB", ">hB"]
+    assert [fixed_run(ALL).format, fixed_run(ALL, after="name").format] == [">B16siB", ">hB"]
 
 
 def test_a_run_may_begin_after_any_field():
-    assert fixed_run(ALL, after="id").format == ">lB"
+    assert fixed_run(ALL, after="id").format == ">iB"
 
 
 def test_without_a_field_of_fixed_width_there_is_none():

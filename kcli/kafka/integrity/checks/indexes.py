@@ -60,7 +60,7 @@ class _Entries:
         """Tell the entries that count from zeros, stale ones and those that do not rise."""
         entries = len(data) // layout.size
         count = min(entries, _written(data) // layout.size + 1 + ENOUGH_ZEROS)
-        raw = np.frombuffer(data, layout.dtype(), count)
+        raw = np.frombuffer(data, layout.dtype, count)
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
         self.slots = np.arange(len(raw), dtype=np.int64)
