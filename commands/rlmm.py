@@ -12,8 +12,8 @@ from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, o
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
+    from formats.kip405 import LineParts
     from kcli.cli.printing import Text
-    from kcli.kafka.remote.kip405 import LineParts
 
 app = Group(
     no_args_is_help=True,
@@ -90,14 +90,14 @@ def dump(
         texts[KIP] = partial(kip405_lines, shown=_parts(properties or []))
     if layout == KIP:
         from kcli.jobs.rlmm import kip
+        from kcli.rows.remote_metadata import KIP_ROW_TYPES_OF_KIND
 
         command = Command(
             name="rlmm dump",
-            job=partial(kip.dump, selection=common.selection()),
-            topics_of_rows=kip.topics,
+            job=kip.dump,
             accepts=kip.ACCEPTS,
             expand=jobs.expand,
-            possible_types=kip.row_types,
+            possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
             usual_type="rlmm_kip_event",
         )
         run(command, paths, common)
@@ -121,7 +121,7 @@ def _check_layout(layout: str) -> None:
 
 def _parts(properties: list[str]) -> "LineParts":
     """Return the parts of a line that --property asks for."""
-    from kcli.kafka.remote.kip405 import parts
+    from formats.kip405 import parts
 
     try:
         return parts((name, value) for name, _, value in (word.partition("=") for word in properties))
@@ -161,13 +161,14 @@ def partition(
     Example: kcli rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0
     """
     from kcli.cli.run import run_rows
-    from kcli.jobs.rlmm.dump import kip_partition_rows, partition_rows
+    from kcli.jobs.rlmm import kip
+    from kcli.jobs.rlmm.dump import partition_rows
     from kcli.rows.remote_metadata import RLMM_KIP_PARTITION
 
     _check_layout(layout)
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
-        run_rows("rlmm partition", kip_partition_rows(named, count), common, row_types=(RLMM_KIP_PARTITION,))
+        run_rows("rlmm partition", kip.partition_rows(named, count), common, row_types=(RLMM_KIP_PARTITION,))
     known = list(chain.from_iterable(map(_user_partitions, users)))
     run_rows("rlmm partition", partition_rows(known, count), common)
 

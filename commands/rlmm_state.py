@@ -2,19 +2,14 @@
 
 import re
 import time
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from kcli.cli.options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
-if TYPE_CHECKING:
-    from kcli.engine.contract import Unit
-
 HISTORY, REPLAY = "--history", "--replay"
-KAFKA, KIP = LAYOUTS = ("kafka", "kip")
 FIRST_TIME_MS = 100_000_000_000
 """Digits as long as these are a time: March 1973. No metadata partition comes to such an offset."""
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
@@ -28,16 +23,6 @@ Source: TypeAlias = Annotated[
         help="The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
         "without: events where there are any.",
         show_default=False,
-    ),
-]
-
-Layout: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--layout",
-        metavar="kafka|kip",
-        help="As brokers write it, or as KIP-405 says: segments of the topic, and flat files in directories "
-        "of their partitions.",
     ),
 ]
 
@@ -57,7 +42,6 @@ def state(
     paths: Paths = None,
     *,
     source: Source = None,
-    layout: Layout = KAFKA,
     at: At = None,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
@@ -111,8 +95,9 @@ def state(
     """
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import state as jobs
+    from kcli.jobs.rlmm.fold import Asked
     from kcli.jobs.rlmm.selection import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
     from kcli.rows.remote_state import (
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
@@ -140,7 +125,7 @@ def state(
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
-    events, expand, grouped = _reading(layout, source, common, at)
+    events = Asked(common.selection(), _until(at))
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -158,35 +143,10 @@ def state(
         may_have_no_rows=bool(asked),
         without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=ACCEPTS,
-        expand=partial(expand, _source(source)),
+        expand=partial(expand, _source(source), selection=events.selection),
         split=grouped,
     )
     run(command, paths, common)
-
-
-def _reading(layout: str, source: str | None, common: Common, at: str | None) -> tuple[Any, Any, Any]:
-    """Return what is asked of which events; what replaces the targets, given a source; what groups them."""
-    from kcli.jobs.rlmm import snapshots
-    from kcli.jobs.rlmm.fold import Asked
-
-    if layout not in LAYOUTS:
-        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
-    asked = Asked(common.selection(), _until(at))
-    if layout == KAFKA:
-        return asked, partial(snapshots.expand, selection=asked.selection), snapshots.grouped
-    from kcli.jobs.rlmm import kip_state
-
-    if source is not None:
-        raise UsageError(f"--from {source} with --layout {layout}: flat files count where they are named")
-    asked = replace(asked, events=kip_state.events, load=kip_state.load)
-
-    def grouped(units: "list[Unit]", parts: bool) -> "list[Unit]":  # noqa: FBT001 - as of Command.split
-        try:
-            return kip_state.grouped(units, parts)
-        except ValueError as error:
-            raise UsageError(f"--layout {layout}: {error}") from error
-
-    return asked, kip_state.expand, grouped
 
 
 def check(
@@ -220,7 +180,6 @@ def check(
         ),
     ] = None,
     source: Source = None,
-    layout: Layout = KAFKA,
     at: At = None,
     common: Common,
 ) -> None:
@@ -234,14 +193,15 @@ def check(
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm.check import RemoteCheck
     from kcli.jobs.rlmm.check import check as job
+    from kcli.jobs.rlmm.fold import Asked
     from kcli.jobs.rlmm.selection import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of, reducer
     from kcli.logdir.buffers import FileError
     from kcli.logdir.tree import Selection, find
 
     now, selection, until = time.time_ns(), common.selection(), _until(at)
-    asked, expand, grouped = _reading(layout, source, common, at)
+    asked = Asked(selection, until)
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else until.event_timestamp_ms
     leading = find(leader or [], Selection())
@@ -261,7 +221,7 @@ def check(
         reduce=None if listings is None else partial(reducer, listings, selection),
         topics_of_rows=topics,
         accepts=ACCEPTS,
-        expand=partial(expand, _source(source)),
+        expand=partial(expand, _source(source), selection=selection),
         split=grouped,
     )
     run(command, paths, common)

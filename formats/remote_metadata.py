@@ -131,6 +131,19 @@ RemoteLogMetadata: TypeAlias = (
     | RemoteLogSegmentMetadataSnapshot
 )
 
+STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
+    RemoteLogSegmentMetadata: SEGMENT_STATES,
+    RemoteLogSegmentMetadataUpdate: SEGMENT_STATES,
+    RemotePartitionDeleteMetadata: PARTITION_DELETE_STATES,
+    RemoteLogSegmentMetadataSnapshot: SEGMENT_STATES,
+}
+"""Kafka's names of the states that a record can have."""
+
+
+def state_name(record: RemoteLogMetadata) -> str:
+    """Return Kafka's name of the record's state, or its number as text where Kafka knows none."""
+    return STATES[type(record)].get(record.state, str(record.state))
+
 
 def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     """Return the record that a value holds; the whole value must be used up.

@@ -122,7 +122,6 @@ ELSEWHERE = {
     "kcli/jobs/startup/known_settings.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/epoch/positions.py": "tests/commands/test_validate.py",
     "kcli/jobs/rlmm/coverage.py": "tests/commands/test_rlmm_tier.py",
-    "kcli/jobs/rlmm/kip_state.py": "tests/commands/test_rlmm_kip.py",
     "kcli/jobs/rlmm/leader.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/lookup.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/metadata.py": "tests/commands/test_rlmm_whole.py",

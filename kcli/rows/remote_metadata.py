@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, UNKNOWN
 from kcli.rows.declare import Timestamp, row_type
 
 
@@ -63,15 +63,13 @@ class RlmmCommittedOffsetRow(NamedTuple):
 
 
 class RlmmKipEventRow(NamedTuple):
-    """One record, or one entry of a flat file, as KIP-405 lays them out."""
+    """One entry of a flat file as KIP-405 lays it out."""
 
     dir: Annotated[str, "directory of the file, as reached from the argument"]
     file: Annotated[str, "file name"]
-    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata; null in a flat file"] = (
-        None
-    )
-    metadata_offset: Annotated[int | None, "offset in that partition; null in a flat file"] = None
-    position: Annotated[int | None, "first byte of an entry; null for a record of the topic"] = None
+    metadata_partition: Annotated[int | None, "null: a flat file does not say it"] = None
+    metadata_offset: Annotated[int | None, "null: a flat file does not say it"] = None
+    position: Annotated[int | None, "first byte of the entry"] = None
     record_type: Annotated[str | None, "the KIP's name of it; null if it cannot be decoded"] = None
     record_version: Annotated[int | None, "version in the record or entry"] = None
     topic: Annotated[str | None, "user topic"] = None
@@ -134,6 +132,12 @@ ROW_TYPES_OF_KIND = {
     COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
 }
 """Target kind -> the row types that such a file can give."""
+KIP_ROW_TYPES_OF_KIND = {
+    REMOTE_LOG_SNAPSHOT: {RLMM_KIP_EVENT.name, RLMM_KIP_FILE.name},
+    UNKNOWN: {RLMM_KIP_EVENT.name, RLMM_KIP_FILE.name},
+    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
+}
+"""The same for `rlmm dump --layout kip`."""
 
 COMMANDS = {
     "rlmm dump": (

@@ -4,16 +4,13 @@ import struct
 
 import pytest
 
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
-from formats.kip405 import flat_entries, read_flat_file, read_offsets, read_record
+from formats.errors import CorruptError, FormatError, UnsupportedError
+from formats.kip405 import PROPERTIES, LineParts, flat_entries, parts, read_flat_file, read_offsets
 
 TOPIC_ID = bytes.fromhex("bb835d49f591423699fc4372c4c5cb24")
 SEGMENT_ID = bytes(15) + b"\1"
 PLACE = struct.pack(">h", 3) + b"foo" + TOPIC_ID + struct.pack(">i", 7)
 SEGMENT = struct.pack(">qqiqqi iq iq ib".replace(" ", ""), 10, 19, 5, 1000, 2000, 2, 4, 10, 5, 15, 4096, 1)
-METADATA = b"\0\0" + PLACE + SEGMENT_ID + SEGMENT
-UPDATE = b"\1\0" + PLACE + SEGMENT_ID + struct.pack(">iqb", 5, 2001, 2)
-DELETE = b"\2\0" + PLACE + struct.pack(">iqb", 6, 2002, 0)
 STORED = SEGMENT_ID + SEGMENT
 FIELDS = {
     "startOffset": 10,
@@ -37,56 +34,28 @@ FLAT = b"\0" + struct.pack(">h", 3) + b"foo" + TOPIC_ID + b"\x54"  # the zigzag 
 FILE = FLAT + entry(0, STORED) + entry(1, struct.pack(">iqb", 6, 2002, 1))
 
 
-def test_a_segment_has_its_fields():
-    found = read_record(METADATA)
-    assert (found.name, found.version) == ("RemoteLogSegmentMetadataRecord", 0)
-    place = {"name": "foo", "id": TEXT_ID, "partition": 7}
-    segment = {"topicIdPartition": place, "id": "AAAAAAAAAAAAAAAAAAAAAQ"}
-    assert found.fields == {"remoteLogSegmentId": segment, **FIELDS}
-
-
-def test_an_update_and_a_deletion_have_theirs():
-    update, delete = read_record(UPDATE), read_record(DELETE)
-    assert update.name == "RemoteLogSegmentMetadataRecordUpdate"
-    assert [update.fields[name] for name in ("leaderEpoch", "eventTimestamp", "remoteLogSegmentState")] == [
-        5,
-        2001,
-        2,
-    ]
-    assert delete.name == "RemotePartitionDeleteMetadataRecord"
-    assert (delete.fields["epoch"], delete.fields["remotePartitionDeleteState"]) == (6, 0)
+def test_a_flat_file_covers_an_offset_and_numbers_its_entries_apart():
+    head, start = read_flat_file(FILE)
+    assert head == ("foo", TEXT_ID, 42)
+    stored, (position, name, fields) = flat_entries(FILE, start)
+    segment = {"segmentId": "AAAAAAAAAAAAAAAAAAAAAQ", **FIELDS}
+    assert stored == (len(FLAT), "RemoteLogSegmentMetadataRecordStored", segment)
+    assert position == len(FLAT) + len(entry(0, STORED))
+    assert (name, fields["epoch"]) == ("DeletePartitionStateRecord", 6)
 
 
 @pytest.mark.parametrize(
-    ("value", "error"),
+    ("data", "error"),
     [
-        (b"\0", TruncatedError),
-        (b"\3\0" + METADATA[2:], UnsupportedError),
-        (b"\0\1" + METADATA[2:], UnsupportedError),
-        (METADATA + b"\0", CorruptError),
-        (bytes((1 << 20) + 1), LimitError),
+        (entry(2, STORED), UnsupportedError),
+        (entry(0, STORED, version=1), UnsupportedError),
+        (entry(0, STORED + b"\0"), CorruptError),
     ],
 )
-def test_another_record_is_refused(value, error):
-    with pytest.raises(error):
-        read_record(value)
-
-
-@pytest.mark.parametrize("value", [METADATA, UPDATE, DELETE])
-def test_a_record_that_is_cut_is_an_error_wherever(value):
-    for end in range(len(value)):
-        with pytest.raises(FormatError):
-            read_record(value[:end])
-
-
-def test_a_flat_file_covers_an_offset_and_numbers_its_entries_apart():
-    head, start = read_flat_file(FILE)
-    assert head == (0, "foo", TEXT_ID, 42)
-    (first, stored), (second, deleted) = flat_entries(FILE, start)
-    assert (first, second) == (len(FLAT), len(FLAT) + len(entry(0, STORED)))
-    assert stored.name == "RemoteLogSegmentMetadataRecordStored"
-    assert stored.fields == {"segmentId": "AAAAAAAAAAAAAAAAAAAAAQ", **FIELDS}
-    assert (deleted.name, deleted.fields["epoch"]) == ("DeletePartitionStateRecord", 6)
+def test_another_entry_is_refused(data, error):
+    with pytest.raises(error) as refused:
+        list(flat_entries(FLAT + data, len(FLAT)))
+    assert refused.value.position > len(FLAT)
 
 
 def test_a_flat_file_that_is_cut_gives_the_entries_before():
@@ -109,3 +78,35 @@ def test_offsets_are_lines_without_a_head():
     for bad in (b"0\n", b"0 1 2\n", b"a 1\n", b"0 1\n0 2\n", b"\xff 1\n"):
         with pytest.raises(CorruptError):
             read_offsets(bad)
+
+
+def test_without_properties_nothing_more_is_printed():
+    assert parts([]) == LineParts()
+
+
+@pytest.mark.parametrize("name", [name for name in PROPERTIES if name != "sep"])
+@pytest.mark.parametrize(("value", "is_on"), [("true", True), ("TRUE", True), ("false", False)])
+def test_a_property_turns_its_part_on_or_off(name, value, is_on):
+    assert parts([(name, value)]) == LineParts()._replace(**{PROPERTIES[name]: is_on})
+
+
+def test_the_separator_is_any_text():
+    assert parts([("sep", "true"), ("print.version", "true")]) == LineParts(print_version=True, sep="true")
+
+
+def test_the_last_value_counts():
+    assert not parts([("print.version", "true"), ("print.version", "false")]).print_version
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("print.offset", "true", "print.offset: expected one of print.partition, print.message.offset"),
+        ("print_version", "true", "print_version: expected one of"),
+        ("print.version", "yes", "print.version: expected true or false, found 'yes'"),
+        ("print.version", "", "print.version: expected true or false, found ''"),
+    ],
+)
+def test_other_names_and_values_are_refused(name, value, words):
+    with pytest.raises(ValueError, match=words):
+        parts([(name, value)])

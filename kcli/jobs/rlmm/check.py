@@ -12,6 +12,7 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadata,
     RemoteLogSegmentMetadataSnapshot,
     RemotePartitionDeleteMetadata,
+    state_name,
 )
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
@@ -35,7 +36,6 @@ from kcli.kafka.remote.cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.kafka.remote.events import state_name
 from kcli.kafka.remote.events_here import CUT, UNREADABLE
 from kcli.kafka.remote.histories import contradicting_starts, gaps, overlaps, written_again
 from kcli.kafka.remote.objects import Stored

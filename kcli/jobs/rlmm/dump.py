@@ -1,7 +1,7 @@
 """`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias
@@ -34,7 +34,7 @@ from kcli.jobs.rlmm.rows import with_record
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.events import has_whole_header
 from kcli.kafka.remote.events_here import EventsHere
-from kcli.kafka.remote.partitioning import partition_of_events, partition_of_key
+from kcli.kafka.remote.partitioning import partition_of_events
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
@@ -44,7 +44,6 @@ from kcli.rows.remote_metadata import (
     ROW_TYPES_OF_KIND,
     RlmmCommittedOffsetRow,
     RlmmEventRow,
-    RlmmKipPartitionRow,
     RlmmPartitionRow,
     RlmmSnapshotRow,
 )
@@ -66,9 +65,11 @@ RowOf: TypeAlias = Callable[
 """Makes the row of a record in the batch at a position; reports what is wrong. Then what a broker reads."""
 
 
-def row_types(targets: Iterable[Target]) -> frozenset[str]:
+def row_types(
+    targets: Iterable[Target], types_of_kind: Mapping[str, set[str]] = ROW_TYPES_OF_KIND
+) -> frozenset[str]:
     """Return the names of the row types that these targets can give."""
-    return frozenset(name for target in targets for name in ROW_TYPES_OF_KIND.get(target.kind, ()))
+    return frozenset(name for target in targets for name in types_of_kind.get(target.kind, ()))
 
 
 def expand(found: Found) -> Found:
@@ -301,16 +302,6 @@ _DUMPS: dict[str, Map] = {
     REMOTE_LOG_SNAPSHOT: lambda unit: paged(unit, _entries),
     COMMITTED_OFFSETS: _committed_offsets,
 }
-
-
-def kip_partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmKipPartitionRow]:
-    """Yield where KIP-405 puts the events of each user partition (topic, number); no broker does so.
-
-    By murmur2 of the UTF-8 text of the partition, as `orders-0`.
-    """
-    for topic, partition in users:
-        placed = partition_of_key(f"{topic}-{partition}".encode(), partitions)
-        yield RlmmKipPartitionRow(topic, partition, placed.partition)
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from formats.names import PartitionDir
 from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
@@ -47,15 +47,10 @@ EVERYTHING = Until()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The events that count: about these user partitions, up to there.
-
-    `events` reads those of a file, `load` a snapshot file; None: as `kcli.jobs.rlmm.snapshots` does.
-    """
+    """The events that count: about these user partitions, up to there."""
 
     selection: Selection
     until: Until = EVERYTHING
-    events: Callable[[DataFile, FindingCollector, EventsHere], Iterator[Event]] = events
-    load: Callable[..., Any] | None = None
 
     def of(self, found: Iterator[Event], here: EventsHere) -> Iterator[Event]:
         """Yield the events that count; `here` is then without those after them."""
@@ -136,7 +131,7 @@ def folding(
     def read(target: Target, findings: FindingCollector) -> None:
         try:
             with DataFile(target.path) as file, reading(target.path):
-                fold(folded, asked.of(asked.events(file, findings, folded.here), folded.here), watch)
+                fold(folded, asked.of(events(file, findings, folded.here), folded.here), watch)
         except FileError:
             folded.here.trouble = UNREADABLE
             raise

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from formats import kip405
 from formats.checkpoint import EpochEntry
+from formats.kip405 import EVERY_PART, LineParts
 from formats.remote_metadata import (
     PARTITION_DELETE_STATES,
     SEGMENT_STATES,
@@ -13,10 +15,9 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
+    state_name,
 )
-from kcli.kafka.remote import kip405
-from kcli.kafka.remote.events import java_text, kafka_text, state_name, unreadable
-from kcli.kafka.remote.kip405 import EVERY_PART, LineParts
+from kcli.kafka.remote.events import java_text, kafka_text, unreadable
 from kcli.rows import Item
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmEventRow, RlmmSnapshotRow
 

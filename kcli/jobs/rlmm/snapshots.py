@@ -22,7 +22,7 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import log_end, read_entry
+from kcli.jobs.rlmm.events import events, log_end, read_entry
 from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
 from kcli.jobs.rlmm.metadata import without_events
 from kcli.kafka.findings.collector import FindingCollector
@@ -94,7 +94,6 @@ AboutPartition: TypeAlias = (
     RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata
 )
 Make: TypeAlias = Callable[[], FileWork]
-Load: TypeAlias = Callable[[Target, Here, FindingCollector], SnapshotFile | None]
 
 
 def by_metadata_partition(units: list[Unit]) -> list[Unit]:
@@ -168,14 +167,13 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
             with DataFile(target.path) as file, reading(target.path):
                 unread = EventsHere(log_end=cache(partial(log_end, target)))
                 log = logs.setdefault(os.path.dirname(target.path), unread)
-                for event in asked.of(asked.events(file, findings, log), log):
+                for event in asked.of(events(file, findings, log), log):
                     record = event[1]
                     if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
                         for each, work in files.get((record.topic, record.partition), ()):
                             _replay(each, event[0], record, work.watch)
         elif asked.selection.wants(target.name):
-            load: Load = asked.load or _loaded
-            found = load(target, here, findings)
+            found = _loaded(target, here, findings)
             if found is not None:
                 files.setdefault(found.key[1:], []).append((found, make()))
 

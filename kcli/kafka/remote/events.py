@@ -7,34 +7,22 @@ the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
 
 from formats.remote_metadata import (
     DELETE_SEGMENT_FINISHED,
-    PARTITION_DELETE_STATES,
-    SEGMENT_STATES,
+    STATES,
     RemoteLogMetadata,
     RemoteLogSegmentMetadata,
     RemoteLogSegmentMetadataSnapshot,
     RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
+    state_name,
 )
 from formats.remote_snapshot import SNAPSHOT_HEADER
 from kcli.kafka.findings.collector import FindingCollector
 
-STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
-    RemoteLogSegmentMetadata: SEGMENT_STATES,
-    RemoteLogSegmentMetadataUpdate: SEGMENT_STATES,
-    RemotePartitionDeleteMetadata: PARTITION_DELETE_STATES,
-    RemoteLogSegmentMetadataSnapshot: SEGMENT_STATES,
-}
-"""Kafka's names of the states that a record can have."""
 CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-003", "RLMM-035"})
 """Findings about what ends the metadata consumer of a broker (`ConsumerTask`)."""
 NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036"}
 """Findings that say that a broker which starts does not read all events."""
-
-
-def state_name(record: RemoteLogMetadata) -> str:
-    """Return Kafka's name of the record's state, or its number as text where Kafka knows none."""
-    return STATES[type(record)].get(record.state, str(record.state))
 
 
 def unreadable(record: RemoteLogMetadata) -> str | None:

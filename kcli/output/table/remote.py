@@ -72,13 +72,6 @@ def _metadata_place(row: RlmmEventRow) -> str:
     return f"{row.metadata_partition}:{'' if row.metadata_offset is None else row.metadata_offset}"
 
 
-def _kip_place(row: RlmmKipEventRow) -> str:
-    """Return partition and offset in __remote_log_metadata, or the byte of an entry in its file."""
-    if row.metadata_offset is None:
-        return f"byte {row.position}"
-    return f"{row.metadata_partition}:{row.metadata_offset}"
-
-
 def _topic_partition(row: RlmmEventRow | RlmmKipEventRow) -> str | None:
     return (
         None
@@ -160,7 +153,7 @@ COMMITTED_OFFSETS = TableView(
 )
 KIP_EVENTS = TableView(
     columns=(
-        ShownColumn("AT", _kip_place, AT),
+        ShownColumn("AT", lambda row: f"byte {row.position}", AT),
         ShownColumn("TOPIC-PARTITION", _topic_partition, TEXT),
         ShownColumn("SEGMENT", "segment_id", TEXT),
         ShownColumn("OFFSETS", _offsets, RANGE),
