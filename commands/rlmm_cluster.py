@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kcli.cli.boundary import say
 from kcli.cli.options import ENGINE, Common, Paths, RefusedError, UsageError, common_options, parse_duration
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST = 600_000
 """The longest --timeout, in ms."""
+NOT_ASKED = "note: the cluster is not asked for -4, -5 and -6: librdkafka knows no request for them"
 TEXT = "text"
 
 
@@ -79,13 +81,17 @@ def bootstrap(
 
 def _rows(found: Iterator["Outcome"], common: Common, summary: "RunSummary") -> Iterator["Item"]:
     from kcli.rows import Failure
+    from kcli.rows.remote_tier import RlmmClusterOffsetRow
 
-    has_rows = not common.selection().names
+    has_rows, has_offsets = not common.selection().names, False
     for outcome in found:
         summary.inputs += 1
         summary.add(outcome)
         has_rows = has_rows or bool(outcome.rows)
+        has_offsets = has_offsets or any(isinstance(row, RlmmClusterOffsetRow) for row in outcome.rows)
         yield from outcome.rows
+    if has_offsets and not common.quiet:
+        say(NOT_ASKED)
     if not has_rows and not summary.failures:
         summary.answered = 0
         message = "no event is about what was asked for"
@@ -101,8 +107,8 @@ def _outcomes(
     events: bool,
 ) -> Iterator["Outcome"]:
     """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
-    from kcli.broker.cluster import Cluster
-    from kcli.broker.errors import ClusterError, SettingError
+    from kcli.broker.cluster import Cluster, ClusterError
+    from kcli.broker.settings import SettingError
     from kcli.engine.errors import EngineMissingError
     from kcli.jobs.rlmm import bootstrap as jobs
 
@@ -138,8 +144,7 @@ def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> 
 
 
 def _settings(servers: str, command_config: str | None) -> "ClientSettings":
-    from kcli.broker.errors import SettingError, UnsafeSettingError
-    from kcli.broker.settings import client_settings
+    from kcli.broker.settings import SettingError, UnsafeSettingError, client_settings
     from kcli.cli.inputs import properties_of
 
     option = "--command-config"

@@ -75,9 +75,6 @@ ELSEWHERE = {
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
     "kcli/kafka/remote/objects.py": "tests/commands/test_rlmm_storage.py",
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
-    # a broker that runs
-    "kcli/broker/cluster.py": "tests/live/test_bootstrap_live.py",
-    "kcli/broker/errors.py": "tests/kcli/broker/test_wire.py",
     # dump: random logs, each fast way against the plain one
     "kcli/dump/block.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/files.py": "tests/kcli/dump/test_job.py",

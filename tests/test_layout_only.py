@@ -21,7 +21,6 @@ MAKERS = {"formats/layout.py", "formats/primitives.py", "formats/compression.py"
 
 EXCEPTIONS = {
     "kcli/logdir/log_dirs.py": "struct flock is Linux's, to ask who holds .lock",
-    "kcli/broker/wire.py": "requests to a broker and its answers, which are in no file",
     "kcli/kafka/remote/partitioning.py": "murmur2 hashes four bytes at a time",
 }
 

@@ -3,27 +3,52 @@
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
-from formats.bounds import LARGEST_BATCH
-from formats.errors import FormatError
-from formats.legacy import LegacyHeader
-from formats.magic import holds_header, is_valid, read_header
-from formats.record import batch_records
-from kcli.broker.errors import NAMES, ClusterError, SettingError, error_name
-from kcli.broker.settings import ClientSettings
-from kcli.broker.wire import LISTED_SINCE, Connection, Listed, is_supported
+from kcli.broker.settings import ClientSettings, SettingError
 
 EXTRA = "pip install 'kcli-for-kafka[cluster]'"
 
-CONSUMER_OFFSETS = "__consumer_offsets"
 SLICE = 0.5
 """Seconds of one call into the library: no signal interrupts it."""
-UNKNOWN, NO_LEADER, NOT_AUTHORIZED = error_name(3), error_name(5), error_name(29)
 MESSAGES = 1000
 """Records of one call into the library."""
 
+ERROR_NAMES = {
+    -1: "UNKNOWN_SERVER_ERROR",
+    1: "OFFSET_OUT_OF_RANGE",
+    2: "CORRUPT_MESSAGE",
+    3: "UNKNOWN_TOPIC_OR_PARTITION",
+    5: "LEADER_NOT_AVAILABLE",
+    6: "NOT_LEADER_OR_FOLLOWER",
+    7: "REQUEST_TIMED_OUT",
+    9: "REPLICA_NOT_AVAILABLE",
+    29: "TOPIC_AUTHORIZATION_FAILED",
+    31: "CLUSTER_AUTHORIZATION_FAILED",
+    35: "UNSUPPORTED_VERSION",
+    43: "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    56: "KAFKA_STORAGE_ERROR",
+    74: "FENCED_LEADER_EPOCH",
+    75: "UNKNOWN_LEADER_EPOCH",
+    76: "UNSUPPORTED_COMPRESSION_TYPE",
+    78: "OFFSET_NOT_AVAILABLE",
+}
+"""Kafka's errors of Metadata, ListOffsets and Fetch, by number (`common.protocol.Errors`)."""
+UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE = ERROR_NAMES[3], ERROR_NAMES[5]
+TOPIC_AUTHORIZATION_FAILED = ERROR_NAMES[29]
+
 TopicPartition: TypeAlias = tuple[str, int]
+
+
+class ClusterError(Exception):
+    """The cluster cannot be reached, does not answer in time, or not what it should; one line."""
+
+
+class ListedOffset(NamedTuple):
+    """What ListOffsets answers for a partition; offset -1 and epoch -1 for none."""
+
+    offset: int
+    epoch: int
 
 
 class LiveBroker(NamedTuple):
@@ -53,14 +78,12 @@ class Cluster:
         self._timeout = timeout
         self._kafka, self._admin_module = _library()
         self._errors: list[str] = []
-        self._client = {**settings.client, "error_cb": lambda error: self._errors.append(error.str())}
-        own = {"bootstrap.servers", "client.id", "log_level", "error_cb", *settings.security.values}
+        on_error = {"error_cb": lambda error: self._errors.append(error.str())}
+        self._consumer_config = {**settings.connection, **settings.consumer, **on_error}
         try:
-            self._admin = self._admin_module.AdminClient(
-                {name: value for name, value in self._client.items() if name in own}
-            )
+            self._admin = self._admin_module.AdminClient({**settings.connection, **on_error})
         except (self._kafka.KafkaException, ValueError, TypeError) as error:
-            raise SettingError(_text(error)) from error
+            raise SettingError(_error_text(error)) from error
         self.leaders = self._leaders()
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int] | ClusterError]:
@@ -71,14 +94,16 @@ class Cluster:
         partitions = sorted(each for each in self.leaders if each[0] == topic)
         spec = self._admin_module.OffsetSpec
         begins, ends = (self._listed(partitions, which) for which in (spec.earliest(), spec.latest()))
-        found: dict[int, tuple[int, int] | ClusterError] = {}
+        bounds: dict[int, tuple[int, int] | ClusterError] = {}
         for each in partitions:
             begin, end = begins[each], ends[each]
-            if isinstance(begin, ClusterError) or isinstance(end, ClusterError):
-                found[each[1]] = begin if isinstance(begin, ClusterError) else cast("ClusterError", end)
+            if isinstance(begin, ClusterError):
+                bounds[each[1]] = begin
+            elif isinstance(end, ClusterError):
+                bounds[each[1]] = end
             else:
-                found[each[1]] = (begin.offset, end.offset)
-        return found
+                bounds[each[1]] = (begin.offset, end.offset)
+        return bounds
 
     def refused(self, topics: Iterable[str], *, to_read: bool = False) -> dict[str, str]:
         """Return topic -> Kafka's error, of those that do not exist or that this client may not describe.
@@ -98,53 +123,51 @@ class Cluster:
             try:
                 allowed = future.result(self._timeout + 1).authorized_operations
             except (self._kafka.KafkaException, TimeoutError) as error:
-                found[topic] = _text(error)
+                found[topic] = _error_text(error)
             else:
                 if to_read and allowed and self._admin_module.AclOperation.READ not in allowed:
-                    found[topic] = NOT_AUTHORIZED
+                    found[topic] = TOPIC_AUTHORIZATION_FAILED
         return found
 
     def special_offsets(
         self, partitions: Iterable[TopicPartition]
-    ) -> Iterator[tuple[TopicPartition, int, Listed | ClusterError]]:
-        """Yield what leaders answer to ListOffsets for each special timestamp, -1 to -6, or why they do not.
+    ) -> Iterator[tuple[TopicPartition, int, ListedOffset | ClusterError]]:
+        """Yield what leaders answer to ListOffsets for -1, -2 and -3, or why they do not.
 
-        Nothing for a timestamp that a leader does not know, or a partition without a leader.
+        librdkafka asks for no other special timestamp. Nothing for a partition without a leader.
         """
         with_leader = [each for each in partitions if self.leaders.get(each) is not None]
-        if not is_supported(self.settings.security):
-            spec = self._admin_module.OffsetSpec
-            for timestamp, which in ((-1, spec.latest()), (-2, spec.earliest()), (-3, spec.max_timestamp())):
-                answers = self._listed(with_leader, which)
-                yield from ((each, timestamp, answers[each]) for each in with_leader)
-            return
-        for broker in sorted({broker for each in with_leader if (broker := self.leaders[each]) is not None}):
-            led = [each for each in with_leader if self.leaders[each] == broker]
-            try:
-                with self._connection(broker) as connection:
-                    for timestamp in LISTED_SINCE:
-                        listed = connection.list_offsets(timestamp, led)
-                        yield from ((each, timestamp, listed[each]) for each in led if each in listed)
-            except ClusterError as error:
-                yield from ((each, -1, error) for each in led)
+        spec = self._admin_module.OffsetSpec
+        for timestamp, which in ((-1, spec.latest()), (-2, spec.earliest()), (-3, spec.max_timestamp())):
+            answers = self._listed(with_leader, which)
+            yield from ((each, timestamp, answers[each]) for each in with_leader)
 
     def records(self, topic: str, partition: int, begin: int, end: int) -> Iterator[ClusterRecord]:
         """Yield the records of a partition from `begin` to before `end`, in order, without control records.
 
-        A consumer looks for its group's coordinator, and a broker creates __consumer_offsets then: where it
-        does not exist, there is no consumer.
+        A consumer looks for its group's coordinator: a broker without __consumer_offsets may create it then.
         """
         if begin >= end:
             return
-        if any(name == CONSUMER_OFFSETS for name, _ in self.leaders):
-            yield from self._consumed(topic, partition, begin, end)
-        elif is_supported(self.settings.security):
-            yield from self._fetched(topic, partition, begin, end)
-        else:
-            raise ClusterError(
-                f"this cluster has no {CONSUMER_OFFSETS}, which a broker would create for a consumer; "
-                "without one kcli knows PLAINTEXT, SSL with PEM files, and SASL's PLAIN and SCRAM"
-            )
+        consumer = self._kafka.Consumer(self._consumer_config)
+        with closing(consumer):
+            consumer.assign([self._kafka.TopicPartition(topic, partition, begin)])
+            last_answer = time.monotonic()
+            while True:
+                for message in consumer.consume(MESSAGES, SLICE):
+                    error = message.error()
+                    if error is None:
+                        last_answer = time.monotonic()
+                        if message.offset() < end:
+                            yield ClusterRecord(message.offset(), message.timestamp()[1], message.value())
+                        if message.offset() >= end - 1:
+                            return
+                    elif error.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001
+                        return
+                    elif not _is_transient(error, self._kafka.KafkaError):
+                        raise ClusterError(f"Fetch: {_error_name(error)}")
+                if time.monotonic() - last_answer > self._timeout:
+                    raise ClusterError(f"no record within {self._timeout:g} s")
 
     def _leaders(self) -> dict[TopicPartition, LiveBroker | None]:
         deadline = time.monotonic() + self._timeout
@@ -156,7 +179,9 @@ class Cluster:
                 self._admin.poll(0)
                 if time.monotonic() >= deadline or self._is_hopeless():
                     raise self._error(error) from error
-        brokers = {one.id: LiveBroker(one.id, one.host, one.port) for one in metadata.brokers.values()}
+        brokers = {
+            broker.id: LiveBroker(broker.id, broker.host, broker.port) for broker in metadata.brokers.values()
+        }
         return {
             (name, partition.id): brokers.get(partition.leader)
             for name, topic in sorted(metadata.topics.items())
@@ -169,9 +194,9 @@ class Cluster:
 
     def _listed(
         self, partitions: Iterable[TopicPartition], spec: Any
-    ) -> dict[TopicPartition, Listed | ClusterError]:
-        found: dict[TopicPartition, Listed | ClusterError] = {
-            each: ClusterError(NO_LEADER) for each in partitions
+    ) -> dict[TopicPartition, ListedOffset | ClusterError]:
+        found: dict[TopicPartition, ListedOffset | ClusterError] = {
+            each: ClusterError(LEADER_NOT_AVAILABLE) for each in partitions
         }
         request = {
             self._kafka.TopicPartition(*each): spec for each in found if self.leaders[each] is not None
@@ -188,81 +213,18 @@ class Cluster:
             try:
                 answer = future.result(self._timeout + 1)
             except (self._kafka.KafkaException, TimeoutError) as error:
-                found[each] = ClusterError(f"ListOffsets: {_text(error)}")
+                found[each] = ClusterError(f"ListOffsets: {_error_text(error)}")
             else:
                 epoch = -1 if answer.leader_epoch is None else answer.leader_epoch
-                found[each] = Listed(0, answer.offset, epoch, answer.timestamp)
+                found[each] = ListedOffset(answer.offset, epoch)
         return found
 
-    def _consumed(self, topic: str, partition: int, begin: int, end: int) -> Iterator[ClusterRecord]:
-        consumer = self._kafka.Consumer(self._client)
-        with closing(consumer):
-            consumer.assign([self._kafka.TopicPartition(topic, partition, begin)])
-            heard = time.monotonic()
-            while True:
-                for message in consumer.consume(MESSAGES, SLICE):
-                    error = message.error()
-                    if error is None:
-                        heard = time.monotonic()
-                        if message.offset() < end:
-                            yield ClusterRecord(message.offset(), message.timestamp()[1], message.value())
-                        if message.offset() >= end - 1:
-                            return
-                    elif error.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001
-                        return
-                    elif not _may_pass(error, self._kafka.KafkaError):
-                        raise ClusterError(f"Fetch: {_name(error)}")
-                if time.monotonic() - heard > self._timeout:
-                    raise ClusterError(f"no record within {self._timeout:g} s")
-
-    def _fetched(self, topic: str, partition: int, begin: int, end: int) -> Iterator[ClusterRecord]:
-        leader = self.leaders[topic, partition]
-        if leader is None:
-            raise ClusterError(NO_LEADER)
-        offset = begin
-        with self._connection(leader) as connection:
-            while offset < end:
-                answer = connection.fetch(topic, partition, offset)
-                if answer.error:
-                    raise ClusterError(f"Fetch: {error_name(answer.error)}")
-                before = offset
-                for following, records in _batches(answer.records):
-                    yield from (record for record in records if offset <= record.offset < end)
-                    offset = max(offset, following)
-                if offset == before:
-                    raise ClusterError(f"no whole batch at offset {offset}")
-
-    def _connection(self, broker: LiveBroker) -> Connection:
-        return Connection(broker.host, broker.port, self.settings.security, self._timeout)
-
     def _error(self, error: Exception) -> ClusterError:
-        said = next((one for one in self._errors if "brokers are down" not in one), _text(error))
-        return ClusterError(f"--bootstrap-server {self.settings.servers}: {said}")
+        reason = next((text for text in self._errors if "brokers are down" not in text), _error_text(error))
+        return ClusterError(f"--bootstrap-server {self.settings.servers}: {reason}")
 
 
-def _batches(data: bytes) -> Iterator[tuple[int, list[ClusterRecord]]]:
-    """Yield the offset after each whole batch, and its records."""
-    position = 0
-    while holds_header(data, position):
-        header = read_header(data, position)
-        raw = data[position : position + header.size]
-        if len(raw) < header.size:
-            return
-        position += header.size
-        if not is_valid(raw) or isinstance(header, LegacyHeader):
-            raise ClusterError(f"the batch at offset {header.base_offset} is damaged, or of before 0.11")
-        try:
-            found = () if header.is_control else batch_records(raw, LARGEST_BATCH)
-            records = [
-                ClusterRecord(one.offset, one.timestamp, None if one.value is None else bytes(one.value))
-                for one in found
-            ]
-        except FormatError as error:
-            raise ClusterError(f"the batch at offset {header.base_offset}: {error}") from error
-        yield header.last_offset + 1, records
-
-
-def _may_pass(error: Any, codes: Any) -> bool:
+def _is_transient(error: Any, codes: Any) -> bool:
     """Whether an error is one that the library gets over, or is about the group, which kcli never joins."""
     return error.retriable() or error.code() in {
         codes._TRANSPORT,  # noqa: SLF001 - its public name
@@ -272,14 +234,14 @@ def _may_pass(error: Any, codes: Any) -> bool:
     }
 
 
-def _text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     first = error.args[0] if error.args else error
-    return _name(first) if hasattr(first, "str") else str(first)
+    return _error_name(first) if hasattr(first, "str") else str(first)
 
 
-def _name(error: Any) -> str:
+def _error_name(error: Any) -> str:
     """Return Kafka's name of an error of the library, in its words where it has none."""
-    return NAMES.get(error.code()) or str(error.str())
+    return ERROR_NAMES.get(error.code()) or str(error.str())
 
 
 def _library() -> tuple[Any, Any]:

@@ -8,9 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kcli.broker.errors import SettingError, UnsafeSettingError
 
-ALWAYS: Mapping[str, object] = {
+class SettingError(Exception):
+    """A setting of the client is not one that can be used; one line."""
+
+
+class UnsafeSettingError(Exception):
+    """A setting of the client would have it write, or run a program; one line."""
+
+
+CONSUMER: Mapping[str, object] = {
     "group.id": "kcli",  # librdkafka asks for one, and uses it to commit and to join: neither happens
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -19,9 +26,8 @@ ALWAYS: Mapping[str, object] = {
     "auto.offset.reset": "error",
     "isolation.level": "read_uncommitted",
     "check.crcs": True,
-    "log_level": 0,
 }
-"""Settings that no file changes."""
+"""Settings of the consumer, which no file changes."""
 
 UNSAFE = {
     "transactional.id": "is for producers, and this reads only",
@@ -84,22 +90,12 @@ JAVA_STORE = "JKS"
 LOGIN_MODULES = ("PlainLoginModule", "ScramLoginModule")
 
 
-class Security(NamedTuple):
-    """How a connection is made safe, as librdkafka's settings; empty ones are its defaults."""
-
-    protocol: str
-    mechanism: str
-    username: str
-    password: str
-    values: Mapping[str, str]
-
-
 class ClientSettings(NamedTuple):
-    """`servers`: as given. `client`: for librdkafka. `security`: for connections of one's own."""
+    """librdkafka's settings: `connection` for every client, `consumer` for a consumer besides them."""
 
     servers: str
-    client: Mapping[str, object]
-    security: Security
+    connection: Mapping[str, object]
+    consumer: Mapping[str, object] = CONSUMER
 
 
 def client_settings(servers: str, properties: Mapping[str, str]) -> ClientSettings:
@@ -119,16 +115,8 @@ def client_settings(servers: str, properties: Mapping[str, str]) -> ClientSettin
     for name, value in values.items():
         if "\0" in value:
             raise SettingError(f"{name}: expected no zero byte")
-    security = Security(
-        values.get("security.protocol", "plaintext").upper(),
-        values.get("sasl.mechanism", "GSSAPI").upper(),
-        values.get("sasl.username", ""),
-        values.get("sasl.password", ""),
-        values,
-    )
-    return ClientSettings(
-        servers, {"client.id": "kcli", **values, **ALWAYS, "bootstrap.servers": servers}, security
-    )
+    always = {"bootstrap.servers": servers, "log_level": 0}
+    return ClientSettings(servers, {"client.id": "kcli", **values, **always})
 
 
 def _store(

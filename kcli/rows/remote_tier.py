@@ -154,7 +154,7 @@ class RlmmClusterOffsetRow(NamedTuple):
         str, "earliest, earliest-local, latest-tiered, earliest-pending-upload, latest or max-timestamp"
     ]
     timestamp: Annotated[int, "the special timestamp of ListOffsets, -1 to -6"]
-    cluster_offset: Annotated[int | None, "-1 where the leader finds none; null where it does not know it"]
+    cluster_offset: Annotated[int | None, "-1 where the leader finds none; null where it is not asked"]
     cluster_epoch: Annotated[int | None, "leader epoch of that answer"]
     disk_offset: Annotated[int | None, "as rlmm offsets gives it of the directory"]
     disk_epoch: Annotated[int | None, "its leader epoch"]

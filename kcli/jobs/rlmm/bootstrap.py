@@ -10,9 +10,15 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     decode,
 )
-from kcli.broker.cluster import NO_LEADER, UNKNOWN, Cluster, ClusterRecord, TopicPartition
-from kcli.broker.errors import ClusterError, error_name
-from kcli.broker.wire import Listed
+from kcli.broker.cluster import (
+    LEADER_NOT_AVAILABLE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    Cluster,
+    ClusterError,
+    ClusterRecord,
+    ListedOffset,
+    TopicPartition,
+)
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.rlmm.events import read_event, report_old_layout
@@ -187,15 +193,17 @@ def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iter
     missing = sorted({topic for topic, _ in partitions if topic not in topics})
     refused = cluster.refused(missing)
     for topic in missing:
-        why = refused.get(topic, UNKNOWN)
-        if why == UNKNOWN and not any(left for each, left in partitions.items() if each[0] == topic):
+        why = refused.get(topic, UNKNOWN_TOPIC_OR_PARTITION)
+        if why == UNKNOWN_TOPIC_OR_PARTITION and not any(
+            left for each, left in partitions.items() if each[0] == topic
+        ):
             what = f"topic {topic}: not in the cluster, and by the events its remote segments are deleted"
             yield Outcome(number=0, findings=[Finding("RLMM-034", what, path=cluster.settings.servers)])
         else:
             yield _refused(cluster, topic, why)
     for each in sorted(partitions):
         if each[0] in topics and cluster.leaders.get(each) is None:
-            why = NO_LEADER if each in cluster.leaders else UNKNOWN
+            why = LEADER_NOT_AVAILABLE if each in cluster.leaders else UNKNOWN_TOPIC_OR_PARTITION
             yield _refused(cluster, f"{each[0]}-{each[1]}", why)
 
 
@@ -203,13 +211,11 @@ def _offsets(
     cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
 ) -> Iterator[Outcome]:
     """Yield the answers to ListOffsets of each partition, beside what the disk's files give."""
-    found: dict[TopicPartition, dict[int, Listed]] = {each: {} for each in partitions}
+    found: dict[TopicPartition, dict[int, ListedOffset]] = {each: {} for each in partitions}
     for each, timestamp, listed in cluster.special_offsets(partitions):
         name = f"{each[0]}-{each[1]}"
         if isinstance(listed, ClusterError):
             yield _refused(cluster, name, str(listed))
-        elif listed.error:
-            yield _refused(cluster, name, f"ListOffsets {timestamp}: {error_name(listed.error)}")
         else:
             found[each][timestamp] = listed
     for number, (each, answers) in enumerate(found.items()):
@@ -227,7 +233,7 @@ def _beside(
     cluster: Cluster,
     each: TopicPartition,
     timestamp: int,
-    listed: Listed | None,
+    listed: ListedOffset | None,
     on_disk: Sequence[RlmmOffsetsRow | None],
 ) -> Iterator[RlmmClusterOffsetRow]:
     leader = cluster.leaders.get(each)

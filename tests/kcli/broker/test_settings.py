@@ -3,29 +3,28 @@
 import pytest
 
 from formats.properties import read_properties
-from kcli.broker.errors import SettingError, UnsafeSettingError
-from kcli.broker.settings import ALWAYS, UNSAFE, client_settings
-from kcli.broker.wire import is_supported
+from kcli.broker.settings import CONSUMER, UNSAFE, SettingError, UnsafeSettingError, client_settings
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def client(text):
-    return client_settings("one:9092,two:9093", read_properties(text.encode())).client
+    settings = client_settings("one:9092,two:9093", read_properties(text.encode()))
+    assert settings.consumer is CONSUMER
+    return {name: value for name, value in settings.connection.items() if name != "log_level"}
 
 
 def test_no_file_means_plaintext():
     settings = client_settings("one:9092", {})
-    assert settings.client == {"bootstrap.servers": "one:9092", "client.id": "kcli", **ALWAYS}
-    assert (settings.security.protocol, is_supported(settings.security)) == ("PLAINTEXT", True)
+    assert settings.connection == {"bootstrap.servers": "one:9092", "client.id": "kcli", "log_level": 0}
 
 
 def test_what_would_write_has_no_effect():
     found = client(
         "enable.auto.commit=true\nallow.auto.create.topics=true\ngroup.id=g\nbootstrap.servers=x:1\nacks=all"
     )
-    assert found == {"bootstrap.servers": "one:9092,two:9093", "client.id": "kcli", **ALWAYS}
-    assert (found["enable.auto.commit"], found["allow.auto.create.topics"]) == (False, False)
+    assert found == {"bootstrap.servers": "one:9092,two:9093", "client.id": "kcli"}
+    assert (CONSUMER["enable.auto.commit"], CONSUMER["allow.auto.create.topics"]) == (False, False)
 
 
 @pytest.mark.parametrize("name", sorted(UNSAFE))
@@ -40,9 +39,7 @@ def test_a_login_of_java_becomes_a_name_and_a_password():
         f'sasl.jaas.config={SCRAM} required \\\n  username="a" password="b\\\\"c";\n'
         "ssl.truststore.type=PEM\nssl.truststore.location=/ca.pem\nssl.endpoint.identification.algorithm=\n"
     )
-    assert {
-        name: found[name] for name in found.keys() - ALWAYS.keys() - {"bootstrap.servers", "client.id"}
-    } == {
+    assert {name: found[name] for name in found.keys() - {"bootstrap.servers", "client.id"}} == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.username": "a",
@@ -78,15 +75,3 @@ def test_stores_that_the_library_reads():
 def test_what_cannot_be_used_is_said(text, message):
     with pytest.raises(SettingError, match=message):
         client(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI",
-        "security.protocol=SASL_SSL\nsasl.mechanism=OAUTHBEARER",
-        "security.protocol=SSL\nssl.keystore.type=PKCS12\nssl.keystore.location=/k.p12",
-    ],
-)
-def test_what_only_the_library_can_make_safe(text):
-    assert not is_supported(client_settings("x:1", read_properties(text.encode())).security)
