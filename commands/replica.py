@@ -167,7 +167,6 @@ def simulate(
     from kcli.cli.run import new_summary, run_answer
     from kcli.jobs.replica import simulate as jobs
     from kcli.kafka.replication.replication import PROTOCOLS
-    from kcli.kafka.replication.simulation import ScenarioError
     from kcli.logdir.buffers import FileError
     from kcli.rows.simulation import SCENARIO, SIMULATION
 
@@ -176,13 +175,13 @@ def simulate(
     summary = new_summary(common)
     summary.answered = 1
     if scenario is None:
-        run_answer("replica simulate", jobs.bundled(), common, summary, possible=frozenset({SCENARIO.name}))
+        run_answer(
+            "replica simulate", jobs.list_stories(), common, summary, possible=frozenset({SCENARIO.name})
+        )
         return
     try:
-        story = jobs.scenario(scenario)
-        if protocol is not None:
-            story = story._replace(protocol=protocol)
-        rows = jobs.simulated(story)
-    except (ScenarioError, FileError) as error:
+        story = jobs.load_scenario(scenario)
+        rows = jobs.simulate(story._replace(protocol=protocol or story.protocol))
+    except (jobs.ScenarioError, FileError) as error:
         raise UsageError(str(error)) from error
     run_answer("replica simulate", rows, common, summary, possible=frozenset({SIMULATION.name}))

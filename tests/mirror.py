@@ -69,7 +69,6 @@ ELSEWHERE = {
     "kcli/kafka/integrity/saved_batches.py": "tests/commands/test_salvage.py",
     "kcli/kafka/storage/start_findings.py": "tests/kcli/jobs/epoch/test_epoch.py",
     "kcli/kafka/kraft/startup.py": "tests/kcli/jobs/startup/test_startup.py",
-    "kcli/kafka/replication/story.py": "tests/kcli/kafka/replication/test_simulation.py",
     "kcli/kafka/replication/tiered_follow.py": "tests/commands/test_rlmm_follow.py",
     "kcli/kafka/remote/histories.py": "tests/kcli/jobs/rlmm/test_check.py",
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",

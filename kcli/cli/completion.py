@@ -293,9 +293,9 @@ def _commands_with_rows(given: list[str]) -> Words:
 
 
 def _scenarios(given: list[str]) -> Words:
-    from kcli.scenarios import NAMES
+    from kcli.jobs.replica.simulate import bundled
 
-    return [] if given else [(name, "") for name in NAMES]
+    return [] if given else [(name, "") for name in bundled()]
 
 
 def _first(*words: tuple[str, str]) -> Callable[[list[str]], Words]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kcli.scenarios import NAMES
+from kcli.jobs.replica.simulate import bundled
 
 
 def rows(done):
@@ -13,7 +13,9 @@ def rows(done):
 
 
 def test_the_stories_are_listed(kcli):
-    assert [row["name"] for row in rows(kcli("replica", "simulate", "--list", "-o", "json"))] == list(NAMES)
+    assert [row["name"] for row in rows(kcli("replica", "simulate", "--list", "-o", "json"))] == list(
+        bundled()
+    )
 
 
 def test_a_file_is_a_story_too(kcli, tmp_path):

@@ -1,115 +1,416 @@
-"""`replica simulate`: stories about a replicated partition, bundled or in a TOML file step by step.
+"""`replica simulate`: a story of leader changes in one replicated partition, step by step.
 
-title = "what it shows"
-protocol = "epoch"            # high-watermark, epoch-v0, epoch, fetch
-replicas = ["A", "B"]
-leader = "A"                  # at first; all are in the ISR
-steps = [
-    "produce m0 m1",          # the leader appends
-    "fetch B",                # B fetches once, to the leader's log end
-    "fetch B unanswered",     # the leader learns B's log end, B gets nothing
-    "bounce B losing 1",      # B stops and starts within the ISR
-    "crash A, B losing 1",    # both stop at once; one alone leaves the ISR
-    "restart B",
-    "elect B",                # the controller makes B the leader
-]
+A story is bundled (`stories.toml`) or a TOML file of the same keys; the manual's page `replication` has the
+steps. Each does what `Partition`, `ReplicaManager` and `AbstractFetcherThread` do: a fetch gives the leader
+the log end of the follower; the high watermark of the leader is the lowest log end in the ISR, that of a
+follower the lower of the one of the leader and its own log end. Time, batches and disks are left out: a
+record is a word.
 """
 
+import re
 import tomllib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, NamedTuple
 
-from kcli.kafka.replication.replication import PROTOCOLS
-from kcli.kafka.replication.simulation import Scenario, ScenarioError, StepState
-from kcli.kafka.replication.story import MOST_REPLICAS, MOST_STEPS, run
+from formats.checkpoint import EpochEntry
+from kcli.kafka.kraft.election import NO_LEADER, PartitionState, Rules, changed, merged
+from kcli.kafka.replication.replication import (
+    FETCH,
+    HIGH_WATERMARK,
+    PROTOCOLS,
+    Side,
+    fetch,
+    out_of_range_state,
+    truncating,
+    truncation_state,
+)
+from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
 from kcli.logdir.buffers import read_whole
 from kcli.rows.simulation import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
-from kcli.scenarios import NAMES, text
 
+LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
+KEYS = frozenset({"title", "protocol", "replicas", "leader", "steps"})
+LOSING = re.compile(r"(\S+)(?: losing (\d+))?")
 LARGEST_FILE = 1 << 20
-LONGEST_WORD = 100
+LONGEST_WORD, MOST_REPLICAS, MOST_STEPS, MOST_RECORDS = 100, 9, 1000, 10_000
+STEPS = ("produce", "fetch", "crash", "bounce", "restart", "elect")
+"""First words of steps: the methods of `Simulation` that do them."""
 
 
-def bundled() -> Iterator[ScenarioRow]:
-    """Yield the stories that come with kcli, in the order of reading."""
-    for name in NAMES:
-        found = parsed(name, text(name))
-        yield ScenarioRow(name, found.title, found.protocol, found.replicas, len(found.steps))
+class ScenarioError(Exception):
+    """A step or a scenario that makes no sense; the text says which and why."""
 
 
-def scenario(word: str) -> Scenario:
+class Scenario(NamedTuple):
+    """A story: who is there, who leads at first, how followers truncate, and what happens."""
+
+    name: str
+    title: str
+    protocol: str
+    replicas: tuple[str, ...]
+    leader: str
+    steps: tuple[str, ...]
+
+
+def bundled() -> dict[str, Scenario]:
+    """Return the stories that come with kcli by name, in the order of reading."""
+    toml = (resources.files(__package__) / "stories.toml").read_text(encoding="utf-8")
+    return {name: checked_scenario(name, table) for name, table in tomllib.loads(toml).items()}
+
+
+def list_stories() -> Iterator[ScenarioRow]:
+    """Yield a row for each of the stories that come with kcli."""
+    for story in bundled().values():
+        yield ScenarioRow(story.name, story.title, story.protocol, story.replicas, len(story.steps))
+
+
+def load_scenario(word: str) -> Scenario:
     """Return the story of a name, or of a file.
 
     FileError for a file that cannot be read, ScenarioError for what is none.
     """
-    if word in NAMES:
-        return parsed(word, text(word))
+    stories = bundled()
+    if word in stories:
+        return stories[word]
     if not word.endswith(".toml"):
-        raise ScenarioError(f"{word}: expected a .toml file, or one of {', '.join(NAMES)}")
-    data = read_whole(word, LARGEST_FILE)
+        raise ScenarioError(f"{word}: expected a .toml file, or one of {', '.join(stories)}")
     try:
-        return parsed(word, data.decode())
+        table = tomllib.loads(read_whole(word, LARGEST_FILE).decode())
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{word}: byte {error.start}: expected UTF-8") from error
-
-
-def parsed(name: str, toml: str) -> Scenario:
-    """Return the story that a text holds; ScenarioError with the key, or the line, that is wrong."""
-    try:
-        found = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{name}: {error}") from error
-    unknown = set(found) - {"title", "protocol", "replicas", "leader", "steps"}
+        raise ScenarioError(f"{word}: {error}") from error
+    return checked_scenario(word, table)
+
+
+def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
+    """Return the story that a TOML document holds; ScenarioError with the key that is wrong."""
+    unknown = set(table) - KEYS
     if unknown:
         raise ScenarioError(f"{name}: {min(unknown)}: expected title, protocol, replicas, leader and steps")
-    replicas, steps = _words(name, found, "replicas", MOST_REPLICAS), _words(name, found, "steps", MOST_STEPS)
-    story = Scenario(
+    replicas = _texts(name, table, "replicas", MOST_REPLICAS)
+    scenario = Scenario(
         name,
-        str(found.get("title", name)),
-        str(found.get("protocol", "fetch")),
+        str(table.get("title", name)),
+        str(table.get("protocol", FETCH)),
         replicas,
-        str(found.get("leader", replicas[0])),
-        steps,
+        str(table.get("leader", replicas[0])),
+        _texts(name, table, "steps", MOST_STEPS),
     )
-    if story.protocol not in PROTOCOLS:
-        raise ScenarioError(f"{name}: protocol {story.protocol}: expected one of {', '.join(PROTOCOLS)}")
-    if len(set(replicas)) < len(replicas) or any(len(one.split()) != 1 or "," in one for one in replicas):
+    if scenario.protocol not in PROTOCOLS:
+        raise ScenarioError(f"{name}: protocol {scenario.protocol}: expected one of {', '.join(PROTOCOLS)}")
+    if len(set(replicas)) < len(replicas) or any(len(text.split()) != 1 or "," in text for text in replicas):
         raise ScenarioError(f"{name}: replicas: expected names of one word, each once")
-    if story.leader not in replicas:
-        raise ScenarioError(f"{name}: leader {story.leader}: expected one of the replicas")
-    return story
+    if scenario.leader not in replicas:
+        raise ScenarioError(f"{name}: leader {scenario.leader}: expected one of the replicas")
+    return scenario
 
 
-def _words(name: str, found: dict[str, Any], key: str, most: int) -> tuple[str, ...]:
-    words = found.get(key)
-    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+def _texts(name: str, table: dict[str, Any], key: str, most: int) -> tuple[str, ...]:
+    texts = table.get(key)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise ScenarioError(f"{name}: {key}: expected a list of texts")
-    if len(words) > most or max(map(len, words)) > LONGEST_WORD:
+    if len(texts) > most or max(map(len, texts)) > LONGEST_WORD:
         raise ScenarioError(f"{name}: {key}: expected at most {most}, of {LONGEST_WORD} characters each")
-    return tuple(words)
+    return tuple(texts)
 
 
-def simulated(story: Scenario) -> list[SimulationRow]:
+def simulate(scenario: Scenario) -> list[SimulationRow]:
     """Return a row for each replica after each step; ScenarioError for a step that cannot be done."""
-    return [row for view in run(story) for row in _rows(story, view)]
+    model = Simulation(scenario)
+    rows = model.rows(0, "start")
+    for number, step in enumerate(scenario.steps, 1):
+        word, *words = step.split() or [""]
+        if word not in STEPS or not words:
+            raise ScenarioError(f"step {number}, {step!r}: expected one of {', '.join(STEPS)}, and a name")
+        try:
+            getattr(model, word)(*words)
+        except ScenarioError as error:
+            raise ScenarioError(f"step {number}, {step!r}: {error}") from error
+        model.report_differences()
+        rows += model.rows(number, step)
+    return rows
 
 
-def _rows(story: Scenario, view: StepState) -> Iterator[SimulationRow]:
-    for one in view.replicas:
-        yield SimulationRow(
-            story.name,
-            view.number,
-            view.action,
-            view.leader_epoch,
-            one.name,
-            one.role,
-            in_isr=one.is_in_isr,
-            log_end_offset=one.log_end_offset,
-            high_watermark=one.high_watermark,
-            remote_log_end_offsets=tuple(RemoteEnd(*end) for end in one.remote),
-            epochs=one.epochs,
-            log=tuple(SimulatedRecord(*record) for record in one.log),
-            events=one.events,
-            title=story.title,
-            protocol=story.protocol,
+@dataclass
+class SimulatedReplica:
+    """One replica: its log from offset 0 on, and what it knows.
+
+    `remote_ends`: while it leads, the log end of each follower as its last fetch said; None before the first.
+    `is_checked`: whether its log is known to be a part of the leader's. `events`: since the last row.
+    """
+
+    number: int
+    name: str
+    is_up: bool = True
+    log: list[SimulatedRecord] = field(default_factory=list)
+    high_watermark: int = 0
+    epochs: EpochCache = ()
+    remote_ends: dict[str, int | None] = field(default_factory=dict)
+    is_checked: bool = True
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return len(self.log)
+
+    @property
+    def state(self) -> Side:
+        """What counts of it where a follower fetches from a leader."""
+        return Side(self.epochs, self.log_end_offset, high_watermark=self.high_watermark)
+
+    def truncate(self, offset: int, reason: str = "") -> str:
+        """Truncate to an offset; return the words that are gone. With a reason that is an event."""
+        gone = ", ".join(record.value for record in self.log[offset:])
+        del self.log[offset:]
+        self.epochs = truncate_from_end(self.epochs, offset)
+        self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        if reason:
+            what = f"truncates to {offset}, {gone} gone" if gone else "keeps all"
+            self.events.append(f"{what}: {reason}")
+        return gone
+
+    def lose(self, records: int) -> None:
+        """Lose so many of the newest records."""
+        gone = self.truncate(max(0, self.log_end_offset - records))
+        if gone:
+            self.events.append(f"loses {gone}: not yet on disk")
+
+
+class Simulation:
+    """The partition of a story; its brokers are the numbers of `replicas`.
+
+    `committed`: offset and value of every record that was below a high watermark, in that order; `lost` are
+    those of them that the leader lacks. `differences` have been reported.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.replicas = [SimulatedReplica(number, name) for number, name in enumerate(scenario.replicas)]
+        brokers = tuple(range(len(self.replicas)))
+        self.partition = PartitionState(brokers, brokers, NO_LEADER, leader_epoch=-1, partition_epoch=0)
+        self.committed: dict[tuple[int, str], None] = {}
+        self.lost: set[tuple[int, str]] = set()
+        self.differences: set[str] = set()
+        self.elect(scenario.leader)
+        leader = self._leader()
+        leader.remote_ends = dict.fromkeys(leader.remote_ends, 0)
+
+    def rows(self, number: int, action: str) -> list[SimulationRow]:
+        """Return the replicas after a step, and forget their events."""
+        rows = []
+        for replica in self.replicas:
+            role = LEADER if replica.number == self.partition.leader else FOLLOWER
+            rows.append(
+                SimulationRow(
+                    self.scenario.name,
+                    number,
+                    action,
+                    self.partition.leader_epoch,
+                    replica.name,
+                    role if replica.is_up else DOWN,
+                    in_isr=replica.number in self.partition.isr,
+                    log_end_offset=replica.log_end_offset,
+                    high_watermark=replica.high_watermark,
+                    remote_log_end_offsets=tuple(RemoteEnd(*end) for end in replica.remote_ends.items()),
+                    epochs=replica.epochs,
+                    log=tuple(replica.log),
+                    events=tuple(replica.events),
+                    title=self.scenario.title,
+                    protocol=self.scenario.protocol,
+                )
+            )
+            replica.events.clear()
+        return rows
+
+    def produce(self, *values: str) -> None:
+        """Append records to the leader."""
+        leader = self._leader()
+        if leader.log_end_offset + len(values) > MOST_RECORDS:
+            raise ScenarioError(f"more than {MOST_RECORDS} records")
+        leader.log += [SimulatedRecord(self.partition.leader_epoch, value) for value in values]
+        self._advance(leader)
+
+    def fetch(self, name: str, *words: str) -> None:
+        """Let a follower fetch once, to the leader's log end; `unanswered`: the response does not arrive."""
+        if words not in ((), ("unanswered",)):
+            raise ScenarioError("expected: fetch REPLICA [unanswered]")
+        follower, leader = self._replica((name,)), self._leader()
+        if follower is leader:
+            raise ScenarioError(f"{name} is the leader")
+        offset = follower.log_end_offset
+        last_epoch = follower.state.last_epoch
+        names_epoch = self.scenario.protocol == FETCH and follower.epochs
+        answer = fetch(leader.state, offset, last_epoch if names_epoch else None)
+        if answer.diverging is not None:
+            state = truncation_state(answer.diverging, follower.state, offset)
+            follower.truncate(state.offset, _exchange(leader.name, last_epoch, answer.diverging))
+            return
+        if answer.is_out_of_range:
+            reset = out_of_range_state(leader.state, offset)
+            if reset is not None:
+                follower.truncate(reset.offset, "its log end is out of the leader's range")
+                follower.is_checked = True
+            return
+        leader.remote_ends[name] = offset
+        epoch_start = leader.epochs[-1].start_offset if leader.epochs else 0
+        if follower.number not in self.partition.isr and offset >= max(leader.high_watermark, epoch_start):
+            self._change_isr({*self.partition.isr, follower.number})
+            follower.events.append("is in the ISR again")
+        self._advance(leader)
+        if words:
+            follower.events.append("gets no answer")
+            return
+        for record in leader.log[offset:]:
+            if self.scenario.protocol != HIGH_WATERMARK:
+                follower.epochs = assign(follower.epochs, record.epoch, follower.log_end_offset)
+            follower.log.append(record)
+        follower.high_watermark = min(leader.high_watermark, follower.log_end_offset)
+        follower.is_checked = True
+
+    def crash(self, *words: str) -> None:
+        """Stop replicas at once, each losing so many records that are not on its disk yet.
+
+        One alone leaves the ISR; where several fail together no controller changes it.
+        """
+        crashes = self._losses(" ".join(words).split(","), "crash REPLICA [losing N][, REPLICA...]")
+        for name, records in crashes.items():
+            replica = self._replica((name,))
+            replica.is_up, replica.remote_ends = False, {}
+            replica.lose(records)
+            if replica.number == self.partition.leader:
+                self.partition = self.partition._replace(leader=NO_LEADER)
+        if len(crashes) == 1:
+            self._change_isr(
+                number for number in self.partition.isr if self.replicas[number].name not in crashes
+            )
+        if self.partition.leader != NO_LEADER:
+            self._advance(self._leader())
+
+    def bounce(self, *words: str) -> None:
+        """Stop and start a follower so fast that it stays in the ISR."""
+        ((name, records),) = self._losses([" ".join(words)], "bounce REPLICA [losing N]").items()
+        replica = self._replica((name,))
+        if self.partition.leader in {replica.number, NO_LEADER}:
+            raise ScenarioError(f"{name} has no leader to follow; use crash, restart, elect")
+        replica.lose(records)
+        self._follow(replica)
+
+    def restart(self, *names: str) -> None:
+        """Start a replica that is down; where there is a leader it follows."""
+        replica = self._replica(names, is_up=False)
+        replica.is_up = True
+        if self.partition.leader != NO_LEADER:
+            self._follow(replica)
+
+    def elect(self, *names: str) -> None:
+        """Have the controller elect a replica as if it were the only one; the others follow it."""
+        leader = self._replica(names)
+        before = self.partition._replace(leader=NO_LEADER)
+        live = tuple(number for number in before.isr if self.replicas[number].is_up)
+        change, elected = changed(
+            before, live, Rules(lambda number: number == leader.number, may_be_unclean=True)
         )
+        assert change is not None
+        self.partition = merged(before, change)
+        if elected.is_unclean:
+            leader.events.append("is elected out of sync: an unclean election")
+        if self.scenario.protocol != HIGH_WATERMARK:
+            leader.epochs = assign(leader.epochs, self.partition.leader_epoch, leader.log_end_offset)
+        leader.is_checked = True
+        others = [replica for replica in self.replicas if replica is not leader]
+        leader.remote_ends = dict.fromkeys(replica.name for replica in others)
+        self._advance(leader)
+        for replica in others:
+            replica.remote_ends = {}
+            if replica.is_up:
+                self._follow(replica)
+
+    def report_differences(self) -> None:
+        """Report which committed records the leader lacks, and where the log of a follower differs."""
+        if self.partition.leader == NO_LEADER:
+            return
+        leader = self._leader()
+        for record in self.committed:
+            offset, value = record
+            has_record = offset < leader.log_end_offset and leader.log[offset].value == value
+            if has_record and record in self.lost:
+                self.lost.discard(record)
+                leader.events.append(f"{value} is back: offset {offset}")
+            elif not has_record and record not in self.lost:
+                self.lost.add(record)
+                leader.events.append(f"{value} is lost: offset {offset} was committed")
+        for follower in self.replicas:
+            if not follower.is_up or not follower.is_checked:
+                continue
+            pairs = enumerate(zip(leader.log, follower.log, strict=False))
+            for offset, first, second in ((offset, *pair) for offset, pair in pairs if pair[0] != pair[1]):
+                event = f"differs from {leader.name} at offset {offset}: {second.value}, not {first.value}"
+                if event not in self.differences:
+                    self.differences.add(event)
+                    follower.events.append(event)
+                break
+
+    def _replica(self, names: tuple[str, ...], *, is_up: bool = True) -> SimulatedReplica:
+        if len(names) != 1:
+            raise ScenarioError("expected one name")
+        replica = next((replica for replica in self.replicas if replica.name == names[0]), None)
+        if replica is None:
+            raise ScenarioError(f"there is no replica {names[0]}")
+        if replica.is_up != is_up:
+            raise ScenarioError(f"{replica.name} is {'up' if replica.is_up else 'down'}")
+        return replica
+
+    def _leader(self) -> SimulatedReplica:
+        if self.partition.leader == NO_LEADER:
+            raise ScenarioError("there is no leader; elect one first")
+        return self.replicas[self.partition.leader]
+
+    def _losses(self, parts: Iterable[str], expected: str) -> dict[str, int]:
+        """Return replicas and how many records each loses: `B`, or `B losing 2`."""
+        matches = [LOSING.fullmatch(" ".join(part.split())) for part in parts]
+        if not all(matches):
+            raise ScenarioError(f"expected: {expected}")
+        return {match[1]: min(int((match[2] or "0")[:9]), MOST_RECORDS) for match in matches if match}
+
+    def _change_isr(self, isr: Iterable[int]) -> None:
+        """Have the controller change the ISR; whom it elects is a step of its own."""
+        rules = Rules(lambda number: self.replicas[number].is_up)
+        change, _ = changed(self.partition, tuple(sorted(isr)), rules)
+        if change is not None and change.isr is not None:
+            self.partition = self.partition._replace(isr=change.isr)
+
+    def _advance(self, leader: SimulatedReplica) -> None:
+        """Raise the leader's high watermark to the lowest log end in the ISR, as far as it is known."""
+        in_sync = [replica for replica in self.replicas if replica.number in self.partition.isr]
+        ends = [leader.remote_ends.get(replica.name) or 0 for replica in in_sync if replica is not leader]
+        leader.high_watermark = max(leader.high_watermark, min([leader.log_end_offset, *ends]))
+        for offset in range(leader.high_watermark):
+            self.committed.setdefault((offset, leader.log[offset].value))
+
+    def _follow(self, follower: SimulatedReplica) -> None:
+        """Make a replica a follower: it truncates, or will while it fetches."""
+        leader = self._leader()
+        if self.scenario.protocol == FETCH and follower.epochs:
+            follower.is_checked = False
+            return
+        rounds = truncating(leader.state, follower.state, self.scenario.protocol)
+        for number, done in enumerate(list(rounds)):
+            assert done.truncate_to is not None
+            if (
+                done.requested_epoch is not None
+                and done.leader_epoch is not None
+                and done.end_offset is not None
+            ):
+                answer = EpochEntry(done.leader_epoch, done.end_offset)
+                follower.truncate(done.truncate_to, _exchange(leader.name, done.requested_epoch, answer))
+            elif not number and follower.log:
+                follower.truncate(done.truncate_to, f"its high watermark is {done.truncate_to}")
+
+
+def _exchange(leader: str, requested_epoch: int, answer: EpochEntry) -> str:
+    epoch = "" if answer.epoch == UNDEFINED_EPOCH else f"epoch {answer.epoch} "
+    return f"asks for epoch {requested_epoch}, {leader} answers: {epoch}ends at {answer.start_offset}"
