@@ -16,14 +16,15 @@ def ls(
         bool,
         typer.Option(
             "--recover",
-            help="After an unclean stop, recover logs as a broker does, with checksums, not by headers.",
+            help="After an unclean stop, recover logs of any size as a broker does.",
         ),
     ] = False,
     common: Common,
 ) -> None:
     """List partitions with their sizes, offsets, newest epoch, topic id and leftovers.
 
-    The log end is the broker's. After an unclean stop it comes from headers alone, exactly with --recover.
+    The log end is the broker's. After an unclean stop logs are recovered as a broker does, those with more
+    than 64 MiB to recover only with --recover.
     Directories that end in -delete, -stray and -future are listed too.
 
     Example: kcli ls /var/lib/kafka/data

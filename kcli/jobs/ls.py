@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -22,10 +23,15 @@ from kcli.jobs.epoch.epoch import checkpointed_epochs
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity import directory_sizes
 from kcli.kafka.kraft.start import start
-from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
+from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError, file_error
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition, shown_error
 from kcli.rows.places import PartitionRow
+
+RECOVERED_BYTES = 64 << 20
+"""The most bytes of a log that `ls` recovers without being asked."""
+NOT_RECOVERED = "START-005"
 
 T = TypeVar("T")
 Start: TypeAlias = Callable[[Partition], Generator[Finding, None, LoadedLog | None]]
@@ -35,7 +41,9 @@ def ls(unit: Unit, *, recover: bool = False) -> Outcome:
     """Return the partition's row.
 
     The first piece that cannot be read is the error, any further one a finding. A log that was not stopped
-    cleanly is read by headers alone, unless it is asked to `recover` it as a start does.
+    cleanly is recovered as a start does, with `recover` or where at most RECOVERED_BYTES are to be recovered.
+    Of a larger one the log end is null, and START-005 has the largest that it can be. Of a running broker the
+    log ends where its file does.
     """
     return undisturbed(unit.target, lambda: _ls(unit, partial(_start, recover=recover)))
 
@@ -87,6 +95,7 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
 
     totals = directory_sizes.totals(_files(partition, problems))
     loaded = read(lambda: _collected(begin(partition), findings))
+    is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
     facts = partition.directory
     high_watermark = directory_sizes.checkpointed(facts.high_watermarks, partition.topic, partition.number)
     row = PartitionRow(
@@ -97,9 +106,9 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
         other_bytes=totals.other_bytes,
         disk_bytes=totals.disk_bytes,
         log_start_offset=loaded.log_start_offset if loaded else None,
-        log_end_offset=loaded.log_end_offset if loaded else None,
+        log_end_offset=loaded.log_end_offset if loaded and not is_unknown else None,
         log_end_offset_source=loaded.source if loaded else None,
-        latest_epoch=loaded.epochs[-1].epoch if loaded and loaded.epochs else None,
+        latest_epoch=loaded.epochs[-1].epoch if loaded and loaded.epochs and not is_unknown else None,
         high_watermark=loaded.high_watermark
         if loaded and loaded.high_watermark is not None
         else high_watermark,
@@ -113,9 +122,35 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
 
 def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, LoadedLog]:
     """Yield what a start reports, also of the epochs; return what it holds."""
-    loaded = yield from start(partition, exact=recover)
+    is_live = is_running(partition.target)
+    unflushed = 0 if recover else _unflushed_bytes(partition)
+    findings: list[Finding] = []
+    loaded = _collected(
+        start(partition, exact=recover or (unflushed <= RECOVERED_BYTES and not is_live)), findings
+    )
+    if loaded.source != HEADERS or is_live:
+        yield from findings
+    else:
+        yield from (finding for finding in findings if finding.code != NOT_RECOVERED)
+        message = (
+            f"not stopped cleanly: the log end offset is at most {loaded.log_end_offset}. A start verifies "
+            f"{unflushed} bytes behind the recovery point; --recover does the same"
+        )
+        yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
     yield from checkpointed_epochs(partition, loaded)
     return loaded
+
+
+def _unflushed_bytes(partition: Partition) -> int:
+    """Return the bytes of the segments that a start recovers."""
+    given = checkpoints(partition)
+    bases = [segment.base_offset for segment in partition.segments]
+    unflushed = 0
+    for segment, following in zip(partition.segments, (*bases[1:], None), strict=True):
+        if given.recovers(following):
+            with suppress(OSError):  # the start says what is wrong with the file
+                unflushed += os.stat(segment.path("log")).st_size
+    return unflushed
 
 
 def _unclean_start(partition: Partition) -> Generator[Finding, None, LoadedLog | None]:

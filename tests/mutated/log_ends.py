@@ -95,17 +95,13 @@ def _mutate(stem: Path, random: Random) -> str:
     return f"{index.name}: {what}"
 
 
-def answers(log_dir: Path, *more: str) -> dict[str, dict[str, object]]:
-    """Return for each partition what each command says about the end of its log.
-
-    `more` are options of `ls`.
-    """
+def answers(log_dir: Path) -> dict[str, dict[str, object]]:
+    """Return for each partition what each command says about the end of its log."""
     from commands.app import app
 
     found: dict[str, dict[str, object]] = {path.name: {} for path in log_dir.iterdir() if path.is_dir()}
     for command, words in QUESTIONS.items():
-        options = more if command == "ls" else ()
-        done = CliRunner().invoke(app, [*words, *options, str(log_dir), "-o", "json"])
+        done = CliRunner().invoke(app, [*words, str(log_dir), "-o", "json"])
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
             is_refused = row.get("outcome") == "fails" or row.get("result") == "will-not-load"

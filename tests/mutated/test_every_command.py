@@ -188,7 +188,7 @@ def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path)
                 if wrong is not None:
                     problems.append(f"seed {SEED} number {number}: {wrong}\n  " + "\n  ".join(done))
         assert (changes, tree(log_dir)) == ([], before), (SEED, number)
-        for name, ends in (answers(log_dir, "--recover") if is_asked(number) else {}).items():
+        for name, ends in (answers(log_dir) if is_asked(number) else {}).items():
             if len(set(ends.values())) > 1:
                 problems.append(f"seed {SEED} number {number}: {name}: two log ends {ends}")
         mutated += PARTITIONS

@@ -18,6 +18,7 @@ from kcli.rows.places import PartitionRow
 
 NORMAL = "normal"
 FROM_HEADERS = "headers"
+NOT_RECOVERED = "START-005"
 
 
 def draw_partitions(
@@ -36,7 +37,7 @@ def draw_partitions(
             DrawnColumn("", of_largest(lambda row: row.disk_bytes), least=3, most=20, rank=4),
             ShownColumn("SEGS", "segments", NUMBER, rank=6),
             ShownColumn("START", "log_start_offset", NUMBER),
-            ShownColumn("END", "log_end_offset", NUMBER),
+            ShownColumn("END", partial(_log_end, of_dir, "≤" if screen.is_utf8 else "<="), NUMBER),
             ShownColumn("HW", "high_watermark", NUMBER, rank=2),
             ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=5),
             ShownColumn("NOTE", partial(_note, of_dir), rank=note_rank, least=12, style=STYLES["warning"]),
@@ -45,6 +46,14 @@ def draw_partitions(
         severity=(lambda row: bad.get(row.where.dir)) if bad else None,
     )
     yield from draw_table(view, rows, screen, findings)
+
+
+def _log_end(of_dir: dict[str, list[Finding]], at_most: str, row: PartitionRow) -> int | str | None:
+    """Return the log end, or `≤ N` where START-005 has the largest that it can be."""
+    if row.log_end_offset is not None or row.log_end_offset_source != FROM_HEADERS:
+        return row.log_end_offset
+    ends = [finding.found for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED]
+    return f"{at_most} {ends[0]}" if ends else None
 
 
 def _note(of_dir: dict[str, list[Finding]], row: PartitionRow) -> str:
@@ -59,7 +68,9 @@ def _note(of_dir: dict[str, list[Finding]], row: PartitionRow) -> str:
 
 def _total(rows: Sequence[PartitionRow]) -> str:
     states = Counter(row.state for row in rows if row.state != NORMAL)
-    from_headers = [row for row in rows if row.log_end_offset_source == FROM_HEADERS]
+    from_headers = [
+        row for row in rows if row.log_end_offset_source == FROM_HEADERS and row.log_end_offset is None
+    ]
     guessed = len(from_headers)
     total = joined(
         (
@@ -74,4 +85,4 @@ def _total(rows: Sequence[PartitionRow]) -> str:
     why = "The broker was not stopped cleanly"
     if all(row.where.topic == CLUSTER_METADATA for row in from_headers):
         why = "KRaft recovers the metadata log at every start"
-    return f"Total: {total}. {why}: {counted(guessed, 'log end')} from batch headers, exact with --recover."
+    return f"Total: {total}. {why}: {counted(guessed, 'log end')} unknown, known with --recover."

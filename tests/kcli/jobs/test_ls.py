@@ -10,7 +10,7 @@ import pytest
 from kcli.jobs import lookup, ls
 from kcli.jobs.epoch import epoch
 from kcli.jobs.truncate import truncate
-from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
+from tests.partitions import codes, locked, log_dir, orders, put_range, rows, segment, unit
 from tests.rows import named
 from tests.unprivileged import as_unprivileged
 
@@ -101,23 +101,55 @@ def test_a_file_that_stops_the_load_is_the_answer_of_every_command(tmp_path, nam
         assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, None, None)
 
 
-def test_a_log_that_was_not_stopped_cleanly_is_read_by_headers_or_recovered(tmp_path):
+def test_a_log_that_was_not_stopped_cleanly_is_recovered(tmp_path):
     flipped = bytearray(LOG[1])
     flipped[-1] ^= 1
-    directory = orders(tmp_path / "d", LOG[0], bytes(flipped), clean=False)
-    (row,) = rows(ls.ls(unit(directory)))
-    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (15, "headers", 3)
-    outcome = ls.ls(unit(directory), recover=True)
+    outcome = ls.ls(unit(orders(tmp_path / "d", LOG[0], bytes(flipped), clean=False)))
     (row,) = rows(outcome)
     assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "recovered", 0)
     assert codes(outcome) == ["START-001"]
 
 
-def test_headers_say_where_a_log_that_was_not_stopped_cleanly_breaks_off(tmp_path):
+def test_a_log_with_more_to_recover_has_an_unknown_end_and_the_largest_that_it_can_be(tmp_path, monkeypatch):
+    monkeypatch.setattr(ls, "RECOVERED_BYTES", 2 * len(LOG[0]))
+    flipped = bytearray(LOG[1])
+    flipped[-1] ^= 1
+    directory = orders(tmp_path / "d", *(LOG[0], bytes(flipped)) * 2, clean=False)
+    outcome = ls.ls(unit(directory))
+    (row,) = rows(outcome)
+    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (
+        None,
+        "headers",
+        None,
+    )
+    (finding,) = (finding for finding in outcome.findings if finding.code == "START-005")
+    assert finding.found == 15
+    outcome = ls.ls(unit(directory), recover=True)
+    (row,) = rows(outcome)
+    assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
+
+
+def test_what_lies_below_the_recovery_point_does_not_count(tmp_path, monkeypatch):
+    directory = orders(tmp_path / "d", *LOG, clean=False, recovery=20)
+    segment(directory, 15, put_range(15, 5))
+    segment(directory, 20, put_range(20, 5))
+    monkeypatch.setattr(ls, "RECOVERED_BYTES", (directory / f"{20:020}.log").stat().st_size)
+    (row,) = rows(ls.ls(unit(directory)))
+    assert (row["log_end_offset"], row["log_end_offset_source"]) == (25, "recovered")
+
+
+def test_a_running_broker_has_what_its_file_holds(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, clean=False)
+    with locked(tmp_path / "d"):
+        (row,) = rows(ls.ls(unit(directory)))
+    assert (row["log_end_offset"], row["log_end_offset_source"]) == (15, "headers")
+
+
+def test_recovery_says_where_a_log_that_was_not_stopped_cleanly_breaks_off(tmp_path):
     assert "LOG-001" not in codes(ls.ls(unit(orders(tmp_path / "whole", *LOG, clean=False))))
     outcome = ls.ls(unit(orders(tmp_path / "torn", LOG[0], LOG[1][:-1], clean=False)))
     (row,) = rows(outcome)
-    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "headers", 0)
+    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "recovered", 0)
     assert "LOG-001" in codes(outcome)
 
 
