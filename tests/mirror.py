@@ -139,7 +139,6 @@ ELSEWHERE = {
     "kcli/logdir/remote_dirs.py": "tests/commands/test_plugin_objects.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
-    "kcli/output/conditions.py": "tests/kcli/output/test_where.py",
     "kcli/output/console.py": "tests/kcli/output/test_text_table.py",
     "kcli/output/table/*": SCREENS,
     "kcli/output/finding_rows.py": "tests/commands/test_findings.py",

@@ -239,7 +239,7 @@ def _findings(_command: str) -> Words:
     ]
 
 
-WORDS_OF_CONDITIONS = ("and", "or", "not", "is null", "is not null", "in", "like", "contains", "between")
+WORDS_OF_CONDITIONS = ("and", "or", "not", "is null", "is not null", "in")
 TIMES = (("now", ""), ("today", "00:00 UTC"), ("yesterday", "00:00 UTC"), ("1h", "an hour ago"))
 NAME = "abcdefghijklmnopqrstuvwxyz0123456789_"
 

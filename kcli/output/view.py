@@ -263,8 +263,7 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     """Return a condition that can be used; ViewError for another."""
     import time
 
-    from kcli.output.conditions import WhereError
-    from kcli.output.where import Condition, columns_of, keeps
+    from kcli.output.where import Condition, WhereError, columns_of, keeps
 
     where = Condition(text, time.time_ns() // 1_000_000)
     try:

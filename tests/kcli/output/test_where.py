@@ -17,11 +17,7 @@ KINDS = {"m": "int", "n": "int", "s": "str", "t": "str", "f": "bool"}
 ROW = RowType("row", tuple(Column(name, kind, nullable=True, doc="") for name, kind in KINDS.items()))
 
 quoted = st.sampled_from(["''", "'a'", "'ab'", "'b%'", "''''"])
-number = st.recursive(
-    st.sampled_from(["m", "n", "0", "1", "-7", "200", "2.5"]),
-    lambda inside: st.builds("({} {} {})".format, inside, st.sampled_from("+-*/%"), inside),
-    max_leaves=4,
-)
+number = st.sampled_from(["m", "n", "0", "1", "-7", "200", "2.5"])
 text = st.sampled_from(["s", "t"]) | quoted
 sign = st.sampled_from(["=", "==", "!=", "<>", "<", "<=", ">", ">="])
 name = st.sampled_from(list(KINDS))
@@ -34,9 +30,7 @@ test = st.one_of(
     st.builds("{} is not null".format, name),
     st.builds("{} in ({}, {})".format, number, number, number),
     st.builds("{} not in ({}, {})".format, text, text, quoted),
-    st.builds("{} between {} and {}".format, number, number, number),
-    st.builds("{} like {}".format, text, st.sampled_from(["'a%'", "'_'", "'%'", "'%b_'", "''"])),
-    st.builds("{} not like {}".format, text, st.sampled_from(["'a%'", "'_'"])),
+    st.builds("{} IN ({})".format, text, quoted),
 )
 conditions = st.recursive(
     test,
@@ -67,52 +61,23 @@ def test_rows_are_those_of_duckdb(words, database):
     assert [i for i, row in enumerate(ROWS) if meets(row)] == [i for (i,) in expected]
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        ("a = 1 and not b", ["a", "b"]),
-        ("a.b.c = 'd' or a = 2", ["a"]),
-        ("len(a) > 1 and len = 2", ["a", "len"]),
-        ("`a b` is NULL", ["a b"]),
-        ("TRUE", []),
-    ],
-)
-def test_columns_of_a_condition(words, names):
-    assert columns_of(words) == names
-
-
-NESTED = {
-    "type": ["object", "null"],
-    "properties": {
-        "epoch": {"type": "integer"},
-        "list": {"type": "array", "items": {"type": "integer"}},
-        "any": {"type": "object"},
-    },
-}
-OBJECT = RowType("row", (Column("x", "json", nullable=True, doc="", nested=NESTED),))
+def test_columns_of_a_condition():
+    assert set(columns_of("a = 1 and not b or len = 'c' and TRUE")) == {"a", "b", "len"}
 
 
 @pytest.mark.parametrize(
-    ("words", "value", "meets"),
-    [
-        ("x.epoch = 3", {"epoch": 3}, True),
-        ("x.epoch = 3", None, False),
-        ("x is null", None, True),
-        ("x.any.deep.er = 'a'", {"any": {"deep": {"er": "a"}}}, True),
-        ("x.any.deep.er = 'a'", {"any": {"deep": 5}}, False),
-        ("x.any.deep > 'a'", {"any": {"deep": 5}}, False),
-        ("x.any.flag", {"any": {"flag": True}}, True),
-        ("len(x.list) > 1", {"list": [1, 2]}, True),
-    ],
+    ("words", "meeting"),
+    [("0 < m < 4", [1, 3]), ("m not in (1)", [-7, -1, 0, 3, 200]), ("m in [0, 3] and 'a' <> s", [0, 3])],
 )
-def test_fields_of_nested_values(words, value, meets):
-    assert keeps(Condition(words, 0), OBJECT)((value,)) is meets
+def test_words_of_python(words, meeting):
+    meets = keeps(Condition(words, 0), ROW)
+    assert [row[0] for row in ROWS[:7] if meets(row)] == [value for value in NUMBERS if value in meeting]
 
 
 def test_words_for_times_are_from_when_the_condition_was_given():
     row = RowType("row", (Column("at", "timestamp", nullable=True, doc=""),))
     hour = 3_600_000
-    meets = keeps(Condition("at >= '1h' and at < 'now'", 10 * hour), row)
+    meets = keeps(Condition("at >= 1h and at < 'now'", 10 * hour), row)
     assert [meets((at,)) for at in (9 * hour - 1, 9 * hour, 10 * hour - 1, 10 * hour, None)] == [
         False,
         True,
