@@ -158,7 +158,7 @@ def _takes_blocks(common: Common) -> bool:
 
 def _takes_rows_at_once(common: Common) -> bool:
     """Whether rows are written as they come, all of them."""
-    return common.sort is None and common.limit is None and common.where is None and not common.partition_by
+    return common.sort is None and common.limit is None and common.where is None
 
 
 def _format(common: Common) -> "OutputFormat | None":

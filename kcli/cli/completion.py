@@ -61,7 +61,7 @@ DESCRIBED = frozenset({"zsh", "fish"})
 """The shells that show what a word means."""
 QUOTES = ("'", '"')
 """What a word may begin with that is not ended yet: bash takes the word back with it, others without."""
-LISTS = frozenset({"columns", "sort", "only", "codec", "partition-by"})
+LISTS = frozenset({"columns", "sort", "only", "codec"})
 
 Words: TypeAlias = Iterable[tuple[str, str]]
 """Words that may follow, and what they mean."""
@@ -248,7 +248,6 @@ VALUES: dict[str, Callable[[str], Words]] = {
     "only": _row_types,
     "columns": _columns,
     "sort": _sorting,
-    "partition-by": _columns,
     "fail-on": _severities,
     "color": lambda _: [("auto", ""), ("always", ""), ("never", "")],
     "codec": _codecs,

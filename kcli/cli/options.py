@@ -120,16 +120,7 @@ class Common(NamedTuple):
             "--out",
             panel=OUTPUT,
             metavar="FILE",
-            text="Write rows to this .parquet, .csv, .ndjson (.gz, .zst), or all of the run to NAME/.",
-        ),
-    ] = None
-    partition_by: Annotated[
-        list[str] | None,
-        _option(
-            "--partition-by",
-            panel=OUTPUT,
-            metavar="A,B",
-            text="Columns that name directories of --out NAME/.",
+            text="Write rows to this .parquet, .csv or .ndjson, or all of the run to NAME/.",
         ),
     ] = None
     label: Annotated[

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from kcli.cli.boundary import say
-from kcli.cli.options import Common, split_list
+from kcli.cli.options import Common
 from kcli.cli.run_record import labels_of, run_record
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
@@ -17,8 +17,8 @@ from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
-from kcli.output.formats import TEXT, extension_of, format_of, is_run_directory
-from kcli.output.parts import TYPE, Parts, WrittenPart, keep_parts, new_directory
+from kcli.output.formats import TEXT, format_of, is_run_directory
+from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory
 from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
 from kcli.rows import Failure, Item
@@ -33,19 +33,15 @@ NO_PLACE = frozenset(
 class Out:
     """The target of --out.
 
-    `word`: as given. `path`: absolute, without symlinks in its directory.
-
-    `extension` of the files that have the rows. `by_workers`: Spark's workers write them, to a directory.
-    `partition_by`: columns whose values name directories, and `labels`: both are of a run's directory.
-    `announces`: a line on stderr says what was written.
+    `word`: as given. `path`: absolute, without symlinks in its directory. `by_workers`: Spark's workers write
+    the rows, to a directory. `labels` are of a run's directory. `announces`: a line on stderr says what was
+    written.
     """
 
     word: str
     path: str
     format: str
-    extension: str
     by_workers: bool
-    partition_by: tuple[str, ...]
     labels: dict[str, str]
     announces: bool
 
@@ -85,8 +81,7 @@ class Out:
                 if self.is_run:
                     directory = os.path.join(directory, ROWS)
                     os.mkdir(directory)
-            by = (*((TYPE,) if self.is_run and len(view.types) > 1 else ()), *self.partition_by)
-            yield Parts(directory, view, self.extension, by)
+            yield Parts(directory, view, by_type=self.is_run and len(view.types) > 1)
 
     def write(
         self,
@@ -130,8 +125,7 @@ class Out:
         return True
 
     def _record(self, view: View, summary: RunSummary) -> dict[str, object]:
-        about_rows = {"format": self.format, "partition_by": [*self.partition_by]}
-        return {**run_record(view, summary), **about_rows, "labels": self.labels}
+        return {**run_record(view, summary), "format": self.format, "labels": self.labels}
 
 
 def _written(
@@ -156,7 +150,6 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     `by_workers`: Spark's workers write the rows.
     """
     form = _format(word, common)
-    is_run = is_run_directory(word)
     by_workers = by_workers and form != TEXT.name
     if by_workers and (common.sort is not None or common.limit is not None):
         raise UsageError(
@@ -169,9 +162,7 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
         + "/"
         + os.path.basename(word.rstrip("/")),
         format=form,
-        extension=(common.output or form) if is_run else extension_of(word),
         by_workers=by_workers,
-        partition_by=tuple(split_list(common.partition_by)),
         labels=labels_of(common.label),
         announces=not common.quiet and (common.verbose > 0 or sys.stderr.isatty()),
     )
@@ -185,9 +176,7 @@ def _format(word: str, common: Common) -> str:
     output = format_of(common.output, word, is_terminal=False)
     if is_run_directory(word):
         if "\0" in word or output is None or output.extension is None or output == TEXT:
-            raise UsageError(
-                f"--out {word}: a directory has ndjson, csv (.gz, .zst) or parquet, not {common.output}"
-            )
+            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {common.output}")
         return output.name
     if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
         raise UsageError(

@@ -192,9 +192,8 @@ def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
 
 def _out(common: Common, *, by_workers: bool) -> "Out | None":
     """Return where --out sends rows, None where they go to stdout."""
-    if not is_run_directory(common.out) and (common.partition_by or common.label):
-        option = "--partition-by" if common.partition_by else "--label"
-        raise UsageError(f"{option} is for a directory: --out NAME/")
+    if common.label and not is_run_directory(common.out):
+        raise UsageError("--label is for a directory: --out NAME/")
     if common.out is None:
         return None
     from kcli.cli.out import out_of
@@ -283,7 +282,7 @@ def _view(
             drawn_together=drawn_together,
             stops=stop_at_limit,
             to_file=out is not None,
-            partition_by=out.partition_by if out is not None and out.is_run else None,
+            to_run=out is not None and out.is_run,
         )
     except ViewError as error:
         raise UsageError(str(error)) from error

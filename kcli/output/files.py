@@ -8,12 +8,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from io import BufferedWriter
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
-from kcli.output.formats import compression_of
 from kcli.output.structured import Tail
 from kcli.output.view import View
 from kcli.rows import ArrowBlock, EncodedRows, Failure, Item, TextBlock, values_of
@@ -25,7 +23,6 @@ BYTES_A_VALUE = 64
 
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 
-BYTES_A_WRITE = 1 << 16
 WORTH_A_THREAD = 1 << 18
 """Bytes that take longer to write than another thread takes to begin."""
 
@@ -198,33 +195,17 @@ def hidden_name(path: str) -> str:
 
 @contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """Give a file that replaces `path` when the block ends without an exception; else it is removed.
-
-    What is written is compressed if the name ends in `.gz` or `.zst`.
-    """
+    """Give a file that replaces `path` when the block ends without an exception; else it is removed."""
     hidden = hidden_name(path)
     descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        with open(descriptor, "wb") as file, _compressed(file, compression_of(path)) as out:
-            yield out
+        with open(descriptor, "wb") as file:
+            yield file
         os.replace(hidden, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(hidden)
         raise
-
-
-@contextmanager
-def _compressed(file: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
-    """Give a file whose bytes go to another one, compressed."""
-    if codec is None:
-        yield file
-        return
-    from pyarrow import CompressedOutputStream
-
-    # what is left when the block fails goes to a file that is not kept
-    with CompressedOutputStream(file, codec) as stream, BufferedWriter(stream, BYTES_A_WRITE) as out:
-        yield out
 
 
 def nothing() -> tuple[list[Finding], list[Failure]]:

@@ -106,27 +106,6 @@ FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, 
 _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}
 
 
-_CODECS = {".gz": "gzip", ".zst": "zstd"}
-
-
-def compression_of(path: str) -> str | None:
-    """Return the codec that the end of a file's name says, None for no compression."""
-    return next((codec for ending, codec in _CODECS.items() if path.endswith(ending)), None)
-
-
-def uncompressed(path: str) -> str:
-    """Return a name without the end that says how it is compressed."""
-    return next((path.removesuffix(ending) for ending in _CODECS if path.endswith(ending)), path)
-
-
-def extension_of(path: str) -> str:
-    """Return the end of a file's name that says format and compression, such as `ndjson.gz`."""
-    name = path.rpartition("/")[2]
-    ending = next((ending for ending in _CODECS if name.endswith(ending)), "")
-    stem, _, extension = name.removesuffix(ending).rpartition(".")
-    return extension + ending if stem else ""
-
-
 def is_run_directory(path: str | None) -> bool:
     """Whether the path of `--out` names a directory for rows, findings and errors."""
     return path is not None and path.endswith("/")
@@ -138,11 +117,10 @@ def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> Outpu
     None for no format.
     """
     if path is not None and not is_run_directory(path):
-        found = _BY_EXTENSION.get(extension_of(path).split(".")[0]) if "." in path else None
-        return None if found in {PARQUET, None} and compression_of(path) else found
+        stem, _, extension = path.rpartition("/")[2].rpartition(".")
+        return _BY_EXTENSION.get(extension) if stem else None
     if path is not None:
-        found = NDJSON if name is None else FORMATS.get(uncompressed(name))
-        return None if found is PARQUET and compression_of(name or "") else found
+        return NDJSON if name is None else FORMATS.get(name)
     if name is not None:
         return FORMATS.get(name)
     return TABLE if is_terminal else TSV

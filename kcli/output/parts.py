@@ -9,16 +9,15 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import quote
 
 from kcli.output.files import Writer, hidden_name, in_batches, new_file, nothing, writer
 from kcli.output.structured import Tail
 from kcli.output.view import View
-from kcli.rows import Item, type_name, values_of
+from kcli.rows import Item, RowType, type_name
 
 SUCCESS = "_SUCCESS"
 DIGITS = 5
@@ -26,20 +25,8 @@ DIGITS = 5
 
 More where there are more parts: sorted by name they are in order.
 """
-TYPE = "type"
-"""Of a row, among the columns that name directories."""
-NULL = "__HIVE_DEFAULT_PARTITION__"
-"""As Hive and Spark name the directory of a null."""
-MOST_OPEN = 64
-"""Files of a part at a time; the one that waited longest is completed for the next."""
-MOST_PLACES = 50_000
-"""Directories that one part fills."""
 REMOVALS = 50
 REMOVAL_SECONDS = 0.1
-
-
-class TooManyPlacesError(OSError):
-    """The columns that name directories have too many values."""
 
 
 class WrittenPart(NamedTuple):
@@ -49,16 +36,8 @@ class WrittenPart(NamedTuple):
     rows: int
 
 
-class _OpenFile(NamedTuple):
-    """A file of a part under way."""
-
-    stack: ExitStack
-    path: str
-    out: Writer
-
-
 class PartWriter:
-    """One part under way: a file in each directory that its rows belong to, made with the first row of it.
+    """One part under way: a file, or one for each type of rows, made with the first row.
 
     A file has its name once it is complete; files that are not are gone when the stack is left.
     """
@@ -66,106 +45,59 @@ class PartWriter:
     def __init__(self, stack: ExitStack, parts: "Parts") -> None:
         self._stack = stack
         self._parts = parts
-        self._place_of = _place_of(parts.view, parts.by) if parts.by else None
-        self._open: dict[str, _OpenFile] = {}
-        self._places: set[str] = set()
-        self._written: list[WrittenPart] = []
-
-    @property
-    def receipt(self) -> tuple[WrittenPart, ...] | None:
-        """What the driver has to know of it; None for a part without rows, which does not exist."""
-        return tuple(self._written) or None
+        self._files: dict[str, Writer] = {}
+        self.receipt: tuple[WrittenPart, ...] | None = None
+        """The files once they are complete; None for a part without rows, which does not exist."""
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write the rows that the view shows."""
-        for some in in_batches(self._parts.view.chosen(rows)):
-            for place, of_place in self._by_place(some).items():
-                self._file(place, type_name(of_place[0])).out.write(of_place)
+        parts = self._parts
+        for some in in_batches(parts.view.chosen(rows)):
+            types = parts.view.types if parts.by_type else ()
+            for row_type in types:
+                of_type = [row for row in some if type_name(row) == row_type.name]
+                if of_type:
+                    self._file(parts.type_directory(row_type), row_type).write(of_type)
+            if some and not types:
+                self._file("", None).write(some)
+
+    def _file(self, directory: str, row_type: RowType | None) -> Writer:
+        path = next((path for path in self._files if os.path.dirname(path) == directory), None)
+        if path is None:
+            if directory:
+                os.makedirs(os.path.join(self._parts.directory, directory), exist_ok=True)
+            path = os.path.join(directory, f"{uuid.uuid4().hex}.{self._parts.extension}")
+            file = self._stack.enter_context(new_file(os.path.join(self._parts.directory, path)))
+            view = self._parts.view if row_type is None else self._parts.view._replace(types=(row_type,))
+            self._files[path] = self._stack.enter_context(writer(file, view))
+        return self._files[path]
 
     def finish(self) -> None:
         """Write what is held."""
-        while self._open:
-            self._complete(next(iter(self._open)))
-
-    def _by_place(self, rows: list[Item]) -> dict[str, list[Item]]:
-        if self._place_of is None:
-            return {"": rows}
-        found: dict[str, list[Item]] = {}
-        for row in rows:
-            found.setdefault(self._place_of(row), []).append(row)
-        return found
-
-    def _file(self, place: str, row_type: str) -> _OpenFile:
-        """Return the open file of a place, now the last one to be completed."""
-        known = self._open.pop(place, None)
-        if known is None:
-            if len(self._open) >= MOST_OPEN:
-                self._complete(next(iter(self._open)))
-            self._places.add(place)
-            if len(self._places) > MOST_PLACES:
-                raise TooManyPlacesError(
-                    errno.EMLINK, f"--partition-by would make more than {MOST_PLACES} directories"
-                )
-            known = self._opened(place, row_type)
-        self._open[place] = known
-        return known
-
-    def _opened(self, place: str, row_type: str) -> _OpenFile:
-        directory = os.path.join(self._parts.directory, place)
-        if place:
-            os.makedirs(directory, exist_ok=True)
-        stack = self._stack.enter_context(ExitStack())
-        path = os.path.join(place, f"{uuid.uuid4().hex}.{self._parts.extension}")
-        file = stack.enter_context(new_file(os.path.join(self._parts.directory, path)))
-        view = self._parts.view
-        of_type = view._replace(types=tuple(one for one in view.types if one.name == row_type))
-        out = stack.enter_context(writer(file, of_type if self._parts.by else view))
-        return _OpenFile(stack, path, out)
-
-    def _complete(self, place: str) -> None:
-        done = self._open.pop(place)
-        done.out.finish(nothing)
-        done.stack.close()
-        self._written.append(WrittenPart(done.path, done.out.rows))
-
-
-def _place_of(view: View, by: Sequence[str]) -> Callable[[Item], str]:
-    """Return what gives the directory of a row, such as `type=scan_segment/topic=orders`."""
-    positions = {
-        one.name: {name: one.names.index(name) for name in by if name in one.names} for one in view.types
-    }
-
-    def place(row: Item) -> str:
-        kind = type_name(row)
-        values: dict[str, object] = {TYPE: kind}
-        if len(by) > 1 or by[0] != TYPE:
-            assert isinstance(row, tuple)
-            found = values_of(row)
-            values |= {name: found[position] for name, position in positions[kind].items()}
-        return "/".join(f"{name}={_word(values.get(name))}" for name in by)
-
-    return place
-
-
-def _word(value: object) -> str:
-    """Return a value as Hive writes it in the name of a directory."""
-    if value is None or value == "":
-        return NULL
-    return quote(str(value).lower() if isinstance(value, bool) else str(value), safe=" ", errors="replace")
+        for out in self._files.values():
+            out.finish(nothing)
+        self.receipt = tuple(WrittenPart(path, out.rows) for path, out in self._files.items()) or None
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A sink that can be pickled.
+    """A sink that can be pickled: every call gives a new part in a directory.
 
-    Every call gives a new part in a directory, which is removed if it is not completed. `by`: columns, or
-    `type`, whose values name directories in it, as Hive does. `extension`: of the files.
+    A part is removed if it is not completed. `by_type`: rows of each type have a directory of their own.
     """
 
     directory: str
     view: View
-    extension: str
-    by: tuple[str, ...] = ()
+    by_type: bool = False
+
+    @property
+    def extension(self) -> str | None:
+        """The end of the names of the files."""
+        return self.view.format.extension
+
+    def type_directory(self, row_type: RowType) -> str:
+        """Return the name of the directory of a type."""
+        return f"type={row_type.name}" if self.by_type else ""
 
     @contextmanager
     def __call__(self) -> Iterator[PartWriter]:
@@ -229,10 +161,10 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     for number, part in enumerate(written):
         os.rename(os.path.join(directory, part.path), new_path(os.path.dirname(part.path), number))
     if not written or (view.format.carries_findings and (findings or failures)):
-        for one in view.types if TYPE in parts.by else view.types[:1]:
-            place = f"{TYPE}={one.name}" if TYPE in parts.by else ""
+        for row_type in view.types if parts.by_type else view.types[:1]:
+            place = parts.type_directory(row_type)
             os.makedirs(os.path.join(directory, place), exist_ok=True)
-            empty = view._replace(types=(one,)) if TYPE in parts.by else view
+            empty = view._replace(types=(row_type,)) if parts.by_type else view
             with new_file(new_path(place, len(written))) as file, writer(file, empty) as out:
                 out.finish(lambda: (findings, failures))
     return sum(part.rows for part in written)

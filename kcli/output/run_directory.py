@@ -3,19 +3,16 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from io import BufferedReader
-from typing import Any, BinaryIO
+from typing import Any
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.files import new_file, nothing
 from kcli.output.finding_rows import write_failure_rows, write_finding_rows
-from kcli.output.formats import NDJSON, PARQUET, compression_of, uncompressed
+from kcli.output.formats import NDJSON, PARQUET
 from kcli.output.parts import Parts, WrittenPart, settle
 from kcli.rows import Failure
 
 ROWS, FINDINGS, ERRORS, RECORD = "rows", "findings", "errors", "run.json"
-BYTES_A_READ = 1 << 16
 
 
 def keep_run(
@@ -66,26 +63,9 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
-    """Give the bytes of a file, unpacked where its name ends in `.gz` or `.zst`; FileRowsError."""
-    codec = compression_of(path)
-    if codec is None:
-        with open(path, "rb") as file:
-            yield file
-        return
-    from pyarrow import CompressedInputStream
-
-    try:
-        with open(path, "rb") as file, CompressedInputStream(file, codec) as stream:
-            yield BufferedReader(stream, BYTES_A_READ)
-    except OSError as error:
-        raise FileRowsError(f"{path}: {(error.strerror or str(error)).lower()}") from error
-
-
 def _rows_of(path: str) -> Iterator[dict[str, Any]]:
-    if uncompressed(path).endswith(f".{NDJSON.extension}"):
-        with _opened(path) as file:
+    if path.endswith(f".{NDJSON.extension}"):
+        with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     row = json.loads(line)

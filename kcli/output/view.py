@@ -27,7 +27,6 @@ Shown: TypeAlias = ShownRow | EncodedRows
 
 LONGEST_NULL = 64
 """Characters of the text for a null."""
-SINGLE_VALUES = {"str", "int", "bool", "timestamp"}
 NAN, NOT_FINITE = "NaN", {"-Infinity": float("-inf"), "Infinity": float("inf")}
 """The words for floats that JSON cannot write as numbers."""
 BREAKS_A_CELL = frozenset(',"\t\r\n\0')
@@ -162,15 +161,15 @@ def make_view(
     drawn_together: bool = False,
     stops: bool = False,
     to_file: bool = False,
-    partition_by: tuple[str, ...] | None = None,
+    to_run: bool = False,
     screen: Screen | None = None,
     null: str | None = None,
     where: str | None = None,
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
-    `to_file`: rows go to a file of a format that is known to be one; `partition_by`: to the directory of a
-    run, a file for each type and for the values of these columns. `present` names the row types that these
+    `to_file`: rows go to a file of a format that is known to be one; `to_run`: to the directory of a run, a
+    file for each type. `present` names the row types that these
     inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
     `drawn_together`: its view on a terminal shows the others, too.
     """
@@ -189,14 +188,13 @@ def make_view(
         names = [one.name for one in types]
         if len(names) > 1 and usual in names and not to_file:
             types = (types[names.index(usual)],)
-        elif len(names) > 1 and not quiet and partition_by is None:
+        elif len(names) > 1 and not quiet and not to_run:
             raise ViewError(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
                 f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
     words = () if sort is None else sort.split(",")
     order = tuple(_sort_word(word.strip(), types, command) for word in words)
-    _check_directories(partition_by or (), types, command)
     condition = None if where is None else _condition(where, types, command)
     return View(
         command=command,
@@ -248,15 +246,6 @@ def _columns(text: str | None, types: tuple[RowType, ...], command: str) -> tupl
     if len(set(names)) < len(names):
         raise ViewError(f"--columns {text}: a column is named twice")
     return names
-
-
-def _check_directories(names: Iterable[str], types: tuple[RowType, ...], command: str) -> None:
-    """Raise ViewError for a column that cannot name directories."""
-    for name in names:
-        _known(name, types, "--partition-by", command)
-        kinds = {column.kind for row_type in types for column in row_type.columns if column.name == name}
-        if not kinds <= SINGLE_VALUES:
-            raise ViewError(f"--partition-by {name}: expected a column of numbers or short texts")
 
 
 def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Condition":

@@ -1,6 +1,5 @@
 """`--out DIR/`: all that a run gives in one directory, whole or not there; files that are compressed."""
 
-import gzip
 import json
 import os
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import cramjam
 import pyarrow.parquet as pq
 import pytest
 
@@ -67,7 +65,6 @@ def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
         "exit_status": 4,
         "verdict": "some-unanswered",
         "format": "ndjson",
-        "partition_by": [],
         "labels": {"host": "b1", "a": ""},
     }
 
@@ -89,21 +86,8 @@ def test_each_type_of_row_has_its_files(kcli, demo, tmp_path, output):
             assert file.read_text().splitlines() == kept
 
 
-def test_columns_name_directories(kcli, demo, tmp_path):
-    words = ("dump", demo, "--records", "--only", "dump_record", "--topic", "orders,payments")
-    kcli(*words, "--out", f"{tmp_path}/x/", "--partition-by", "topic,partition")
-    printed = kcli(*words, "-o", "ndjson")
-
-    rows = [row for row in map(json.loads, printed.stdout.splitlines()) if row["type"] == "dump_record"]
-    for topic, partition in {(row["topic"], row["partition"]) for row in rows}:
-        place = tmp_path / f"x/rows/topic={topic}/partition={partition}"
-        assert lines(place.iterdir()) == [
-            row for row in rows if (row["topic"], row["partition"]) == (topic, partition)
-        ]
-
-
 def test_processes_write_the_same(kcli, demo, tmp_path):
-    words = ("dump", demo, "--records", "--partition-by", "partition", "--out")
+    words = ("dump", demo, "--records", "--out")
     assert (
         kcli(*words, f"{tmp_path}/one/").exit_code
         == kcli(*words, f"{tmp_path}/two/", "--jobs", "2").exit_code
@@ -119,40 +103,10 @@ def test_processes_write_the_same(kcli, demo, tmp_path):
     assert files("one") == files("two")
 
 
-@pytest.mark.parametrize("ending", ["gz", "zst"])
-@pytest.mark.parametrize("output", ["ndjson", "csv", "txt"])
-def test_text_is_compressed_as_the_name_says(kcli, demo, tmp_path, output, ending):
-    more = ("-o", "text") if output == "txt" else ("--only", "dump_batch")
-    kcli("dump", demo / "orders-0", *more, "--out", tmp_path / f"plain.{output}")
-    kcli("dump", demo / "orders-0", *more, "--out", tmp_path / f"new/packed.{output}.{ending}")
+def test_findings_go_to_a_new_directory(kcli, log, tmp_path):
+    kcli("ls", log, "--findings", tmp_path / "a/b/f.ndjson")
 
-    packed = (tmp_path / f"new/packed.{output}.{ending}").read_bytes()
-    opened = gzip.decompress(packed) if ending == "gz" else bytes(cramjam.zstd.decompress(packed))
-    assert opened == (tmp_path / f"plain.{output}").read_bytes() != b""
-
-
-@pytest.mark.parametrize("ending", ["gz", "zst"])
-@pytest.mark.parametrize("output", ["ndjson", "csv"])
-def test_all_text_of_a_run_is_compressed_as_the_format_says(kcli, log, tmp_path, output, ending):
-    def files(name, form):
-        kcli("ls", log, tmp_path / "absent", "-o", form, "--out", f"{tmp_path / name}/")
-        return {path.parent.name: path for path in (tmp_path / name).glob("*/*")}
-
-    plain, packed = files("plain", output), files("packed", f"{output}.{ending}")
-
-    assert sorted(plain) == sorted(packed) == ["errors", "findings", "rows"]
-    for name, path in packed.items():
-        assert path.name.endswith(f".{output}.{ending}")
-        data = path.read_bytes()
-        opened = gzip.decompress(data) if ending == "gz" else bytes(cramjam.zstd.decompress(data))
-        assert opened == plain[name].read_bytes() != b""
-    assert json.loads((tmp_path / "packed/run.json").read_text())["format"] == output
-
-
-def test_findings_go_to_a_new_directory_and_may_be_compressed(kcli, log, tmp_path):
-    kcli("ls", log, "--findings", tmp_path / "a/b/f.ndjson.gz")
-
-    found = gzip.decompress((tmp_path / "a/b/f.ndjson.gz").read_bytes()).decode().splitlines()
+    found = (tmp_path / "a/b/f.ndjson").read_text().splitlines()
     assert {json.loads(line)["type"] for line in found} == {"finding"}
 
 
@@ -162,29 +116,18 @@ def test_findings_go_to_a_new_directory_and_may_be_compressed(kcli, log, tmp_pat
         *(
             (
                 ["--out", "x/", "-o", word],
-                f"--out x/: a directory has ndjson, csv (.gz, .zst) or parquet, not {word}",
+                f"--out x/: a directory has ndjson, csv or parquet, not {word}",
             )
-            for word in ("json", "text", "parquet.zst", "ndjson.xz")
+            for word in ("json", "text", "ndjson.zst")
         ),
-        (
-            ["--out", "x.parquet.gz"],
-            f"--out x.parquet.gz: {EXPECTED}",
-        ),
+        (["--out", "x.ndjson.gz"], f"--out x.ndjson.gz: {EXPECTED}"),
         (["--out", "x.csv", "--label", "a=b"], "--label is for a directory: --out NAME/"),
-        (["--partition-by", "topic"], "--partition-by is for a directory: --out NAME/"),
         (["--label", "a=b"], "--label is for a directory: --out NAME/"),
         (
             ["--out", "x/", "--label", "a"],
             "--label a: expected KEY=VALUE, the key of letters, digits, _ . -",
         ),
         (["--out", "x/", "--label", "a=1", "--label", "a=2"], "--label a=2: a has a value already"),
-        (
-            ["--out", "x/", "--partition-by", "topics"],
-            (
-                "--partition-by: no column 'topics'; did you mean topic or topic_id? kcli help columns ls "
-                "lists all"
-            ),
-        ),
     ],
 )
 def test_wrong_words_are_usage_errors(kcli, demo, tmp_path, monkeypatch, words, message):
@@ -193,23 +136,6 @@ def test_wrong_words_are_usage_errors(kcli, demo, tmp_path, monkeypatch, words, 
 
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kcli: {message}\n")
     assert os.listdir(tmp_path) == []
-
-
-def test_a_column_that_is_a_list_names_no_directories(kcli, demo, tmp_path):
-    result = kcli(
-        "truncate",
-        "--dry-run",
-        "--to-offset",
-        5,
-        demo,
-        "--out",
-        f"{tmp_path}/x/",
-        "--partition-by",
-        "segments",
-    )
-
-    assert (result.exit_code, os.listdir(tmp_path)) == (2, [])
-    assert result.stderr == "kcli: --partition-by segments: expected a column of numbers or short texts\n"
 
 
 def test_a_directory_with_something_in_it_is_refused_and_an_empty_one_is_taken(kcli, demo, tmp_path):

@@ -1,6 +1,5 @@
 """Rows that Spark's workers write: each once, in parts in unit order, or nothing at all."""
 
-import gzip
 import json
 import os
 import signal
@@ -43,7 +42,7 @@ def rows_in(directory, outcomes):
 class TestEngine:
     def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
         outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW, "csv"))(
+            spark(sink=Parts(str(tmp_path), VIEW))(
                 Job(scan), units("answer", "long", "fail", "longest", "raise", "answer")
             )
         )
@@ -71,7 +70,7 @@ class TestEngine:
         ]
 
     def test_a_part_for_each_bin(self, session, tmp_path):
-        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW, "csv"))(Job(scan), units(*["answer"] * 200)))
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(Job(scan), units(*["answer"] * 200)))
 
         assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(200) for row in range(2)]
         assert sorted(os.listdir(tmp_path)) == sorted(
@@ -81,7 +80,7 @@ class TestEngine:
 
     def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
         outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW, "csv"))(
+            spark(sink=Parts(str(tmp_path), VIEW))(
                 Job(scan), units(*["answer"] * 19, "die", *["answer"] * 12)
             )
         )
@@ -98,10 +97,10 @@ class TestEngine:
             NotWrittenError,
             match="a Spark worker cannot write there: no such file or directory; it must be a place",
         ):
-            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW, "csv"))(Job(scan), units(*["answer"] * 9)))
+            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
-        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")), "csv")
+        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")))
         with pytest.raises(RuntimeError, match="AttributeError"):
             list(spark(sink=unknown)(Job(scan), units("answer")))
 
@@ -116,7 +115,7 @@ from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
 directory, marker = sys.argv[1:]
 work = units(*["answer"] * 31, "die", *["answer"] * 32)
 job = Job(partial(dies_once, marker=marker))
-outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW, "csv"))(job, work))
+outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(job, work))
 assert not [outcome.error for outcome in outcomes if outcome.error]
 assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for row in range(2)]
 """
@@ -191,7 +190,7 @@ class TestCommands:
         assert "".join(part.partition("\n")[2] for part in parts) == rows
 
     def test_the_directory_of_a_run_has_what_this_process_writes(self, ask, session):
-        words = ("dump", "D", "absent", "--partition-by", "topic", "-o", "parquet", "--out")
+        words = ("dump", "D", "absent", "-o", "parquet", "--out")
         results = [ask(*words, "one/"), ask(*words, "many/", "--spark")]
         tables = [
             {
@@ -205,21 +204,14 @@ class TestCommands:
 
         assert [result.exit_code for result in results] == [4, 4]
         assert tables[0] == tables[1]
-        assert len([rows for rows in tables[0].values() if rows]) > 10
+        assert len([rows for rows in tables[0].values() if rows]) > 5
         one, many = (json.loads(Path(name, "run.json").read_text()) for name in ("one", "many"))
         changing = {"arguments", "started_timestamp", "ended_timestamp"}
         assert {**one, **dict.fromkeys(changing)} == {**many, **dict.fromkeys(changing)}
         batches = session.read.parquet(os.path.abspath("many/rows/type=dump_batch"))
         assert batches.count() == sum(
-            len(rows) for place, rows in tables[0].items() if "type=dump_batch/" in place
+            len(rows) for place, rows in tables[0].items() if place.endswith("type=dump_batch")
         )
-
-    def test_compressed_parts(self, ask):
-        ask(*COMMANDS[0], "--out", "x.ndjson.gz", "--spark")
-        printed = ask(*COMMANDS[0], "-o", "ndjson").stdout
-
-        packed = sorted(Path("x.ndjson.gz").glob("part-*.ndjson.gz"))
-        assert b"".join(gzip.decompress(part.read_bytes()) for part in packed).decode() == printed
 
     def test_what_was_written_is_reported(self, ask):
         assert (

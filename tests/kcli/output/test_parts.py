@@ -1,4 +1,4 @@
-"""Directories of parts: their names and order, directories by values, and nothing where something failed."""
+"""Directories of parts: their names and order, directories by type, and nothing where something failed."""
 
 import os
 import pickle
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kcli.output import parts
-from kcli.output.files import IncompleteError, new_file, nothing
-from kcli.output.parts import Parts, TooManyPlacesError, keep_parts, new_directory
+from kcli.output.files import IncompleteError, nothing
+from kcli.output.parts import Parts, keep_parts, new_directory
 from kcli.rows import values_of
-from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
+from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
 from tests.kcli.output.test_files import FAILURE, FINDING, FORMATS, ROWS, on_stdout, read, view_of
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def written(parts, *groups):
 def test_parts_become_a_directory_in_their_order(tmp_path, output):
     path = tmp_path / "out"
     with new_directory(str(path)) as hidden:
-        parts = pickle.loads(pickle.dumps(Parts(hidden, view_of(output), output)))
+        parts = pickle.loads(pickle.dumps(Parts(hidden, view_of(output))))
         receipts = written(parts, ROWS[:2], [], ROWS[2:])
         assert receipts[1] is None
         again = written(parts, ROWS[:2])  # an attempt that does not count
@@ -54,7 +54,7 @@ def test_parts_become_a_directory_in_their_order(tmp_path, output):
 def test_names_of_many_parts_sort_in_the_order_of_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "DIGITS", 1)
     with new_directory(str(tmp_path / "out")) as hidden:
-        sink = Parts(hidden, view_of("csv"), "csv")
+        sink = Parts(hidden, view_of("csv"))
         keep_parts(str(tmp_path / "out"), sink, written(sink, *(ROWS[:1] for _ in range(12))), nothing)
 
     numbers = [
@@ -66,7 +66,7 @@ def test_names_of_many_parts_sort_in_the_order_of_rows(tmp_path, monkeypatch):
 @pytest.mark.parametrize("output", FORMATS)
 def test_an_attempt_that_fails_leaves_no_part(tmp_path, output):
     def attempt():
-        with Parts(str(tmp_path), view_of(output), output)() as part:
+        with Parts(str(tmp_path), view_of(output))() as part:
             part.write(ROWS)
             assert len(os.listdir(tmp_path)) == 1
             raise RuntimeError
@@ -81,7 +81,7 @@ def test_an_attempt_that_fails_leaves_no_part(tmp_path, output):
 def test_no_rows_are_one_empty_part(tmp_path, output):
     path = tmp_path / "out"
     with new_directory(str(path)) as hidden:
-        assert keep_parts(str(path), Parts(hidden, view_of(output), output), [], nothing) == 0
+        assert keep_parts(str(path), Parts(hidden, view_of(output)), [], nothing) == 0
     (name,) = set(os.listdir(path)) - {"_SUCCESS"}
 
     if output == "parquet":
@@ -98,7 +98,7 @@ def test_findings_and_errors_of_ndjson_are_the_last_part(tmp_path):
         return [FINDING], [FAILURE]
 
     with new_directory(str(path)) as hidden:
-        parts = Parts(hidden, view, "ndjson")
+        parts = Parts(hidden, view)
         keep_parts(str(path), parts, written(parts, ROWS), tail)
 
     assert b"".join(part.read_bytes() for part in sorted(path.glob("part-*"))) == on_stdout(ROWS, view, tail)
@@ -109,7 +109,7 @@ def test_a_missing_part_is_an_error_and_no_directory_is_kept(tmp_path):
 
     def attempt():
         with new_directory(path) as hidden:
-            parts = Parts(hidden, view_of("csv"), "csv")
+            parts = Parts(hidden, view_of("csv"))
             receipts = written(parts, ROWS)
             os.unlink(os.path.join(hidden, receipts[0].path))
             keep_parts(path, parts, receipts, nothing)
@@ -128,7 +128,7 @@ def test_an_incomplete_directory_is_gone(tmp_path):
 
     def attempt():
         with new_directory(path) as hidden:
-            parts = Parts(hidden, view_of("csv"), "csv")
+            parts = Parts(hidden, view_of("csv"))
             keep_parts(path, parts, written(parts, ROWS), tail)
 
     with pytest.raises(IncompleteError):
@@ -148,81 +148,17 @@ def tree(path):
     }
 
 
-def by_values(path, rows, *by, command="rlmm partition"):
-    with new_directory(str(path)) as hidden:
-        sink = Parts(hidden, view_of("csv", command, headers=False, partition_by=()), "csv", by)
-        with sink() as part:
-            part.write(rows)
-        keep_parts(str(path), sink, part.receipt, nothing)
-    return tree(path)
-
-
-def test_values_name_directories_as_hive_does(tmp_path):
-    topics = ["a", "b/../c", "", "50%", "=é"]
-    rows = [RlmmPartitionRow(topic, number, 7) for number, topic in enumerate(topics)]
-
-    found = by_values(tmp_path / "out", [*rows, rows[0]], "topic_id", "partition")
-
-    assert found == {
-        ".": [],
-        "topic_id=a/partition=0": ["a,0,7", "a,0,7"],
-        "topic_id=b%2F..%2Fc/partition=1": ["b/../c,1,7"],
-        "topic_id=__HIVE_DEFAULT_PARTITION__/partition=2": ['"",2,7'],
-        "topic_id=50%25/partition=3": ["50%,3,7"],
-        "topic_id=%3D%C3%A9/partition=4": ["=é,4,7"],
-    }
-
-
-def test_types_have_directories_and_a_column_that_one_does_not_have_is_null_there(tmp_path):
+def test_each_type_has_a_directory(tmp_path):
     rows = [RlmmSnapshotRow("d", "f", 0, 1, 2, 3), RlmmCommittedOffsetRow("d", "g", 4, 5)]
-    (column,) = set(RlmmCommittedOffsetRow._fields) - set(RlmmSnapshotRow._fields) - {"committed_offset"} or {
-        "committed_offset"
-    }
+    path = tmp_path / "out"
+    with new_directory(str(path)) as hidden:
+        sink = Parts(hidden, view_of("csv", "rlmm dump", headers=False, to_run=True), by_type=True)
+        with sink() as part:
+            part.write([*rows, rows[0]])
+        keep_parts(str(path), sink, part.receipt, nothing)
 
-    found = by_values(tmp_path / "out", rows, "type", column, command="rlmm dump")
-
-    assert found == {
+    assert tree(path) == {
         ".": [],
-        f"type=rlmm_snapshot/{column}=__HIVE_DEFAULT_PARTITION__": ["d,f,0,1,2,3"],
-        f"type=rlmm_committed_offset/{column}={getattr(rows[1], column)}": ["d,g,4,5"],
+        "type=rlmm_snapshot": ["d,f,0,1,2,3"] * 2,
+        "type=rlmm_committed_offset": ["d,g,4,5"],
     }
-
-
-def test_few_files_are_open_at_a_time_and_rows_keep_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_OPEN", 2)
-    opened, closed = [], []
-
-    class Counted:
-        def __init__(self, path):
-            self.path = path
-
-        def __enter__(self):
-            opened.append(self.path)
-            self.file = new_file(self.path)
-            return self.file.__enter__()
-
-        def __exit__(self, *error):
-            assert len(opened) - len(closed) <= 2
-            closed.append(self.path)
-            return self.file.__exit__(*error)
-
-    monkeypatch.setattr(parts, "new_file", Counted)
-    monkeypatch.setattr("kcli.output.files.ROWS_A_BATCH", 1)
-    rows = [RlmmPartitionRow("abc"[n % 3], n, 7) for n in range(12)]
-
-    found = by_values(tmp_path / "out", rows, "topic_id")
-
-    assert {place: [line.split(",")[1] for line in lines] for place, lines in found.items() if lines} == {
-        f"topic_id={topic}": [str(n) for n in range(start, 12, 3)] for start, topic in enumerate("abc")
-    }
-    assert len(opened) == 12 + 1  # and _SUCCESS
-
-
-def test_values_of_too_many_directories_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_PLACES", 3)
-    rows = [RlmmPartitionRow(str(n), n, 7) for n in range(4)]
-
-    with pytest.raises(TooManyPlacesError, match="more than 3 directories"):
-        by_values(tmp_path / "out", rows, "topic_id")
-
-    assert os.listdir(tmp_path) == []
