@@ -95,7 +95,7 @@ def state(
     """
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import state as jobs
-    from kcli.jobs.rlmm.fold import Asked
+    from kcli.jobs.rlmm.read import Asked
     from kcli.jobs.rlmm.selection import topics
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
     from kcli.rows.remote_state import (
@@ -193,7 +193,7 @@ def check(
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm.check import RemoteCheck
     from kcli.jobs.rlmm.check import check as job
-    from kcli.jobs.rlmm.fold import Asked
+    from kcli.jobs.rlmm.read import Asked
     from kcli.jobs.rlmm.selection import topics
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of, reducer
@@ -245,7 +245,7 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _until(at: str | None) -> Any:
     """Return the last event that counts: all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.jobs.rlmm.fold import Until
+    from kcli.jobs.rlmm.read import Until
 
     if at is None:
         return Until()

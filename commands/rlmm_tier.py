@@ -88,7 +88,7 @@ def lookup_offset(
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import lookup as jobs
+    from kcli.jobs.rlmm import tiers as jobs
 
     job = partial(jobs.offset, offset=parse_offset(offset), storage=tuple(storage or ()))
     _run("rlmm lookup offset", job, paths, remote_metadata, common)
@@ -110,7 +110,7 @@ def lookup_timestamp(
 
     Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import lookup as jobs
+    from kcli.jobs.rlmm import tiers as jobs
 
     job = partial(jobs.timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
     _run("rlmm lookup timestamp", job, paths, remote_metadata, common)

@@ -34,7 +34,7 @@ from formats.primitives import int16, short_varint
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE, row_of
 from formats.types import Buffer
-from kcli.kafka.remote.events import unreadable
+from kcli.kafka.remote.serde import unreadable
 
 AnyRecord: TypeAlias = Record | LegacyRecord
 

@@ -83,7 +83,7 @@ def _led(
     if unit is None:
         return (yield from start(partition)), None, None
     from kcli.jobs.rlmm.leader import lead_of
-    from kcli.jobs.rlmm.metadata import cache_of, folded
+    from kcli.jobs.rlmm.locate import cache_of, folded
 
     metadata = folded(unit.targets[1:])
     yield from metadata.findings

@@ -11,9 +11,9 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
-from kcli.jobs.rlmm.events import events
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.events_here import EventsHere
+from kcli.kafka.remote.coverage import EventsHere
+from kcli.kafka.remote.events import events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_unsigned_varint

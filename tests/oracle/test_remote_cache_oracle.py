@@ -12,10 +12,10 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
     SegmentLeaderEpoch,
 )
-from kcli.jobs.rlmm.events import events as remote_events
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
-from kcli.kafka.remote.events_here import EventsHere
+from kcli.kafka.remote.coverage import EventsHere
+from kcli.kafka.remote.events import events as remote_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import lookup, offsets, retention
+from kcli.jobs.rlmm import offsets, retention, tiers
 from kcli.jobs.rlmm.leader import with_metadata
 from kcli.kafka.remote.retention import Limits
 from kcli.logdir.tree import Selection, find
@@ -225,7 +225,7 @@ def config(limits: Limits) -> dict[str, str]:
 
 
 def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, Any], output: str) -> None:
-    (mine,) = rows(lookup.offset(unit, offset=offset, storage=(str(storage),)))
+    (mine,) = rows(tiers.offset(unit, offset=offset, storage=(str(storage),)))
     if "error" in said:
         assert said["error"] == "OffsetOutOfRangeException", (output, offset, said)
         assert not mine["found"] and "OFFSET_OUT_OF_RANGE" in mine["reason"], (output, mine)
@@ -238,7 +238,7 @@ def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, A
 
 
 def assert_same_time(unit: Unit, storage: Path, time: int, said: dict[str, Any] | None, output: str) -> None:
-    (mine,) = rows(lookup.timestamp(unit, timestamp=time, storage=(str(storage),)))
+    (mine,) = rows(tiers.timestamp(unit, timestamp=time, storage=(str(storage),)))
     assert mine["found"] == (said is not None), (output, time, mine, said)
     if said is not None:
         found = (mine["offset"], mine["record_timestamp"], mine["leader_epoch"])

@@ -87,7 +87,7 @@ def _remote() -> tuple[Any, ...]:
     """Return the functions that `_remote_text` calls, for the same reason."""
     from formats.remote_metadata import decode
     from kcli.dump.contents import longest_for
-    from kcli.kafka.remote.events import java_text, unreadable
+    from kcli.kafka.remote.serde import java_text, unreadable
 
     return decode, longest_for, java_text, unreadable
 

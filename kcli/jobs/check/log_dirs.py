@@ -19,12 +19,12 @@ from formats.types import TopicPartition
 from kcli.jobs.check.duplicates import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
-from kcli.jobs.rlmm.metadata import Folded, folded
+from kcli.jobs.rlmm.locate import Folded, folded
 from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.startup.known_settings import KnownMetadata, newest_images
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
-from kcli.kafka.remote.events import NOT_ALL_READ
+from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import (

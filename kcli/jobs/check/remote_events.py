@@ -7,9 +7,9 @@ from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, pa
 from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
 from kcli.jobs.rlmm import check as rlmm_check
-from kcli.jobs.rlmm.fold import Asked
 from kcli.jobs.rlmm.leader import lead_of, unreached
-from kcli.jobs.rlmm.metadata import Folded, cache_of
+from kcli.jobs.rlmm.locate import Folded, cache_of
+from kcli.jobs.rlmm.read import Asked
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.start import Inspected
 from kcli.kafka.storage.epochs import load

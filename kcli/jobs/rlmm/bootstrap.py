@@ -21,7 +21,6 @@ from kcli.broker.cluster import (
 )
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.rlmm.events import read_event, report_old_layout
 from kcli.jobs.rlmm.leader import with_metadata
 from kcli.jobs.rlmm.offsets import offsets
 from kcli.jobs.rlmm.rows import with_record
@@ -29,6 +28,7 @@ from kcli.jobs.rlmm.state import every_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
+from kcli.kafka.remote.events import read_event, report_old_layout
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow

@@ -16,11 +16,10 @@ from formats.remote_metadata import (
 )
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import Event
-from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, folding
 from kcli.jobs.rlmm.leader import Leader, lead_of
 from kcli.jobs.rlmm.lineage import against_leader, named
-from kcli.jobs.rlmm.metadata import topic_size
+from kcli.jobs.rlmm.locate import topic_size
+from kcli.jobs.rlmm.read import Asked, FoldedDirectory, folding
 from kcli.jobs.rlmm.snapshots import FileWork, replaying
 from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
 from kcli.kafka.findings.findings import Finding
@@ -36,7 +35,8 @@ from kcli.kafka.remote.cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.kafka.remote.events_here import CUT, UNREADABLE
+from kcli.kafka.remote.coverage import CUT, UNREADABLE
+from kcli.kafka.remote.events import Event
 from kcli.kafka.remote.histories import contradicting_starts, gaps, overlaps, written_again
 from kcli.kafka.remote.objects import Stored
 from kcli.logdir.buffers import FileError

@@ -22,7 +22,10 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm.events import (
+from kcli.jobs.rlmm.rows import with_record
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.coverage import EventsHere
+from kcli.kafka.remote.events import (
     log_end,
     read_entry,
     read_event,
@@ -30,11 +33,8 @@ from kcli.jobs.rlmm.events import (
     report_end,
     report_old_layout,
 )
-from kcli.jobs.rlmm.rows import with_record
-from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.events import has_whole_header
-from kcli.kafka.remote.events_here import EventsHere
 from kcli.kafka.remote.partitioning import partition_of_events
+from kcli.kafka.remote.serde import has_whole_header
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk

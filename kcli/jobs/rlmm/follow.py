@@ -17,9 +17,9 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
 from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
-from kcli.jobs.rlmm.lookup import place_of
-from kcli.jobs.rlmm.metadata import folded
+from kcli.jobs.rlmm.locate import folded
 from kcli.jobs.rlmm.stored import fetched_index
+from kcli.jobs.rlmm.tiers import place_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.replication.candidates import LoadedReplica, side_of
 from kcli.kafka.replication.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet

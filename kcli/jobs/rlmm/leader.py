@@ -19,7 +19,7 @@ from formats.names import (
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.epoch.epoch import no_epochs
-from kcli.jobs.rlmm.metadata import cache_of, folded, has_remote_storage
+from kcli.jobs.rlmm.locate import cache_of, folded, has_remote_storage
 from kcli.jobs.rlmm.stored import segment_at
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start

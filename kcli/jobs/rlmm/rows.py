@@ -17,7 +17,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     state_name,
 )
-from kcli.kafka.remote.events import java_text, kafka_text, unreadable
+from kcli.kafka.remote.serde import java_text, kafka_text, unreadable
 from kcli.rows import Item
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmEventRow, RlmmSnapshotRow
 

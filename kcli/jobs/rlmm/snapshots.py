@@ -22,14 +22,14 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import events, log_end, read_entry
-from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
-from kcli.jobs.rlmm.metadata import without_events
+from kcli.jobs.rlmm.locate import without_events
+from kcli.jobs.rlmm.read import Asked, FoldedDirectory, Watch, by_directory, reading_all
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.kafka.remote.events import has_whole_header
-from kcli.kafka.remote.events_here import EventsHere
+from kcli.kafka.remote.coverage import EventsHere
+from kcli.kafka.remote.events import events, log_end, read_entry
+from kcli.kafka.remote.serde import has_whole_header
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Found, Selection, Target

@@ -11,10 +11,10 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
 )
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm.events import Event
-from kcli.jobs.rlmm.fold import Answer, Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm.read import Answer, Asked, FoldedDirectory, folding
 from kcli.jobs.rlmm.snapshots import FileWork, replay_row, replaying
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
+from kcli.kafka.remote.events import Event
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 

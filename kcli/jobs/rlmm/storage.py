@@ -14,7 +14,7 @@ from typing import NamedTuple
 from formats.names import INDEXES_EXTENSION, REMOTE_LOG_METADATA, PartitionDir
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.engine.contract import Outcome
-from kcli.jobs.rlmm.metadata import ABSENT, lacks, place_of
+from kcli.jobs.rlmm.locate import ABSENT, lacks, place_of
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
 from kcli.kafka.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.remote.events import NOT_ALL_READ
+from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.output.screen import Screen
 from kcli.output.table.grid import NUMBER, SIZE, TIME, ShownColumn, span
 from kcli.output.table.marks import STYLES

@@ -4,7 +4,7 @@ import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.jobs.rlmm.check import Checking, RemoteCheck
-from kcli.jobs.rlmm.fold import FoldedDirectory, fold
+from kcli.jobs.rlmm.read import FoldedDirectory, fold
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
 from tests.kcli.kafka.remote.test_cache import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update

@@ -5,7 +5,7 @@ import pytest
 
 from formats.bulk import dtype
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.remote.events_here import (
+from kcli.kafka.remote.coverage import (
     CUT,
     DAMAGED,
     ENDS_IN_PART,

@@ -16,14 +16,14 @@ from formats.names import NORMAL, REMOTE_LOG_METADATA
 from formats.types import TopicPartition
 from kcli.jobs.common import log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import Event, events, log_end
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.merging import merged
 from kcli.kafka.kraft.cluster_image import cluster_image
 from kcli.kafka.kraft.start_settings import topic_config
 from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.kafka.remote.events_here import UNREADABLE, EventsHere, gone_words, together
+from kcli.kafka.remote.coverage import UNREADABLE, EventsHere, gone_words, together
+from kcli.kafka.remote.events import Event, events, log_end
 from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts

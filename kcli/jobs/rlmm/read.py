@@ -16,12 +16,12 @@ from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataS
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import Event, events
-from kcli.jobs.rlmm.metadata import events_here, gone_findings, has_all_segments
+from kcli.jobs.rlmm.locate import events_here, gone_findings, has_all_segments
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.kafka.remote.events_here import CUT, UNREADABLE, EventsHere
+from kcli.kafka.remote.coverage import CUT, UNREADABLE, EventsHere
+from kcli.kafka.remote.events import Event, events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
