@@ -82,8 +82,8 @@ def dump(
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import dump as jobs
-    from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines
-    from kcli.jobs.rlmm.selection import dump_selected, topics
+    from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
+    from kcli.jobs.rlmm.read import expand
 
     texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
     if text_format == KIP:
@@ -96,7 +96,7 @@ def dump(
             name="rlmm dump",
             job=kip.dump,
             accepts=kip.ACCEPTS,
-            expand=jobs.expand,
+            expand=expand,
             possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
             usual_type="rlmm_kip_event",
         )
@@ -107,7 +107,7 @@ def dump(
         job=partial(dump_selected, selection=common.selection()),
         topics_of_rows=topics,
         accepts=jobs.ACCEPTS,
-        expand=jobs.expand,
+        expand=expand,
         possible_types=jobs.row_types,
         text=texts[text_format or KAFKA],
     )

@@ -54,7 +54,7 @@ def bootstrap(
     Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
     from kcli.cli.run import new_summary, run_answer
-    from kcli.jobs.rlmm.rows import kafka_lines
+    from kcli.jobs.rlmm.dump import kafka_lines
     from kcli.rows.remote_metadata import RLMM_EVENT
     from kcli.rows.remote_state import REMOTE_SEGMENT
     from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET

@@ -3,11 +3,14 @@
 import re
 import time
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from kcli.cli.options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
+
+if TYPE_CHECKING:
+    from kcli.kafka.remote.events import EventQuery
 
 HISTORY, REPLAY = "--history", "--replay"
 FIRST_TIME_MS = 100_000_000_000
@@ -95,9 +98,8 @@ def state(
     """
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import state as jobs
-    from kcli.jobs.rlmm.read import Asked
-    from kcli.jobs.rlmm.selection import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
+    from kcli.jobs.rlmm.dump import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
     from kcli.rows.remote_state import (
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
@@ -125,16 +127,16 @@ def state(
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
-    events = Asked(common.selection(), _until(at))
+    query = _query(common, at)
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
-        job, source = partial(jobs.history, asked=events, segment_id=history), SOURCES[0]
+        job, source = partial(jobs.history, query=query, segment_id=history), SOURCES[0]
     elif replay:
-        job, source = partial(jobs.replay, asked=events), SOURCES[1]
+        job, source = partial(jobs.replays, query=query), SOURCES[1]
     else:
         answer = queries[asked[0]] if asked else jobs.every_segment
-        job = partial(jobs.state, asked=events, answer=answer, keeps_deleted=deleted)
+        job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
     command = Command(
         name="rlmm state",
         job=job,
@@ -143,7 +145,7 @@ def state(
         may_have_no_rows=bool(asked),
         without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=ACCEPTS,
-        expand=partial(expand, _source(source), selection=events.selection),
+        expand=partial(expand_source, _source(source), selection=query.selection),
         split=grouped,
     )
     run(command, paths, common)
@@ -191,19 +193,17 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.rlmm.check import RemoteCheck
+    from kcli.jobs.rlmm.check import RemoteCheck, reducer
     from kcli.jobs.rlmm.check import check as job
-    from kcli.jobs.rlmm.read import Asked
-    from kcli.jobs.rlmm.selection import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped
-    from kcli.jobs.rlmm.storage import Storage, objects_of, reducer
+    from kcli.jobs.rlmm.dump import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
+    from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.tree import Selection, find
 
-    now, selection, until = time.time_ns(), common.selection(), _until(at)
-    asked = Asked(selection, until)
+    now, query = time.time_ns(), _query(common, at)
     listings = Storage(tuple(storage), now) if storage else None
-    now_ms = now // 1_000_000 if at is None else until.event_timestamp_ms
+    now_ms = now // 1_000_000 if at is None else query.until.event_timestamp_ms
     leading = find(leader or [], Selection())
     if leading.failures:
         raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
@@ -217,11 +217,11 @@ def check(
         raise UsageError(f"--storage {error}") from error
     command = Command(
         name="rlmm check",
-        job=partial(job, asked=asked, options=options),
-        reduce=None if listings is None else partial(reducer, listings, selection),
+        job=partial(job, query=query, options=options),
+        reduce=None if listings is None else partial(reducer, listings, query.selection),
         topics_of_rows=topics,
         accepts=ACCEPTS,
-        expand=partial(expand, _source(source), selection=selection),
+        expand=partial(expand_source, _source(source), selection=query.selection),
         split=grouped,
     )
     run(command, paths, common)
@@ -243,12 +243,13 @@ def _position(option: str, text: str) -> tuple[int, int]:
     return int(epoch), int(offset)
 
 
-def _until(at: str | None) -> Any:
-    """Return the last event that counts: all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.jobs.rlmm.read import Until
+def _query(common: Common, at: str | None) -> "EventQuery":
+    """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
+    from kcli.kafka.remote.events import EVERYTHING, EventQuery, Until
 
-    if at is None:
-        return Until()
-    if at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS)):
-        return Until(metadata_offset=int(at))
-    return Until(event_timestamp_ms=parse_time(at))
+    until = EVERYTHING
+    if at is not None and at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS)):
+        until = Until(metadata_offset=int(at))
+    elif at is not None:
+        until = Until(event_timestamp_ms=parse_time(at))
+    return EventQuery(common.selection(), until)

@@ -64,9 +64,9 @@ def offsets(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, comm
 
     Example: kcli rlmm offsets /var/lib/kafka/data
     """
-    from kcli.jobs.rlmm import offsets as jobs
+    from kcli.jobs.rlmm import tiers
 
-    _run("rlmm offsets", jobs.offsets, paths, remote_metadata, common)
+    _run("rlmm offsets", tiers.offsets, paths, remote_metadata, common)
 
 
 lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an offset or a time.")
@@ -88,9 +88,9 @@ def lookup_offset(
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import tiers as jobs
+    from kcli.jobs.rlmm import tiers
 
-    job = partial(jobs.offset, offset=parse_offset(offset), storage=tuple(storage or ()))
+    job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=tuple(storage or ()))
     _run("rlmm lookup offset", job, paths, remote_metadata, common)
 
 
@@ -110,9 +110,9 @@ def lookup_timestamp(
 
     Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs.rlmm import tiers as jobs
+    from kcli.jobs.rlmm import tiers
 
-    job = partial(jobs.timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
+    job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
     _run("rlmm lookup timestamp", job, paths, remote_metadata, common)
 
 
@@ -124,9 +124,9 @@ def coverage(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, com
 
     Example: kcli rlmm coverage /var/lib/kafka/data
     """
-    from kcli.jobs.rlmm import coverage as jobs
+    from kcli.jobs.rlmm import tiers
 
-    _run("rlmm coverage", jobs.coverage, paths, remote_metadata, common)
+    _run("rlmm coverage", tiers.coverage, paths, remote_metadata, common)
 
 
 INHERIT = -2
@@ -176,7 +176,7 @@ def retention(
 
     Example: kcli rlmm retention --retention-ms 604800000 /var/lib/kafka/data
     """
-    from kcli.jobs.rlmm import retention as jobs
+    from kcli.jobs.rlmm import tiers
     from kcli.kafka.remote.retention import Limits
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)
@@ -189,7 +189,7 @@ def retention(
             raise UsageError(
                 f"--local-retention-{name} {local}: a broker refuses more than --retention-{name} {whole}"
             )
-    job = partial(jobs.retention, limits=limits, now_ms=now_ms)
+    job = partial(tiers.retention, limits=limits, now_ms=now_ms)
     _run("rlmm retention", job, paths, remote_metadata, common)
 
 

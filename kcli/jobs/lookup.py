@@ -82,16 +82,17 @@ def _led(
     """
     if unit is None:
         return (yield from start(partition)), None, None
-    from kcli.jobs.rlmm.leader import lead_of
-    from kcli.jobs.rlmm.locate import cache_of, folded
+    from kcli.jobs.rlmm.leader import load_leader
+    from kcli.jobs.rlmm.locate import cache_of
+    from kcli.jobs.rlmm.read import read_events
 
-    metadata = folded(unit.targets[1:])
+    metadata = read_events(unit.targets[1:])
     yield from metadata.findings
     try:
         cache = cache_of(partition, metadata)
     except FileError as error:
         return (yield from start(partition)), None, error
-    leader = yield from lead_of(partition, partition.topic_id(), cache)
+    leader = yield from load_leader(partition, partition.topic_id(), cache)
     return leader.log, leader, None
 
 

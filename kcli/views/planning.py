@@ -24,7 +24,8 @@ from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes
 from kcli.jobs.epoch import epoch
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.selection import dump_selected
+from kcli.jobs.rlmm.dump import dump_selected
+from kcli.jobs.rlmm.read import expand
 from kcli.jobs.scan import log_targets, scan
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.directory_files import opened_files
@@ -188,7 +189,7 @@ def _works(
     if view in {BATCHES, RECORDS}:
         return _logs(_options(view, query, decodes=decodes), query, found, pushed)
     if view == RLMM:
-        expanded = rlmm.expand(found)
+        expanded = expand(found)
         targets = [target for target in expanded.targets if _holds_metadata(pushed, target)]
         job = partial(dump_selected, selection=query.users)
         return _of_units(job, replace(expanded, targets=targets), rlmm.ACCEPTS)

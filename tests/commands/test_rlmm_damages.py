@@ -12,8 +12,8 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.coverage import EventsHere
-from kcli.kafka.remote.events import events
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_unsigned_varint
@@ -56,7 +56,7 @@ def recorded(demo):
     """The events of the demo's tiered partition: eight segments of the leader epochs 0, 2, 4 and 6."""
     (target,) = find([str(demo / "__remote_log_metadata-1" / LOG)], Selection()).targets
     with DataFile(target.path) as file:
-        return [record for _, record in events(file, FindingCollector(target), EventsHere())]
+        return [record for _, record in file_events(file, FindingCollector(target), EventCoverage())]
 
 
 def written(folder, records):

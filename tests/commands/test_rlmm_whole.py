@@ -162,6 +162,7 @@ def batch(data, offset):
 
 def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
     whole = ask("rlmm", "offsets", node)[0]["rows"]
+    state = [{**row, "dir": None} for row in ask("rlmm", "state", node / METADATA)[0]["rows"]]
     source = cluster().node1
     for name in ("gap", "late"):
         (tmp_path / name).mkdir()
@@ -177,6 +178,11 @@ def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
         more = [word for name in names for word in ("--remote-metadata", tmp_path / name)]
         document, status = ask("rlmm", "offsets", node, *more)
         assert (status, document["rows"], document["findings"]) == (0, whole, [])
+        document, _ = ask("rlmm", "state", *(tmp_path / name for name in names), "--at", "1000")
+        rows = [{**row, "dir": None} for row in document["rows"]]
+        assert rows == state and {row["dir"] for row in document["rows"]} == {
+            str(tmp_path / names[0] / METADATA)
+        }
     document, status = ask("rlmm", "offsets", node, "--remote-metadata", tmp_path / "gap")
     (finding,) = document["findings"]
     assert (status, finding["code"]) == (1, "RLMM-032")

@@ -14,8 +14,8 @@ from formats.remote_metadata import (
 )
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
-from kcli.kafka.remote.coverage import EventsHere
-from kcli.kafka.remote.events import events as remote_events
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch
@@ -152,7 +152,7 @@ def test_events_of_every_release_in_one_metadata_partition(oracle: Oracle, oracl
     (folder / LOG).write_bytes(b"".join(batches))
     (target,) = find([str(folder / LOG)], Selection()).targets
     with DataFile(target.path) as file:
-        read = list(remote_events(file, FindingCollector(target), EventsHere()))
+        read = list(file_events(file, FindingCollector(target), EventCoverage()))
     store = RemoteStore()
     refused = {offset: store.apply(event, offset) for offset, event in read}
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import offsets, retention, tiers
+from kcli.jobs.rlmm import tiers
 from kcli.jobs.rlmm.leader import with_metadata
 from kcli.kafka.remote.retention import Limits
 from kcli.logdir.tree import Selection, find
@@ -225,7 +225,7 @@ def config(limits: Limits) -> dict[str, str]:
 
 
 def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, Any], output: str) -> None:
-    (mine,) = rows(tiers.offset(unit, offset=offset, storage=(str(storage),)))
+    (mine,) = rows(tiers.lookup_offset(unit, offset=offset, storage=(str(storage),)))
     if "error" in said:
         assert said["error"] == "OffsetOutOfRangeException", (output, offset, said)
         assert not mine["found"] and "OFFSET_OUT_OF_RANGE" in mine["reason"], (output, mine)
@@ -238,7 +238,7 @@ def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, A
 
 
 def assert_same_time(unit: Unit, storage: Path, time: int, said: dict[str, Any] | None, output: str) -> None:
-    (mine,) = rows(tiers.timestamp(unit, timestamp=time, storage=(str(storage),)))
+    (mine,) = rows(tiers.lookup_timestamp(unit, timestamp=time, storage=(str(storage),)))
     assert mine["found"] == (said is not None), (output, time, mine, said)
     if said is not None:
         found = (mine["offset"], mine["record_timestamp"], mine["leader_epoch"])
@@ -272,7 +272,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             continue
         output = f"KCLI_SEED={seed}"
         unit = unit_of(log)
-        (specials,) = rows(offsets.offsets(unit))
+        (specials,) = rows(tiers.offsets(unit))
         limits = random_limits(choose, sum(event.get("segment_size_bytes", 0) for event in log.events))
         asked = range(specials["earliest_offset"], specials["earliest_local_offset"])
         asked = sorted(choose.sample(asked, min(25, len(asked))))
@@ -308,7 +308,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             assert_same_offset(unit, log.storage, offset, answer, output)
         for time, answer in zip(times, said["timestamps"], strict=True):
             assert_same_time(unit, log.storage, time, answer, output)
-        cleaned = rows(retention.retention(unit, limits=limits, now_ms=NOW))
+        cleaned = rows(tiers.retention(unit, limits=limits, now_ms=NOW))
         assert_same_clean_up(log, cleaned, limits, said, output)
         kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
         end = {said["log_end_offset"]}  # where a segment is rolled once all are gone

@@ -19,7 +19,7 @@ from formats.types import TopicPartition
 from kcli.jobs.check.duplicates import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, user_partition
 from kcli.jobs.checkpoint import CLEANER
-from kcli.jobs.rlmm.locate import Folded, folded
+from kcli.jobs.rlmm.read import RemoteEvents, read_events
 from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.startup.known_settings import KnownMetadata, newest_images
 from kcli.kafka.findings.findings import Finding
@@ -154,10 +154,10 @@ class Fleet:
         return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
 
     @cached_property
-    def remote(self) -> Folded | None:
+    def remote(self) -> RemoteEvents | None:
         """What the partitions of __remote_log_metadata among the inputs come to; None for none."""
         metadata = tuple(one for one in self._targets if is_remote_metadata(one))
-        return folded(metadata) if metadata else None
+        return read_events(metadata) if metadata else None
 
     def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
         """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""

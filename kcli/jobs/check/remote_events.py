@@ -7,16 +7,17 @@ from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, pa
 from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
 from kcli.jobs.rlmm import check as rlmm_check
-from kcli.jobs.rlmm.leader import lead_of, unreached
-from kcli.jobs.rlmm.locate import Folded, cache_of
-from kcli.jobs.rlmm.read import Asked
+from kcli.jobs.rlmm.leader import load_leader, unreached
+from kcli.jobs.rlmm.locate import cache_of
+from kcli.jobs.rlmm.read import RemoteEvents
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.start import Inspected
+from kcli.kafka.remote.events import EventQuery
 from kcli.kafka.storage.epochs import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.listing import listed_log
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, Target, entry_of
+from kcli.logdir.tree import Target, entry_of
 
 OF_THE_EVENTS = "RLMM-"
 STUCK_AFTER_MS = 3_600_000
@@ -35,18 +36,18 @@ def user_partition(finding: Finding) -> PartitionDir | None:
     return parse_partition_dir(finding.message.partition(": ")[0])
 
 
-def without_epochs(target: Target, metadata: Folded, found: Inspected, log_end: int) -> Iterator[Finding]:
+def without_epochs(target: Target, events: RemoteEvents, found: Inspected, log_end: int) -> Iterator[Finding]:
     """Yield that no leader epoch leads to the remote segments of a partition.
 
     Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
     """
     partition, log_start = Partition(target), found.given.log_start_offset
     with suppress(FileError):
-        cache = cache_of(partition, metadata, is_needed=False)
+        cache = cache_of(partition, events, is_needed=False)
         epochs = load(found.epochs, log_end, log_start, running=True).entries
         if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
             started = answer(
-                Unit(number=0, targets=(target,)), lambda one: lead_of(one, one.topic_id(), cache)
+                Unit(number=0, targets=(target,)), lambda one: load_leader(one, one.topic_id(), cache)
             )
             yield from (one for one in started.findings if one.code == "EPOCH-001")
 
@@ -65,6 +66,6 @@ def remote_findings(directory: Target) -> Iterator[Finding]:
         return
     unit = Unit(number=0, targets=tuple(entry_of(directory, name, LOG) for _, name in logs))
     options = rlmm_check.RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS)
-    outcome = rlmm_check.check(unit, asked=Asked(Selection()), options=options)
+    outcome = rlmm_check.check(unit, query=EventQuery(), options=options)
     if outcome.error is None:
         yield from (one for one in outcome.findings if one.code.startswith(OF_THE_EVENTS))

@@ -75,9 +75,9 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
     if not log.is_tiered:
         return FollowedLeader(side_of(LoadedReplica(log, checkpoints(replica).high_watermark)))
     from kcli.jobs.rlmm.leader import leader_with, side_of_leader
-    from kcli.jobs.rlmm.locate import folded
+    from kcli.jobs.rlmm.read import read_events
 
-    yield from folded(unit.targets[2:]).findings
+    yield from read_events(unit.targets[2:]).findings
     leader = leader_with(replica, log, unit.targets[2:])
     return FollowedLeader(side_of_leader(leader), leader.remote)
 

@@ -8,7 +8,6 @@ from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir
 from formats.remote_metadata import (
     RemoteLogMetadata,
     RemoteLogSegmentMetadataSnapshot,
-    decode,
 )
 from kcli.broker.cluster import (
     LEADER_NOT_AVAILABLE,
@@ -21,14 +20,15 @@ from kcli.broker.cluster import (
 )
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
+from kcli.jobs.rlmm.dump import event_row
 from kcli.jobs.rlmm.leader import with_metadata
-from kcli.jobs.rlmm.offsets import offsets
-from kcli.jobs.rlmm.rows import with_record
 from kcli.jobs.rlmm.state import every_segment
+from kcli.jobs.rlmm.tiers import offsets
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
-from kcli.kafka.remote.events import read_event, report_old_layout
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import EventQuery, EventReader
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow
@@ -69,9 +69,8 @@ def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
         findings, rows = FindingCollector(target), list[Item]()
         try:
             for found in _events(cluster, target, findings):
-                row = _row(event, found)
                 if not selection.names or _is_about(found.metadata, selection):
-                    rows.append(row)
+                    rows.append(_row(event, found))
                 if len(rows) >= ROWS_PER_OUTCOME:
                     yield Outcome(number=_number(target), rows=rows)
                     rows = []
@@ -91,11 +90,13 @@ def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Ite
         findings, store = FindingCollector(target), RemoteStore()
         outcome = Outcome(number=_number(target))
         try:
-            for record, metadata, refused in _events(cluster, target, findings):
-                if metadata is None or isinstance(metadata, RemoteLogSegmentMetadataSnapshot):
-                    continue
-                if refused is None and (not selection.names or _is_about(metadata, selection)):
-                    store.apply(metadata, record.offset)
+            usable = (
+                (record.offset, metadata)
+                for record, metadata, refused in _events(cluster, target, findings)
+                if metadata is not None and refused is None
+            )
+            for offset, metadata in EventQuery(selection).select(usable, EventCoverage()):
+                store.apply(metadata, offset)
         except ClusterError as error:
             outcome = _failed(target, error)
         for (topic_id, topic, partition), cache in store:
@@ -157,20 +158,15 @@ def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Ite
     bounds = cluster.bounds(REMOTE_LOG_METADATA)[_number(target)]
     if isinstance(bounds, ClusterError):
         raise bounds
-    is_old_reported = False
+    reader = EventReader(findings)
     for record in cluster.records(REMOTE_LOG_METADATA, _number(target), *bounds):
-        metadata, refused = read_event(decode, record.offset, record.value, None, findings)
-        if metadata is not None and not is_old_reported:
-            is_old_reported = report_old_layout(metadata, record.offset, None, findings)
-        yield _Event(record, metadata, refused)
+        yield _Event(record, *reader.read(record.offset, record.value))
 
 
 def _row(event: RlmmEventRow, found: _Event) -> RlmmEventRow:
     record, metadata, refused = found
     event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
-    if metadata is None:
-        return event._replace(raw=record.value, error=refused)
-    return with_record(event, metadata)._replace(raw=record.value if metadata.unknown_tags else None)
+    return event_row(event, record.value, metadata, refused)
 
 
 def _is_about(metadata: RemoteLogMetadata | None, selection: Selection) -> bool:

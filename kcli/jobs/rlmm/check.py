@@ -1,11 +1,19 @@
-"""`rlmm check`: what is wrong with the remote segments of each partition, by their events."""
+"""`rlmm check`: what is wrong with the remote segments of each partition, by their events.
+
+With `--storage` against the objects that remote storage holds: each metadata partition knows its own
+segments, and only together they know which objects are of none: that is the reduce. With `--leader` against
+the leader's epochs and offsets, as KIP-405 demands of a leader: remote storage ends below its last stable
+offset, every offset from its log start on is in a tier, and what is copied is of its own history.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import pairwise
+from typing import NamedTuple
 
-from formats.names import REMOTE_LOG_SNAPSHOT, PartitionDir
+from formats.names import REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.remote_metadata import (
     DELETE_SEGMENT_FINISHED,
     SEGMENT_STATES,
@@ -15,13 +23,20 @@ from formats.remote_metadata import (
     state_name,
 )
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.leader import Leader, lead_of
-from kcli.jobs.rlmm.lineage import against_leader, named
-from kcli.jobs.rlmm.locate import topic_size
-from kcli.jobs.rlmm.read import Asked, FoldedDirectory, folding
-from kcli.jobs.rlmm.snapshots import FileWork, replaying
-from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
+from kcli.jobs.common import failure_of
+from kcli.jobs.rlmm.leader import Leader, load_leader
+from kcli.jobs.rlmm.locate import ABSENT, lacks, metadata_partition_of, topic_size
+from kcli.jobs.rlmm.read import MetadataPartition, fold_unit, metadata_partition
+from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay
+from kcli.jobs.rlmm.storage import (
+    ABSENT_OBJECTS,
+    Storage,
+    absent_segments,
+    describe_objects,
+    objects_of,
+    storage_defects,
+)
+from kcli.jobs.rlmm.tiers import coverage_rows
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import (
     COPY_SEGMENT_FINISHED,
@@ -36,13 +51,20 @@ from kcli.kafka.remote.cache import (
     UserPartition,
 )
 from kcli.kafka.remote.coverage import CUT, UNREADABLE
-from kcli.kafka.remote.events import Event
-from kcli.kafka.remote.histories import contradicting_starts, gaps, overlaps, written_again
-from kcli.kafka.remote.objects import Stored
+from kcli.kafka.remote.events import Event, EventQuery
+from kcli.kafka.remote.lineage import (
+    contradicting_starts,
+    gaps,
+    outside_lineage,
+    overlaps,
+    with_records,
+    written_again,
+)
+from kcli.kafka.remote.objects import StoredObjects
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target
-from kcli.rows import Item
+from kcli.logdir.tree import Found, Selection, Target
+from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 from kcli.times import duration
 
@@ -52,7 +74,6 @@ CODE_OF_REFUSAL = {
     NOT_STARTED: "RLMM-013",
     UPDATE_TO_STARTED: "RLMM-013",
 }
-ABSENT_OBJECTS = "RLMM-021"
 MOST_FINDINGS = 1000
 """Findings of one partition that are listed; more are counted."""
 RESULTS = {"error": "damaged", "warning": "warning", "info": "clean"}
@@ -91,30 +112,44 @@ class RemoteCheck:
     leaders: tuple[Target, ...] = ()
 
 
-def check(unit: Unit, *, asked: Asked, options: RemoteCheck) -> Outcome:
+class KnownSegments(NamedTuple):
+    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs.
+
+    `metadata_partitions`: the number of each, and why not all its events are here. `sizes`: how many there
+    are by the cluster metadata.
+    """
+
+    segments: frozenset[str] = frozenset()
+    partitions: frozenset[tuple[UserPartition, int | None]] = frozenset()
+    metadata_partitions: frozenset[tuple[int | None, str | None]] = frozenset()
+    sizes: frozenset[int] = frozenset()
+
+
+def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
     """Return a row for each user partition of the unit's metadata partition, and what is wrong with it.
 
     The partial is what a StorageReducer works on.
     """
     objects = objects_of(options.storage) if options.storage else None
+
+    def visitor() -> SnapshotVisitor:
+        checks = EventChecks(options, objects)
+        return SnapshotVisitor(lambda file: checks.results(file.partition), checks.watch)
+
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
-        return replaying(unit, asked, lambda: _work(Checking(options, objects)))
-    checking = Checking(options, objects)
-    outcome = folding(unit, asked, checking.found, checking.watch)
-    return replace(outcome, partial=checking.known(unit.target))
+        return replay(unit, query, visitor)
+    checks = EventChecks(options, objects)
+    outcome = fold_unit(unit, query, checks.results, checks.watch)
+    return replace(outcome, partial=checks.known(unit.target))
 
 
-def _work(checking: "Checking") -> FileWork:
-    return FileWork(lambda each: checking.found(each.folded), checking.watch)
-
-
-class Checking:
+class EventChecks:
     """What is found about the user partitions of one metadata partition.
 
     `stored`: what remote storage holds; None where nothing is known of it.
     """
 
-    def __init__(self, options: RemoteCheck, stored: Stored | None = None) -> None:
+    def __init__(self, options: RemoteCheck, stored: StoredObjects | None = None) -> None:
         self._now_ms = options.now_ms
         self._stuck_after_ms = options.stuck_after_ms
         self._stored = stored
@@ -128,50 +163,50 @@ class Checking:
         """Those whose deletion is finished by an event."""
         self._lacks: str | None = UNREADABLE
 
-    def known(self, target: Target) -> Known:
+    def known(self, target: Target) -> KnownSegments:
         """Return what a StorageReducer must know of the metadata partition that a file is of."""
-        number, size = rlmm.metadata_partition(target), topic_size(target)
+        number, size = metadata_partition(target), topic_size(target)
         places = frozenset((key, number) for key in self._found)
         sizes = frozenset[int]() if size is None else frozenset({size})
-        return Known(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
+        return KnownSegments(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
 
-    def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding | FileError]:
+    def results(self, partition: MetadataPartition) -> Iterator[Item | Finding | Failure]:
         """Yield the rows, then the findings."""
-        self._lacks = folded.here.lacks
-        for key, count in folded.store.remnants.items():
-            self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
+        self._lacks = partition.lacks
+        for key, count in partition.store.remnants.items():
+            self._of(partition, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
         for segment_id in self._deleted:
             key = self._seen[segment_id]
-            left = folded.store.caches.get(key)
+            left = partition.store.caches.get(key)
             if self._stored is not None and (left is None or segment_id not in left.segments):
-                what = described(self._stored.objects[segment_id])
-                self._of(folded, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
-        for key, cache in folded.store:
+                what = describe_objects(self._stored.objects[segment_id])
+                self._of(partition, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
+        for key, cache in partition.store:
             try:
-                self._against_leader(self._of(folded, key), key, cache)
+                self._against_leader(self._of(partition, key), key, cache)
             except FileError as error:
-                yield error
-            yield self._row(folded, key, cache)
+                yield failure_of(error)
+            yield self._row(partition, key, cache)
         for key, checked in self._found.items():
-            if key not in folded.store.caches and checked.listed:
-                yield self._row(folded, key, RemoteCache())
+            if key not in partition.store.caches and checked.listed:
+                yield self._row(partition, key, RemoteCache())
         for checked in self._found.values():
             yield from checked.listed
-        yield from self._unread
+        yield from map(failure_of, self._unread)
 
-    def _of(self, folded: FoldedDirectory, key: UserPartition) -> CheckedPartition:
+    def _of(self, partition: MetadataPartition, key: UserPartition) -> CheckedPartition:
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = CheckedPartition(folded.place(key))
+            found = self._found[key] = CheckedPartition(partition.place(key))
         return found
 
-    def watch(self, folded: FoldedDirectory, event: Event, refused: str | None) -> None:
+    def watch(self, partition: MetadataPartition, event: Event, refused: str | None) -> None:
         """Count an event, and report what is wrong with it."""
         offset, record = event
         if isinstance(record, RemoteLogSegmentMetadataSnapshot):
             return
         key = (record.topic_id, record.topic, record.partition)
-        checked = self._of(folded, key)
+        checked = self._of(partition, key)
         checked.events += 1
         self._latest = max(self._latest, record.event_timestamp_ms)
         if (
@@ -188,7 +223,7 @@ class Checking:
         if refused is not None and not isinstance(record, RemotePartitionDeleteMetadata):
             what = f"segment {record.segment_id}: {state_name(record)} at offset {offset}"
             if refused == INVALID_TRANSITION:
-                what += f" after {state_name(folded.store.caches[key].segments[record.segment_id].last)}"
+                what += f" after {state_name(partition.store.caches[key].segments[record.segment_id].last)}"
             checked.add(CODE_OF_REFUSAL[refused], what)
 
     def _against_leader(self, checked: CheckedPartition, key: UserPartition, cache: RemoteCache) -> None:
@@ -197,22 +232,22 @@ class Checking:
         target = self._leaders.get(PartitionDir(topic, number))
         if target is None:
             return
-        partition = Partition(target)
-        own = partition.topic_id()
+        replica = Partition(target)
+        own = replica.topic_id()
         if own not in {topic_id, None}:
             return
-        starting = lead_of(partition, own, cache)
+        loading = load_leader(replica, own, cache)
         while True:
             try:
-                next(starting)  # what a start finds is said by other commands
+                next(loading)  # what a start finds is said by other commands
             except StopIteration as done:
                 leader: Leader = done.value
                 break
-        for code, message in against_leader(leader):
+        for code, message in leader_defects(leader):
             checked.add(code, message)
 
-    def _row(self, folded: FoldedDirectory, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
-        checked = self._of(folded, key)
+    def _row(self, partition: MetadataPartition, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
+        checked = self._of(partition, key)
         referenced = cache.referenced()
         now = self._latest if self._now_ms is None else self._now_ms
         states: Counter[str] = Counter()
@@ -222,19 +257,19 @@ class Checking:
             superseded = is_copied and metadata.segment_id not in referenced
             states["superseded" if superseded else SEGMENT_STATES[metadata.state]] += 1
             if superseded:
-                checked.add("RLMM-017", f"{named(segment)}: no offset leads to it")
+                checked.add("RLMM-017", f"{_named(segment)}: no offset leads to it")
             elif not is_copied and metadata.event_timestamp_ms <= now - self._stuck_after_ms:
                 code = "RLMM-009" if metadata.state == COPY_SEGMENT_STARTED else "RLMM-010"
                 age = duration(now - metadata.event_timestamp_ms)
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
-                checked.add(code, f"{named(segment)}: {since}{self._objects_of(segment)}")
-        self._against_storage(checked, cache, folded.here.lacks)
+                checked.add(code, f"{_named(segment)}: {since}{self._objects_of(segment)}")
+        self._against_storage(checked, cache, partition.lacks)
         _check_histories(checked, cache)
-        marked = folded.store.deletions.get(key)
+        marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
             checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
-        if worst == "info" and folded.here.lacks not in {CUT, None}:
+        if worst == "info" and partition.lacks not in {CUT, None}:
             worst = "warning"
         return RemoteCheckRow(
             checked.place,
@@ -262,11 +297,11 @@ class Checking:
             return
         for segment in cache.segments.values():
             try:
-                for code, message in missing(segment.metadata, self._stored):
+                for code, message in storage_defects(segment.metadata, self._stored):
                     if code == ABSENT_OBJECTS and lacks is not None:
                         unjudged += 1
                     else:
-                        checked.add(code, f"{named(segment)}: {message}")
+                        checked.add(code, f"{_named(segment)}: {message}")
             except FileError as error:
                 self._unread.append(error)
         if unjudged:
@@ -278,7 +313,7 @@ class Checking:
         if self._stored is None:
             return ""
         objects = self._stored.objects.get(segment.begun.segment_id)
-        return f"; {described(objects)}" if objects else "; no object of it in remote storage"
+        return f"; {describe_objects(objects)}" if objects else "; no object of it in remote storage"
 
 
 def _left(segments: int) -> str:
@@ -291,11 +326,11 @@ def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
         sides = f"after leader epoch {max(before.epochs)}, before {min(after.epochs)}"
         checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}, {sides}")
     for segment, message in overlaps(cache):
-        checked.add("RLMM-024", f"{named(segment)}: {message}")
+        checked.add("RLMM-024", f"{_named(segment)}: {message}")
     for message in contradicting_starts(cache):
         checked.add("RLMM-018", message)
     for segment, reason in written_again(cache):
-        checked.add("RLMM-019", f"{named(segment)}: {reason}")
+        checked.add("RLMM-019", f"{_named(segment)}: {reason}")
 
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
@@ -312,3 +347,111 @@ def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
     if entries and entries[-1].offset > record.end_offset:
         last = entries[-1]
         yield f"leader epoch {last.leader_epoch} begins at {last.offset}, after its end {record.end_offset}"
+
+
+# Against the leader
+
+
+def leader_defects(leader: Leader) -> Iterator[tuple[str, str]]:
+    """Yield code and message of what does not go together."""
+    epochs, end = with_records(leader.epochs), leader.log.log_end_offset
+    copied = [each for each in leader.remote.segments.values() if each.state == COPY_SEGMENT_FINISHED]
+    stable = min(leader.log.producers.ongoing, default=end)
+    for segment in sorted(copied, key=lambda segment: segment.begun.start_offset):
+        reason = outside_lineage(segment, end, epochs)
+        if reason is not None:
+            yield "RLMM-028", f"{_named(segment)}: {reason}"
+        elif segment.begun.end_offset >= stable:
+            yield "RLMM-029", f"{_named(segment)}: the leader's last stable offset is {stable}"
+    for row in coverage_rows(leader) if leader.is_tiered else ():
+        if row.tiers == "none":
+            what = f"offsets {row.first_offset}..{row.last_offset} are neither there nor on the leader's disk"
+            yield "RLMM-030", what
+
+
+def _named(segment: CachedSegment) -> str:
+    """Return a segment by its id and its offsets."""
+    begun = segment.begun
+    return f"segment {begun.segment_id} of offsets {begun.start_offset}..{begun.end_offset}"
+
+
+# Objects that no event names
+
+
+def reducer(storage: Storage, selection: Selection, _: Found) -> "StorageReducer":
+    """Return the reduce of a check against remote storage."""
+    return StorageReducer(storage, selection)
+
+
+@dataclass(slots=True)
+class StorageReducer:
+    """Puts together what metadata partitions know; at the end gives the objects that no event is about."""
+
+    storage: Storage
+    selection: Selection
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one."""
+        given = [each for each in (left, right) if each is not None]
+        parts = [each.partial for each in given if isinstance(each.partial, KnownSegments)]
+        known = (
+            KnownSegments(*(frozenset().union(*sets) for sets in zip(*parts, strict=True)))
+            if parts
+            else KnownSegments()
+        )
+        findings = [finding for each in given for finding in each.findings]
+        if right is None:
+            findings += self._unknown(known)
+        rows = [row for each in given for row in each.rows]
+        return replace(given[-1], rows=rows, findings=findings, partial=known)
+
+    def _unknown(self, known: KnownSegments) -> Iterator[Finding]:
+        """Yield findings about objects of segments that no event names."""
+        listed, unjudged = 0, Counter[str]()
+        lacking = lru_cache(partial(_lacks, known))
+        for segment_id, objects in objects_of(self.storage).objects.items():
+            owner = objects[0].owner
+            if segment_id in known.segments or not self._is_selected(owner):
+                continue
+            why = lacking(owner)
+            if why is not None:
+                unjudged[why] += 1
+                continue
+            listed += 1
+            if listed <= MOST_FINDINGS:
+                place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
+                there = describe_objects(objects, named=False)
+                what = f"{place}segment {segment_id}: no event names it; {there}"
+                yield Finding("RLMM-020", what, path=objects[0].name)
+        if listed > MOST_FINDINGS:
+            yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
+        for why, count in sorted(unjudged.items()):
+            segments = "1 segment" if count == 1 else f"{count} segments"
+            yield Finding("RLMM-025", f"{segments} in remote storage: {why}", path=self.storage.paths[0])
+
+    def _is_selected(self, owner: UserPartition | None) -> bool:
+        if not self.selection.names:
+            return True
+        return owner is not None and self.selection.wants(PartitionDir(owner[1], owner[2]))
+
+
+def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
+    """Return why not all events about a user partition are here; None where they are.
+
+    Objects without an owner in their names are judged where no metadata partition here lacks events.
+    """
+    if owner is None:
+        numbers = {number for number, _ in known.metadata_partitions}
+        found = [lacks(number, known.metadata_partitions) for number in numbers]
+        why = next((one for one in found if one is not None), None)
+        return None if why is None else f"not all events are here: {why}"
+    size = next(iter(known.sizes), None)
+    number = metadata_partition_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)
+    if number is None and all(key != owner for key, _ in known.partitions):
+        why = ABSENT
+    else:
+        why = lacks(number, known.metadata_partitions)
+    if why is None or why == ABSENT:
+        return None if why is None else "their events are in partitions that are not here"
+    of = "" if number is None else f"{REMOTE_LOG_METADATA}-{number}: "
+    return f"not all events about them are here: {of}{why}"

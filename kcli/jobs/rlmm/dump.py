@@ -1,44 +1,43 @@
-"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept."""
+"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept, as rows.
 
-import os
+Then the rows as the lines that Kafka's formatter prints.
+"""
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from formats.checkpoint import read_committed_offsets
+from formats import kip405
+from formats.checkpoint import EpochEntry, read_committed_offsets
+from formats.kip405 import EVERY_PART, LineParts
 from formats.message_set import LegacyRecord
-from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.record import Record
-from formats.remote_events import event_decoder
-from formats.remote_metadata import RemoteLogMetadata
-from formats.remote_snapshot import (
-    LENGTH_SIZE,
-    SNAPSHOT_HEADER,
-    SnapshotEntry,
-    read_entries,
-    read_header,
+from formats.remote_metadata import (
+    PARTITION_DELETE_STATES,
+    SEGMENT_STATES,
+    RemoteLogMetadata,
+    RemoteLogSegmentMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    RemoteLogSegmentMetadataUpdate,
+    RemotePartitionDeleteMetadata,
+    SegmentLeaderEpoch,
+    state_name,
 )
-from formats.types import Buffer
-from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
+from formats.remote_snapshot import LENGTH_SIZE, SNAPSHOT_HEADER, read_entries, read_header
+from kcli.engine.contract import Job, Map, Outcome, ResumePoint, Unit
+from kcli.engine.inline import inline
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm.rows import with_record
+from kcli.jobs.rlmm.read import file_place, metadata_partition
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.coverage import EventsHere
-from kcli.kafka.remote.events import (
-    log_end,
-    read_entry,
-    read_event,
-    records_of,
-    report_end,
-    report_old_layout,
-)
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import EventReader, log_end, records_of, report_end
 from kcli.kafka.remote.partitioning import partition_of_events
-from kcli.kafka.remote.serde import has_whole_header
-from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
-from kcli.logdir.partition import Partition
+from kcli.kafka.remote.serde import has_whole_header, java_text, kafka_text, read_entry, unreadable
+from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.segment import Walk
-from kcli.logdir.tree import PARTITION, Found, Target, entry_of
+from kcli.logdir.tree import Selection, Target
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
     ROW_TYPES_OF_KIND,
@@ -49,20 +48,28 @@ from kcli.rows.remote_metadata import (
 )
 
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
-
-SNAPSHOT_NAME = "remote_log_snapshot"
-COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
-
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 * 1024 * 1024
+MOST_ROWS = 100_000
+"""Rows that are read for a suggestion."""
+COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
+"""Columns whose name differs from the record's field."""
+
+RECORD_TYPES: dict[str, type[Any]] = {
+    record.__name__: record
+    for record in (
+        RemoteLogSegmentMetadata,
+        RemoteLogSegmentMetadataUpdate,
+        RemotePartitionDeleteMetadata,
+        RemoteLogSegmentMetadataSnapshot,
+    )
+}
+STATE_NUMBERS = {
+    name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()
+}
 
 _Read: TypeAlias = Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]
 """Appends the rows of a file that one call may hold, and returns the unit for the others."""
-
-RowOf: TypeAlias = Callable[
-    [Record | LegacyRecord, int, FindingCollector], tuple[Item, RemoteLogMetadata | None]
-]
-"""Makes the row of a record in the batch at a position; reports what is wrong. Then what a broker reads."""
 
 
 def row_types(
@@ -70,58 +77,6 @@ def row_types(
 ) -> frozenset[str]:
     """Return the names of the row types that these targets can give."""
     return frozenset(name for target in targets for name in types_of_kind.get(target.kind, ()))
-
-
-def expand(found: Found) -> Found:
-    """Return the same with one target per file that holds remote log metadata, in the order found.
-
-    Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
-    partition, then _rlmm_committed_offsets. A partition directory that was named itself must hold something
-    of it.
-    """
-    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
-    for target in found.targets:
-        if target.kind != PARTITION:
-            result.targets.append(target)
-            continue
-        partition = Partition(target)
-        try:
-            files = list(_files(partition))
-            if _may_hold_events(partition):
-                result.notes.extend(partition.unexpected_names)
-        except FileError as error:
-            result.miss(target, error)
-            continue
-        if not files and (
-            partition.topic == REMOTE_LOG_METADATA or target.log_dir not in found.named_log_dirs
-        ):
-            message = (
-                f"neither segments of {REMOTE_LOG_METADATA} nor a {SNAPSHOT_NAME} in this partition directory"
-            )
-            result.failures.append(FileError(target.shown, "nothing-to-read", message))
-        result.targets.extend(files)
-    result.targets.extend(_committed_offsets_of(found.named_log_dirs))
-    return result
-
-
-def _files(partition: Partition) -> Iterator[Target]:
-    target = partition.target
-    if _may_hold_events(partition):
-        for segment in partition.segments:
-            yield entry_of(target, f"{segment.stem}.log", LOG)
-    if SNAPSHOT_NAME in partition.names:
-        yield entry_of(target, SNAPSHOT_NAME, REMOTE_LOG_SNAPSHOT)
-
-
-def _may_hold_events(partition: Partition) -> bool:
-    return partition.topic in {REMOTE_LOG_METADATA, None}
-
-
-def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:
-    for log_dir in log_dirs:
-        path = os.path.join(log_dir, COMMITTED_OFFSETS_NAME)
-        if os.path.lexists(path):
-            yield Target(kind=COMMITTED_OFFSETS, path=path, shown=shown(path), name=None, log_dir=log_dir)
 
 
 def dump(unit: Unit) -> Outcome:
@@ -136,42 +91,38 @@ def dump(unit: Unit) -> Outcome:
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
 
 
-# Events of a segment
+def dump_selected(unit: Unit, selection: Selection) -> Outcome:
+    """Return what `dump` does, its rows only as far as they are about a selected partition of the user's.
 
-
-class _Cursor(NamedTuple):
-    """What the next call must know.
-
-    Records of the first batch already shown, and whether the old layout was reported.
+    Findings are about the whole file.
     """
-
-    shown: int = 0
-    old_layout_reported: bool = False
-
-    def pack(self) -> int:
-        return self.shown << 1 | self.old_layout_reported
-
-    @staticmethod
-    def unpack(cursor: int) -> "_Cursor":
-        return _Cursor(cursor >> 1, bool(cursor & 1))
+    outcome = dump(unit)
+    if not selection.names:
+        return outcome
+    return replace(outcome, rows=[row for row in outcome.rows if _is_selected(row, unit.target, selection)])
 
 
-def file_place(target: Target) -> tuple[str, str]:
-    """Return the directory and the name of a file."""
-    directory, name = os.path.split(target.shown)
-    return directory or ".", name
+def _is_selected(row: Item, target: Target, selection: Selection) -> bool:
+    """Whether a row is about a selected partition; an event that cannot be read is about none."""
+    if isinstance(row, RlmmEventRow):
+        is_known = row.topic is not None and row.partition is not None
+        return is_known and selection.wants(PartitionDir(row.topic or "", row.partition or 0))
+    return isinstance(row, RlmmSnapshotRow) and target.name is not None and selection.wants(target.name)
 
 
-def metadata_partition(target: Target) -> int | None:
-    """Return the partition of __remote_log_metadata that a file is of; None for another directory."""
-    return (
-        target.name.partition
-        if target.name is not None and target.name.topic == REMOTE_LOG_METADATA
-        else None
-    )
+def topics(units: list[Unit]) -> Iterator[str]:
+    """Yield the user topics that the first events are about."""
+    rows = 0
+    for outcome in inline(Job(dump), units):
+        for row in outcome.rows:
+            if isinstance(row, RlmmEventRow) and row.topic is not None:
+                yield row.topic
+        rows += len(outcome.rows)
+        if rows >= MOST_ROWS:
+            return
 
 
-def paged(unit: Unit, read: _Read) -> Outcome:
+def _paged(unit: Unit, read: _Read) -> Outcome:
     """Return the rows of a file that one call gives, those before damage too, and the unit for the others."""
     rows: list[Item] = []
     findings = FindingCollector(unit.target)
@@ -184,76 +135,54 @@ def paged(unit: Unit, read: _Read) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
 
 
-def records_as_rows(
-    file: DataFile,
-    unit: Unit,
-    rows: list[Item],
-    findings: FindingCollector,
-    row_of: RowOf,
-    *,
-    here: EventsHere,
-) -> Unit | None:
-    """Append the rows of as many batches as one call may hold; return the unit for those that are left.
+def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
+    """Append the rows of as many events as one call may hold; return the unit for those that are left.
 
-    `here` takes the offsets of what is read.
+    Its cursor: twice the records of the first batch that are shown already, plus one where the old layout was
+    reported.
     """
-    cursor = _Cursor.unpack(unit.cursor)
-    held = 0
+    event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
+    coverage = EventCoverage(log_end=cache(partial(log_end, unit.target)))
+    first_records, is_old_reported = divmod(unit.cursor, 2)
+    reader, held = EventReader(findings, is_old_reported=bool(is_old_reported)), 0
     walk = Walk(file, unit.position)
+
+    def rest(position: int, records: int) -> Unit:
+        return replace(unit, resume=ResumePoint(position, 2 * records + reader.is_old_reported))
+
     for batch in walk:
         if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.position) >= BYTES_PER_CALL:
-            return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=0).pack()))
-        shown = cursor.shown if batch.position == unit.position else 0
-        here.add(batch.header.base_offset, batch.header.last_offset)
-        for index, record in enumerate(records_of(file, batch, findings, here, again=shown > 0)):
-            if index < shown:
+            return rest(batch.position, 0)
+        done = first_records if batch.position == unit.position else 0
+        coverage.add(batch.header.base_offset, batch.header.last_offset)
+        for index, record in enumerate(records_of(file, batch, findings, coverage, again=done > 0)):
+            if index < done:
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
-                return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=index).pack()))
-            row, metadata = row_of(record, batch.position, findings)
-            rows.append(row)
+                return rest(batch.position, index)
+            rows.append(_event_row(event, record, reader, batch.position))
             held += len(record.value or b"")
-            if metadata is not None and not cursor.old_layout_reported:
-                is_old = report_old_layout(metadata, record.offset, batch.position, findings)
-                cursor = cursor._replace(old_layout_reported=is_old)
-    report_end(file, walk.stop, findings, here)
+    report_end(file, walk.stop, findings, coverage)
     return None
 
 
-def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
-    event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
-    decode = event_decoder()
-
-    def row_of(
-        record: Record | LegacyRecord, position: int, findings: FindingCollector
-    ) -> tuple[Item, RemoteLogMetadata | None]:
-        value = None if record.value is None else bytes(record.value)
-        metadata, refused = read_event(decode, record.offset, value, position, findings)
-        return _event_row(event, record, metadata, refused), metadata
-
-    here = EventsHere(log_end=cache(partial(log_end, unit.target)))
-    return records_as_rows(file, unit, rows, findings, row_of, here=here)
-
-
 def _event_row(
-    event: RlmmEventRow,
-    record: Record | LegacyRecord,
-    metadata: RemoteLogMetadata | None,
-    refused: str | None,
+    event: RlmmEventRow, record: Record | LegacyRecord, reader: EventReader, position: int
 ) -> RlmmEventRow:
-    """Return the row of a record; without its metadata, what it lacks is why it cannot be decoded."""
+    value = None if record.value is None else bytes(record.value)
+    metadata, refused = reader.read(record.offset, value, position)
     event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
+    return event_row(event, value, metadata, refused)
+
+
+def event_row(
+    event: RlmmEventRow, value: bytes | None, metadata: RemoteLogMetadata | None, refused: str | None
+) -> RlmmEventRow:
+    """Return the row of a value; without its metadata, what it lacks is why it cannot be decoded."""
     if metadata is None:
-        return event._replace(raw=None if record.value is None else bytes(record.value), error=refused)
-    return with_record(event, metadata)._replace(raw=_raw(metadata, record.value or b""))
-
-
-def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
+        return event._replace(raw=value, error=refused)
     # unknown tags have no column: `raw` shows them
-    return bytes(value) if metadata.unknown_tags else None
-
-
-# The files next to the logs
+    return with_record(event, metadata)._replace(raw=value if metadata.unknown_tags else None)
 
 
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
@@ -275,16 +204,9 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
     for entry in read_entries(file.read, file.size, header, position=position, number=unit.cursor):
         if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
             return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
-        rows.append(_entry_row(event, entry, findings))
+        rows.append(event_row(event, entry.value, *read_entry(entry, findings)))
         held += len(entry.value)
     return None
-
-
-def _entry_row(event: RlmmEventRow, entry: SnapshotEntry, findings: FindingCollector) -> RlmmEventRow:
-    metadata, refused = read_entry(entry, findings)
-    if metadata is None:
-        return event._replace(raw=entry.value, error=refused)
-    return with_record(event, metadata)._replace(raw=_raw(metadata, entry.value))
 
 
 def _committed_offsets(unit: Unit) -> Outcome:
@@ -298,8 +220,8 @@ def _committed_offsets(unit: Unit) -> Outcome:
 
 
 _DUMPS: dict[str, Map] = {
-    LOG: lambda unit: paged(unit, _events),
-    REMOTE_LOG_SNAPSHOT: lambda unit: paged(unit, _entries),
+    LOG: lambda unit: _paged(unit, _events),
+    REMOTE_LOG_SNAPSHOT: lambda unit: _paged(unit, _entries),
     COMMITTED_OFFSETS: _committed_offsets,
 }
 
@@ -310,6 +232,78 @@ def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterato
     ValueError for a bad id.
     """
     for topic_id, partition in users:
-        yield RlmmPartitionRow(
-            topic_id, partition, partition_of_events(topic_id, partition, partitions).partition
+        placed = partition_of_events(topic_id, partition, partitions)
+        yield RlmmPartitionRow(topic_id, partition, placed.partition)
+
+
+# Records and rows
+
+
+def with_record(row: RlmmEventRow, record: RemoteLogMetadata) -> RlmmEventRow:
+    """Return an event with the columns that its record fills.
+
+    All of it but unknown tags, which only `raw` shows.
+    """
+    columns = {COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()}
+    del columns["unknown_tags"]
+    if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):
+        columns["segment_leader_epochs"] = tuple(
+            EpochEntry(entry.leader_epoch, entry.offset) for entry in record.segment_leader_epochs
         )
+    columns |= {"record_type": type(record).__name__, "state": state_name(record)}
+    return row._replace(**columns)
+
+
+def record_of(row: RlmmEventRow) -> RemoteLogMetadata | None:
+    """Return the record of an event, without unknown tags; None if its value could not be decoded."""
+    if row.record_type is None or row.state is None:
+        return None
+    record_type = RECORD_TYPES[row.record_type]
+    columns = row._asdict()
+    values = {name: columns.get(COLUMN_OF_FIELD.get(name, name)) for name in record_type._fields}
+    values["state"] = STATE_NUMBERS[row.state] if row.state in STATE_NUMBERS else int(row.state)
+    values["unknown_tags"] = ()
+    if "segment_leader_epochs" in values:
+        values["segment_leader_epochs"] = tuple(
+            SegmentLeaderEpoch(*entry) for entry in row.segment_leader_epochs or ()
+        )
+    record: RemoteLogMetadata = record_type(**values)
+    return record
+
+
+def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield what RemoteLogMetadataFormatter of 4.3.1 prints for each row.
+
+    Nothing for values of which Kafka makes no object: there the formatter dies. The old layout is printed
+    like the new one; rows of files, which the formatter never sees, as the values that Kafka makes of them.
+    """
+    for row in rows:
+        if not isinstance(row, RlmmEventRow):
+            yield ", ".join(f"{name}: {value}" for name, value in _file_values(row))
+        elif (record := valid_record(row)) is None:
+            continue
+        elif row.metadata_offset is None:
+            yield f"value: {java_text(record)}"
+        else:
+            yield kafka_text(row.metadata_partition, row.metadata_offset, record)
+
+
+def kip405_lines(rows: Iterable[Item], shown: LineParts = EVERY_PART) -> Iterator[str]:
+    """Yield the lines that KIP-405 specifies, with these parts; no release prints them."""
+    for row in rows:
+        if not isinstance(row, RlmmEventRow):
+            yield shown.sep.join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
+        elif (record := valid_record(row)) is not None:
+            yield kip405.line(row.metadata_partition, row.metadata_offset, record, shown)
+
+
+def valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
+    """Return the record of an event; None where Kafka makes no object of its value."""
+    record = record_of(row)
+    return None if record is None or unreadable(record) is not None else record
+
+
+def _file_values(row: Item) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of a row about a file, but where the file is."""
+    assert isinstance(row, RlmmSnapshotRow | RlmmCommittedOffsetRow)
+    yield from ((name, value) for name, value in row._asdict().items() if name not in {"dir", "file"})

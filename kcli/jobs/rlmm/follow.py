@@ -16,9 +16,10 @@ from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
-from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
-from kcli.jobs.rlmm.locate import folded
-from kcli.jobs.rlmm.stored import fetched_index
+from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, load_leader, side_of_leader
+from kcli.jobs.rlmm.locate import cache_of
+from kcli.jobs.rlmm.read import read_events
+from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.replication.candidates import LoadedReplica, side_of
@@ -71,9 +72,11 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     name = partition.target.name
     if len(unit.targets) == 1 or unit.targets[1].name != name:
         raise FileError(partition.path, "no-leader", f"{leader_path} has no replica of this partition")
-    yield from folded(unit.targets[2:]).findings
+    events = read_events(unit.targets[2:])
+    yield from events.findings
     log = yield from start(partition)
-    leader = yield from lead(Partition(unit.targets[1]), unit.targets[2:])
+    replica = Partition(unit.targets[1])
+    leader = yield from load_leader(replica, replica.topic_id(), cache_of(replica, events))
     given = checkpoints(partition)
     follower = side_of(LoadedReplica(log, given.high_watermark))
     leading = side_of_leader(leader)

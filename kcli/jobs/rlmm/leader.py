@@ -19,8 +19,9 @@ from formats.names import (
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.epoch.epoch import no_epochs
-from kcli.jobs.rlmm.locate import cache_of, folded, has_remote_storage
-from kcli.jobs.rlmm.stored import segment_at
+from kcli.jobs.rlmm.locate import cache_of, has_remote_storage
+from kcli.jobs.rlmm.read import read_events
+from kcli.jobs.rlmm.storage import segment_at
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
@@ -95,24 +96,26 @@ def topics(units: list[Unit]) -> Iterator[str]:
     return (topic for unit in units if (topic := _topic(unit)) is not None)
 
 
-def led(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
-    """Run `work` on the unit's partition as its leader holds it; errors as of `kcli.jobs.common.answer`."""
-    return answer(unit, lambda partition: _led(partition, unit, work))
+def with_leader(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
+    """Run `work` on the unit's partition as its leader holds it; errors as in `kcli.jobs.common.answer`."""
+
+    def items(partition: Partition) -> Yield:
+        yield from work((yield from read_leader(partition, unit.targets[1:])))
+
+    return answer(unit, items)
 
 
-def _led(partition: Partition, unit: Unit, work: Callable[[Leader], Yield]) -> Yield:
-    yield from folded(unit.targets[1:]).findings
-    leader = yield from lead(partition, unit.targets[1:])
-    yield from work(leader)
+def read_leader(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
+    """Yield the findings of the events and of the start; return the Leader.
+
+    FileError where the events about it are not here.
+    """
+    events = read_events(metadata)
+    yield from events.findings
+    return (yield from load_leader(partition, partition.topic_id(), cache_of(partition, events)))
 
 
-def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
-    """Yield what the start finds; return the Leader. FileError where the events about it are not here."""
-    topic_id = partition.topic_id()
-    return (yield from lead_of(partition, topic_id, cache_of(partition, folded(metadata))))
-
-
-def lead_of(
+def load_leader(
     partition: Partition, topic_id: str | None, cache: RemoteCache
 ) -> Generator[Finding, None, Leader]:
     """Yield what the start finds; return the Leader of remote segments that are known."""
@@ -152,7 +155,7 @@ def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ..
     FileError where they cannot be read.
     """
     topic_id = partition.topic_id()
-    cache = cache_of(partition, folded(metadata), is_needed=False)
+    cache = cache_of(partition, read_events(metadata), is_needed=False)
     return _leader(partition, topic_id, log, cache)
 
 

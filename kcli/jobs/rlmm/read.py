@@ -1,198 +1,307 @@
-"""The fold of a partition of __remote_log_metadata: its events, in order, into what a broker's cache holds.
+"""The files of remote log metadata, by metadata partition, and what a broker's cache makes of their events.
 
-A unit is all segments of one directory. All events of a user partition are in one metadata partition: so the
-directories of a cluster are folded side by side, and nothing is left to combine. The segments that are alive
-are in memory, not the events.
+All events of a user partition are in one metadata partition. So a unit is one metadata partition, with the
+segments of all its copies: the partitions of a cluster are folded side by side, and nothing is left to
+combine. The segments that are alive are in memory, not the events.
 """
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from formats.names import PartitionDir
-from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
-from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.locate import events_here, gone_findings, has_all_segments
-from kcli.kafka.findings.collector import FindingCollector
+from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.kafka.remote.coverage import CUT, UNREADABLE, EventsHere
-from kcli.kafka.remote.events import Event, events
-from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.tree import Selection, Target
+from kcli.kafka.findings.merging import merged
+from kcli.kafka.remote.cache import RemoteStore, UserPartition
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import Event, EventLog, EventQuery
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.directory import directory_facts
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemotePartition
 
-
-class Until(NamedTuple):
-    """The last events that count, inclusive: by their offset in the metadata partition or their time (ms)."""
-
-    metadata_offset: int | None = None
-    event_timestamp_ms: int | None = None
-
-    def takes(self, event: Event) -> bool:
-        """Whether an event is not after it."""
-        offset, record = event
-        if self.metadata_offset is not None and offset > self.metadata_offset:
-            return False
-        return self.event_timestamp_ms is None or record.event_timestamp_ms <= self.event_timestamp_ms
+SNAPSHOT_NAME = "remote_log_snapshot"
+COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 
 
-EVERYTHING = Until()
+# The files
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The events that count: about these user partitions, up to there."""
+def expand(found: Found) -> Found:
+    """Return the same with one target per file that holds remote log metadata, in the order found.
 
-    selection: Selection
-    until: Until = EVERYTHING
+    Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
+    partition, then _rlmm_committed_offsets. A partition directory that was named itself must hold something
+    of it.
+    """
+    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
+    for target in found.targets:
+        if target.kind != PARTITION:
+            result.targets.append(target)
+            continue
+        partition = Partition(target)
+        may_hold_events = partition.topic in {REMOTE_LOG_METADATA, None}
+        files: list[Target] = []
+        try:
+            if may_hold_events:
+                files += [entry_of(target, f"{segment.stem}.log", LOG) for segment in partition.segments]
+                result.notes.extend(partition.unexpected_names)
+            if SNAPSHOT_NAME in partition.names:
+                files.append(entry_of(target, SNAPSHOT_NAME, REMOTE_LOG_SNAPSHOT))
+        except FileError as error:
+            result.miss(target, error)
+            continue
+        if not files and (
+            partition.topic == REMOTE_LOG_METADATA or target.log_dir not in found.named_log_dirs
+        ):
+            message = (
+                f"neither segments of {REMOTE_LOG_METADATA} nor a {SNAPSHOT_NAME} in this partition directory"
+            )
+            result.failures.append(FileError(target.shown, "nothing-to-read", message))
+        result.targets.extend(files)
+    for log_dir in found.named_log_dirs:
+        path = os.path.join(log_dir, COMMITTED_OFFSETS_NAME)
+        if os.path.lexists(path):
+            target = Target(kind=COMMITTED_OFFSETS, path=path, shown=shown(path), name=None, log_dir=log_dir)
+            result.targets.append(target)
+    return result
 
-    def of(self, found: Iterator[Event], here: EventsHere) -> Iterator[Event]:
-        """Yield the events that count; `here` is then without those after them."""
-        if self.selection.names:
-            wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
-            found = (event for event in found if wants(*_names(event[1])))
-        return found if self.until == EVERYTHING else self._up_to(found, here)
 
-    def _up_to(self, found: Iterator[Event], here: EventsHere) -> Iterator[Event]:
-        for event in found:
-            if self.until.takes(event):
-                yield event
-            else:
-                here.trouble = here.trouble or CUT
+def file_place(target: Target) -> tuple[str, str]:
+    """Return the directory and the name of a file."""
+    directory, name = os.path.split(target.shown)
+    return directory or ".", name
 
 
-def _names(record: RemoteLogMetadata) -> tuple[str, int]:
-    assert not isinstance(record, RemoteLogSegmentMetadataSnapshot), "the topic has none that can be used"
-    return record.topic, record.partition
+def metadata_partition(target: Target) -> int | None:
+    """Return the partition of __remote_log_metadata that a file is of; None for another directory."""
+    name = target.name
+    return name.partition if name is not None and name.topic == REMOTE_LOG_METADATA else None
+
+
+def cluster_of(target: Target) -> str | None:
+    """Return the cluster id of a target's log dir; None where it is not known."""
+    return None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
+
+
+_Key: TypeAlias = tuple[int | str, str | None]
+
+
+def by_metadata_partition(targets: Iterable[Target]) -> dict[_Key, list[Target]]:
+    """Return the directories or segments of each metadata partition, by its number and cluster.
+
+    One of an unknown cluster is of the only one there is. What is in no directory of the topic is a partition
+    of its own for each directory.
+    """
+    given = [(target, metadata_partition(target), cluster_of(target)) for target in targets]
+    clusters = {cluster for _, _, cluster in given if cluster is not None}
+    only = next(iter(clusters)) if len(clusters) == 1 else None
+    groups: dict[_Key, list[Target]] = {}
+    for target, number, cluster in given:
+        key = file_place(target)[0] if number is None else number
+        groups.setdefault((key, cluster or only), []).append(target)
+    return groups
+
+
+def partition_units(units: Iterable[Unit]) -> list[Unit]:
+    """Return a unit for each metadata partition: its segments, by directory in the order of the log."""
+    files: dict[str, Target] = {}
+    for unit in units:
+        files.setdefault(os.path.realpath(unit.target.path), unit.target)
+    groups = by_metadata_partition(files.values())
+    return [
+        Unit(number=number, targets=_by_directory(targets)) for number, targets in enumerate(groups.values())
+    ]
+
+
+def _by_directory(files: Iterable[Target]) -> tuple[Target, ...]:
+    directories: dict[str, list[Target]] = {}
+    for file in files:
+        directories.setdefault(file_place(file)[0], []).append(file)
+    return tuple(
+        file for each in directories.values() for file in sorted(each, key=lambda one: file_place(one)[1])
+    )
+
+
+# The events
 
 
 @dataclass(slots=True)
-class FoldedDirectory:
-    """What the events of one directory come to, and which of them are here."""
+class MetadataPartition:
+    """What the events of one metadata partition come to, and which of them are here.
+
+    `dir`: the directory of its first copy. `error`: that of a copy that cannot be read, where no other copy
+    has everything. `cluster_id`: None where it is not known.
+    """
 
     dir: str
-    metadata_partition: int | None
+    number: int | None
     store: RemoteStore
-    here: EventsHere = field(default_factory=EventsHere)
+    coverage: EventCoverage = field(default_factory=EventCoverage)
+    error: FileError | None = None
+    cluster_id: str | None = None
+
+    @property
+    def lacks(self) -> str | None:
+        """Why not all its events are here; None where they are."""
+        return self.coverage.lacks
 
     def place(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
         topic_id, topic, partition = key
-        return RemotePartition(self.dir, self.metadata_partition, topic_id or None, topic, partition)
+        return RemotePartition(self.dir, self.number, topic_id or None, topic, partition)
 
 
-Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
-"""Returns the rows of one user partition."""
-Watch: TypeAlias = Callable[[FoldedDirectory, Event, str | None], None]
+Answer: TypeAlias = Iterable[Item | Finding | Failure]
+Watch: TypeAlias = Callable[[MetadataPartition, Event, str | None], None]
 """Sees every event with why the cache does not take it."""
 
 
-def by_directory(units: list[Unit]) -> list[Unit]:
-    """Return a unit for each directory, with all its segments, each once and in the order of the log."""
-    directories: dict[str, dict[str, Target]] = {}
-    for unit in units:
-        files = directories.setdefault(rlmm.file_place(unit.target)[0], {})
-        files.setdefault(os.path.realpath(unit.target.path), unit.target)
-    return [
-        Unit(number=number, targets=tuple(sorted(files.values(), key=_name)))
-        for number, files in enumerate(directories.values())
-    ]
-
-
-def _name(target: Target) -> str:
-    return os.path.basename(target.path)
-
-
-def folding(
+def fold_unit(
     unit: Unit,
-    asked: Asked,
-    answer: Callable[[FoldedDirectory], Iterable[Item | Finding | FileError]],
+    query: EventQuery,
+    answer: Callable[[MetadataPartition], Answer],
     watch: Watch | None = None,
     *,
     keeps_deleted: bool = False,
 ) -> Outcome:
-    """Fold the events of a directory that count; return the rows and findings of `answer`.
+    """Fold the events of a metadata partition that count; return the rows and findings of `answer`."""
 
-    Errors as of `reading_all`.
-    """
-    target = unit.target
-    folded = FoldedDirectory(
-        rlmm.file_place(target)[0], rlmm.metadata_partition(target), RemoteStore(keeps_deleted=keeps_deleted)
-    )
+    def items() -> Iterator[Item | Finding | Failure]:
+        directory, number = file_place(unit.target)[0], metadata_partition(unit.target)
+        partition = MetadataPartition(directory, number, RemoteStore(keeps_deleted=keeps_deleted))
+        log = EventLog(unit.targets, query)
+        fold(log, partition, watch)
+        yield from read_findings(log)
+        for target, error in log.errors:
+            yield from unread(target, error)
+        if log.has_all_segments:
+            yield from log.missing(number, directory)
+        yield from answer(partition)
 
-    folded.here = events_here(unit.targets)
-
-    def read(target: Target, findings: FindingCollector) -> None:
-        try:
-            with DataFile(target.path) as file, reading(target.path):
-                fold(folded, asked.of(events(file, findings, folded.here), folded.here), watch)
-        except FileError:
-            folded.here.trouble = UNREADABLE
-            raise
-        folded.here.take(findings.first.values())
-
-    def found() -> Iterator[Item | Finding | FileError]:
-        if has_all_segments(unit.targets):
-            yield from gone_findings(folded.metadata_partition, folded.dir, folded.here)
-        yield from answer(folded)
-
-    return reading_all(unit, read, found)
+    return collect(unit, items())
 
 
-def reading_all(
-    unit: Unit,
-    read: Callable[[Target, FindingCollector], None],
-    answer: Callable[[], Iterable[Item | Finding | FileError]],
-) -> Outcome:
-    """Read all files of a unit, then return the rows and findings of `answer`, after those of the files.
+def fold(log: EventLog, partition: MetadataPartition, watch: Watch | None = None) -> None:
+    """Take the events of a log in order."""
+    apply = partition.store.apply
+    for event in log:
+        refused = apply(event[1], event[0])
+        if watch is not None:
+            watch(partition, event, refused)
+    partition.coverage = log.coverage
 
-    Of files that cannot be read the first is the error, one of `answer` among them; what the others hold
-    counts.
-    """
-    findings, errors = list(log_dir_findings(unit.target)), list[Failure]()
-    rows: list[Item] = []
+
+def read_findings(log: EventLog) -> Iterator[Finding]:
+    """Yield what is wrong with the log dirs and the files of a log that was read."""
+    for file in log.first_files:
+        yield from log_dir_findings(file)
+    yield from log.findings
+
+
+def unread(target: Target, error: FileError) -> Iterator[Finding | Failure]:
+    """Yield that a file cannot be read: a finding where a running broker is the cause, else the error."""
+    outcome = failed(Unit(number=0, targets=(target,)), error)
+    yield from outcome.findings
+    if outcome.error is not None:
+        yield outcome.error
+
+
+def collect(unit: Unit, items: Answer) -> Outcome:
+    """Return the outcome of rows, findings and errors: the first error, which counts the others."""
+    rows, findings, errors = list[Item](), list[Finding](), list[Failure]()
     try:
-        for target in unit.targets:
-            collector = FindingCollector(target)
-            try:
-                read(target, collector)
-                findings += collector.take()
-            except FileError as error:
-                outcome = failed(replace(unit, targets=(target,)), error)
-                findings += [*collector.take(), *outcome.findings]
-                errors += [] if outcome.error is None else [outcome.error]
-        for item in answer():
+        for item in items:
             if isinstance(item, Finding):
                 findings.append(item)
-            elif isinstance(item, FileError):
-                errors.append(failure_of(item))
+            elif isinstance(item, Failure):
+                errors.append(item)
             else:
                 rows.append(item)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-    return Outcome(number=unit.number, rows=rows, findings=findings, error=_joined(errors))
+    first = errors[0] if errors else None
+    if first is not None and len(errors) > 1:
+        first = first._replace(message=f"{first.message}; {len(errors) - 1} more files there cannot be read")
+    return Outcome(number=unit.number, rows=rows, findings=findings, error=first)
 
 
-def _joined(errors: list[Failure]) -> Failure | None:
-    """Return the first error, which says how many more files there are."""
-    if not errors:
+# Several metadata partitions
+
+
+class RemoteEvents(NamedTuple):
+    """The remote segments by the events of metadata partitions, and what was found of their files.
+
+    `places`: in which metadata partition the events of a user partition are.
+    """
+
+    store: RemoteStore
+    findings: tuple[Finding, ...]
+    partitions: tuple[MetadataPartition, ...]
+    places: dict[UserPartition, int]
+
+
+class _Directory(NamedTuple):
+    """A directory of the topic, its segments, and the arguments of a FileError if it cannot be listed."""
+
+    target: Target
+    files: tuple[Target, ...]
+    error: tuple[Any, ...] | None
+
+
+def read_events(directories: tuple[Target, ...]) -> RemoteEvents:
+    """Return the remote segments by the events of metadata partitions, copies of one among them.
+
+    Unchanged files are read once. A partition that cannot be read says so itself. Each unit that reads the
+    events yields the findings: a run lists what several units find once.
+    """
+    listed = tuple(map(_listed, directories))
+    return _read_events(listed, tuple(_version(file) for each in listed for file in each.files))
+
+
+def _listed(target: Target) -> _Directory:
+    expanded = expand(Found(targets=[target]))
+    failure = next(iter(expanded.failures), None)
+    return _Directory(target, tuple(expanded.targets), None if failure is None else failure.args)
+
+
+def _version(target: Target) -> tuple[int, int] | None:
+    try:
+        status = os.stat(target.path)
+    except OSError:
         return None
-    first, *others = errors
-    if not others:
-        return first
-    return first._replace(message=f"{first.message}; {len(others)} more files there cannot be read")
+    return status.st_mtime_ns, status.st_size
 
 
-def fold(folded: FoldedDirectory, found: Iterable[Event], watch: Watch | None = None) -> None:
-    """Take events in order."""
-    apply = folded.store.apply
-    for event in found:
-        refused = apply(event[1], event[0])
-        if watch is not None:
-            watch(folded, event, refused)
+@lru_cache(maxsize=2)
+def _read_events(
+    listed: tuple[_Directory, ...],
+    versions: tuple[tuple[int, int] | None, ...],  # noqa: ARG001 - a key of the cache
+) -> RemoteEvents:
+    store, findings = RemoteStore(), list[Finding]()
+    partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
+    directories = {each.target: each for each in listed}
+    for (_, cluster_id), targets in by_metadata_partition(directories).items():
+        copies = [directories[target] for target in targets]
+        log = EventLog(file for copy in copies for file in copy.files)
+        for copy in copies:
+            if copy.error is not None:
+                log.add_unlisted(copy.target, FileError(*copy.error))
+        number, shown_dir = metadata_partition(targets[0]), targets[0].shown
+        partition = MetadataPartition(shown_dir, number, store, cluster_id=cluster_id)
+        fold(log, partition)
+        if partition.lacks is not None:
+            partition.error = next((error for _, error in log.errors), None)
+        if number is not None:
+            for key in store.caches:
+                places.setdefault(key, number)
+        findings += read_findings(log)
+        findings += log.missing(number, shown_dir)
+        partitions.append(partition)
+    return RemoteEvents(store, tuple(merged(findings)), tuple(partitions), places)

@@ -6,56 +6,47 @@ files that one metadata partition covers, and the segments of that partition as 
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from typing import NamedTuple
 
 from formats.checkpoint import read_committed_offsets
 from formats.names import LOG, REMOTE_LOG_SNAPSHOT
-from formats.remote_metadata import (
-    RemoteLogSegmentMetadata,
-    RemoteLogSegmentMetadataSnapshot,
-    RemoteLogSegmentMetadataUpdate,
-    RemotePartitionDeleteMetadata,
-)
+from formats.remote_metadata import RemoteLogSegmentMetadata, RemoteLogSegmentMetadataSnapshot
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.common import log_dir_findings
 from kcli.jobs.rlmm.locate import without_events
-from kcli.jobs.rlmm.read import Asked, FoldedDirectory, Watch, by_directory, reading_all
+from kcli.jobs.rlmm.read import (
+    COMMITTED_OFFSETS_NAME,
+    Answer,
+    MetadataPartition,
+    Watch,
+    collect,
+    expand,
+    metadata_partition,
+    partition_units,
+    unread,
+)
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition
-from kcli.kafka.remote.coverage import EventsHere
-from kcli.kafka.remote.events import events, log_end, read_entry
-from kcli.kafka.remote.serde import has_whole_header
+from kcli.kafka.remote.coverage import OffsetRange
+from kcli.kafka.remote.events import Event, EventLog, EventQuery, user_partition
+from kcli.kafka.remote.serde import has_whole_header, read_entry
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Found, Selection, Target
-from kcli.rows import Item
+from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteReplayRow
 
 MOST_DIFFERENCES = 3
 """Segments that a finding about a file names; more are counted."""
 NO_TOPIC_ID = ""
 """Of a file without a partition.metadata beside it."""
-
-
-@dataclass(slots=True)
-class Here:
-    """Which offsets of a metadata partition are here: the first and the last; None before one is read."""
-
-    first: int | None = None
-    last: int | None = None
-
-    def takes(self, offset: int) -> bool:
-        """Whether an offset is new, and not of another replica that was read before."""
-        if self.last is not None and offset <= self.last:
-            return False
-        self.first = offset if self.first is None else self.first
-        self.last = offset
-        return True
+EVENTS, SNAPSHOTS = "events", "snapshots"
+ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 
 
 @dataclass(slots=True)
@@ -63,69 +54,81 @@ class SnapshotFile:
     """A remote_log_snapshot, the cache that a broker makes of it, and what the events here add.
 
     `loaded`: segments by id before the replay. `covered`: what events up to the covered offset come to.
-    `after`: events that are replayed, of which a start leaves out `skipped`.
+    `after`: events that are replayed, of which a start leaves out `skipped`. `consumed`: the offsets of the
+    metadata partition that were read.
     """
 
     target: Target
     header: RemoteLogSnapshotHeader
-    folded: FoldedDirectory
+    partition: MetadataPartition
     key: UserPartition
     committed: int | None
     loaded: dict[str, RemoteLogSegmentMetadata]
     covered: RemoteStore
-    here: Here
+    consumed: OffsetRange
     after: int = 0
     skipped: int = 0
 
     def segments(self, store: RemoteStore) -> dict[str, RemoteLogSegmentMetadata]:
         """Return the segments of the user partition in a store."""
         cache = store.caches.get(self.key)
-        return {} if cache is None else {key: one.metadata for key, one in cache.segments.items()}
+        return {} if cache is None else {key: each.metadata for key, each in cache.segments.items()}
+
+    def replay(self, event: Event, watch: Watch | None) -> None:
+        """Take an event: up to the covered offset to compare, after it as a broker that starts does."""
+        offset, record = event
+        topic_id = self.key[0]
+        assert not isinstance(record, RemoteLogSegmentMetadataSnapshot), "the topic has none that can be used"
+        if topic_id not in {NO_TOPIC_ID, record.topic_id}:
+            return
+        record = record._replace(topic_id=topic_id)
+        if offset <= self.header.metadata_partition_offset:
+            self.covered.apply(record, offset)
+            return
+        self.after += 1
+        self.skipped += self.committed is not None and offset <= self.committed
+        refused = self.partition.store.apply(record, offset)
+        if watch is not None:
+            watch(self.partition, (offset, record), refused)
+
+    def is_as_events(self) -> bool | None:
+        """Whether it holds what the events up to its offset come to; None where these are not all here."""
+        last = self.consumed.last
+        if self.consumed.first != 0 or last is None or last < self.header.metadata_partition_offset:
+            return None
+        return next(self.differences(), None) is None
+
+    def differences(self) -> Iterator[str]:
+        """Yield for each segment how the file differs from what the events up to its offset come to."""
+        covered, loaded = self.segments(self.covered), self.loaded
+        every = sorted((loaded | covered).items(), key=lambda item: (item[1].start_offset, item[0]))
+        for key, segment in every:
+            name = f"segment {key} of offsets {segment.start_offset}..{segment.end_offset}"
+            if key not in covered:
+                yield f"the events have no {name}"
+            elif key not in loaded:
+                yield f"the file has no {name}"
+            else:
+                own, expected = _normalized(loaded[key])._asdict(), _normalized(covered[key])._asdict()
+                fields = [field for field in own if own[field] != expected[field]]
+                if fields:
+                    yield f"{name} has another {', '.join(fields)}"
 
 
-class FileWork(NamedTuple):
+class SnapshotVisitor(NamedTuple):
     """What is done with one file: what gives its rows and findings, and what sees the events replayed."""
 
-    answer: Callable[[SnapshotFile], Iterable[Item | Finding | FileError]]
+    answer: Callable[[SnapshotFile], Answer]
     watch: Watch | None = None
 
 
-AboutPartition: TypeAlias = (
-    RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata
-)
-Make: TypeAlias = Callable[[], FileWork]
-
-
-def by_metadata_partition(units: list[Unit]) -> list[Unit]:
-    """Return a unit for each metadata partition that a remote_log_snapshot names.
-
-    First its files, then its segments. A file without a header that can be read is a unit of its own.
-    """
-    files: dict[int | None, list[Target]] = {}
-    alone: list[Target] = []
-    for target in (unit.target for unit in units if unit.target.kind == REMOTE_LOG_SNAPSHOT):
-        number = _metadata_partition(target)
-        (alone if number is None else files.setdefault(number, [])).append(target)
-    logs = [unit.target for unit in units if unit.target.kind != REMOTE_LOG_SNAPSHOT]
-    groups = [
-        (*snapshots, *(log for log in logs if rlmm.metadata_partition(log) == number))
-        for number, snapshots in files.items()
-    ]
-    groups += [(target,) for target in alone]
-    return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
-
-
-EVENTS, SNAPSHOTS = "events", "snapshots"
-ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
-
-
-def expand(source: str | None, found: Found, *, selection: Selection) -> Found:
+def expand_source(source: str | None, found: Found, *, selection: Selection) -> Found:
     """Return the same with the segments of __remote_log_metadata as targets, for SNAPSHOTS its files too.
 
     Without a source these count only where there are no segments. Where segments are the source, a selected
     partition without its events among them is a failure.
     """
-    expanded = rlmm.expand(found)
+    expanded = expand(found)
     targets = [target for target in expanded.targets if target.kind in ACCEPTS]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
@@ -139,12 +142,27 @@ def expand(source: str | None, found: Found, *, selection: Selection) -> Found:
 
 
 def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as every split
-    """Return a unit for each metadata partition: its segments, with the snapshot files that it covers."""
-    has_files = any(unit.target.kind == REMOTE_LOG_SNAPSHOT for unit in units)
-    return by_metadata_partition(units) if has_files else by_directory(units)
+    """Return a unit for each metadata partition: the snapshot files that it covers, then its segments.
+
+    A file without a header that can be read is a unit of its own.
+    """
+    files: dict[int | None, list[Target]] = {}
+    alone: list[Target] = []
+    for target in (unit.target for unit in units if unit.target.kind == REMOTE_LOG_SNAPSHOT):
+        number = _covering_partition(target)
+        (alone if number is None else files.setdefault(number, [])).append(target)
+    if not files and not alone:
+        return partition_units(units)
+    logs = [unit.target for unit in units if unit.target.kind != REMOTE_LOG_SNAPSHOT]
+    groups = [
+        (*snapshots, *(log for log in logs if metadata_partition(log) == number))
+        for number, snapshots in files.items()
+    ]
+    groups += [(target,) for target in alone]
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
 
 
-def _metadata_partition(target: Target) -> int | None:
+def _covering_partition(target: Target) -> int | None:
     try:
         with DataFile(target.path) as file, reading(target.path):
             header = read_header(file.read(0, SNAPSHOT_HEADER.size))
@@ -153,39 +171,38 @@ def _metadata_partition(target: Target) -> int | None:
     return None if header is None else header.metadata_partition
 
 
-def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
-    """Load the snapshot files of a unit and replay the events that count; return rows and findings of each.
+def replay(unit: Unit, query: EventQuery, visitor: Callable[[], SnapshotVisitor]) -> Outcome:
+    """Load the snapshot files of a unit, replay the events that count; return rows and findings of each."""
 
-    Errors as of `reading_all`.
-    """
-    files: dict[tuple[str, int], list[tuple[SnapshotFile, FileWork]]] = {}
-    here = Here()
-    logs: dict[str, EventsHere] = {}
+    def items() -> Iterator[Item | Finding | Failure]:
+        yield from log_dir_findings(unit.target)
+        log = EventLog((target for target in unit.targets if target.kind != REMOTE_LOG_SNAPSHOT), query)
+        files: dict[tuple[str, int], list[tuple[SnapshotFile, SnapshotVisitor]]] = {}
+        for target in unit.targets:
+            if target.kind == REMOTE_LOG_SNAPSHOT and query.selection.wants(target.name):
+                collector = FindingCollector(target)
+                try:
+                    file = load_snapshot(target, log.consumed, collector)
+                except FileError as error:
+                    yield from (*collector.take(), *unread(target, error))
+                    continue
+                yield from collector.take()
+                if file is not None:
+                    files.setdefault(file.key[1:], []).append((file, visitor()))
+        for event in log:
+            for file, (_, watch) in files.get(user_partition(event[1]), ()):
+                file.replay(event, watch)
+        yield from log.findings
+        for unread_file in log.errors:
+            yield from unread(*unread_file)
+        for file, (answer, _) in (each for several in files.values() for each in several):
+            yield from answer(file)
+            yield from _comparison(file)
 
-    def read(target: Target, findings: FindingCollector) -> None:
-        if target.kind != REMOTE_LOG_SNAPSHOT:
-            with DataFile(target.path) as file, reading(target.path):
-                unread = EventsHere(log_end=cache(partial(log_end, target)))
-                log = logs.setdefault(os.path.dirname(target.path), unread)
-                for event in asked.of(events(file, findings, log), log):
-                    record = event[1]
-                    if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
-                        for each, work in files.get((record.topic, record.partition), ()):
-                            _replay(each, event[0], record, work.watch)
-        elif asked.selection.wants(target.name):
-            found = _loaded(target, here, findings)
-            if found is not None:
-                files.setdefault(found.key[1:], []).append((found, make()))
-
-    def found() -> Iterator[Item | Finding | FileError]:
-        for each, work in (one for some in files.values() for one in some):
-            yield from work.answer(each)
-            yield from _compared(each)
-
-    return reading_all(unit, read, found)
+    return collect(unit, items())
 
 
-def _loaded(target: Target, here: Here, findings: FindingCollector) -> SnapshotFile | None:
+def load_snapshot(target: Target, consumed: OffsetRange, findings: FindingCollector) -> SnapshotFile | None:
     """Return a file as a broker loads it; None for one that counts as absent."""
     with DataFile(target.path) as file, reading(target.path):
         raw = file.read(0, SNAPSHOT_HEADER.size)
@@ -193,120 +210,73 @@ def _loaded(target: Target, here: Here, findings: FindingCollector) -> SnapshotF
         if header is None:
             return None
         directory = os.path.dirname(target.shown) or "."
-        name = target.name
+        if target.name is None:
+            message = "its directory does not say which partition it is of"
+            raise FileError(target.path, "no-partition", message)
         partition = Partition(
             replace(target, kind=PARTITION, path=os.path.dirname(target.path), shown=directory)
         )
-        if name is None:
-            message = "its directory does not say which partition it is of"
-            raise FileError(target.path, "no-partition", message)
-        key = (partition.topic_id() or NO_TOPIC_ID, name.topic, name.partition)
+        key = (partition.topic_id() or NO_TOPIC_ID, target.name.topic, target.name.partition)
         cache, store = RemoteCache(), RemoteStore()
         for entry in read_entries(file.read, file.size, header):
             metadata, refused = read_entry(entry, findings)
             if metadata is not None and refused is None:
                 cache.load(metadata, key)
     store.caches[key] = cache
-    folded = FoldedDirectory(directory, header.metadata_partition, store)
-    committed = _committed(target, header.metadata_partition)
-    found = SnapshotFile(target, header, folded, key, committed, {}, RemoteStore(), here)
-    found.loaded = found.segments(store)
-    return found
+    loaded = {segment_id: segment.metadata for segment_id, segment in cache.segments.items()}
+    committed = _committed_offset(target, header.metadata_partition)
+    events = MetadataPartition(directory, header.metadata_partition, store)
+    return SnapshotFile(target, header, events, key, committed, loaded, RemoteStore(), consumed)
 
 
-def _committed(target: Target, metadata_partition: int) -> int | None:
+def _committed_offset(target: Target, number: int) -> int | None:
     """Return the offset that _rlmm_committed_offsets of the log dir has; None for none."""
     if target.log_dir is None:
         return None
-    path = os.path.join(target.log_dir, rlmm.COMMITTED_OFFSETS_NAME)
+    path = os.path.join(target.log_dir, COMMITTED_OFFSETS_NAME)
     data = read_optional(path)
     if data is None:
         return None
     with reading(path):
-        return read_committed_offsets(data).get(metadata_partition)
+        return read_committed_offsets(data).get(number)
 
 
-def _replay(each: SnapshotFile, offset: int, record: AboutPartition, watch: Watch | None) -> None:
-    """Take an event: up to the covered offset to compare, after it as a broker that starts does."""
-    topic_id = each.key[0]
-    if topic_id not in {NO_TOPIC_ID, record.topic_id}:
-        return
-    record = record._replace(topic_id=topic_id)
-    if offset <= each.header.metadata_partition_offset:
-        each.covered.apply(record, offset)
-        return
-    each.after += 1
-    each.skipped += each.committed is not None and offset <= each.committed
-    refused = each.folded.store.apply(record, offset)
-    if watch is not None:
-        watch(each.folded, (offset, record), refused)
-
-
-def _is_as_events(each: SnapshotFile) -> bool | None:
-    """Whether a file holds what the events up to its offset come to; None where these are not all here."""
-    if (
-        each.here.first != 0
-        or each.here.last is None
-        or each.here.last < each.header.metadata_partition_offset
-    ):
-        return None
-    return next(_differences(each), None) is None
-
-
-def _differences(each: SnapshotFile) -> Iterator[str]:
-    """Yield for each segment how a file differs from what the events up to its offset come to."""
-    covered, loaded = each.segments(each.covered), each.loaded
-    for key, segment in sorted((loaded | covered).items(), key=lambda item: (item[1].start_offset, item[0])):
-        name = f"segment {key} of offsets {segment.start_offset}..{segment.end_offset}"
-        if key not in covered:
-            yield f"the events have no {name}"
-        elif key not in loaded:
-            yield f"the file has no {name}"
-        else:
-            mine, theirs = _said(loaded[key])._asdict(), _said(covered[key])._asdict()
-            fields = [field for field in mine if mine[field] != theirs[field]]
-            if fields:
-                yield f"{name} has another {', '.join(fields)}"
-
-
-def _said(segment: RemoteLogSegmentMetadata) -> RemoteLogSegmentMetadata:
+def _normalized(segment: RemoteLogSegmentMetadata) -> RemoteLogSegmentMetadata:
     """Return a segment without what only some releases write."""
     epochs = tuple(sorted(segment.segment_leader_epochs))
     return segment._replace(layout="", txn_index_empty=None, unknown_tags=(), segment_leader_epochs=epochs)
 
 
-def _compared(each: SnapshotFile) -> Iterator[Finding]:
-    place = partial(
-        Finding, dir=each.folded.dir, path=each.target.shown, position=SNAPSHOT_HEADER.span("entries")[0]
+def _comparison(file: SnapshotFile) -> Iterator[Finding]:
+    finding = partial(
+        Finding, dir=file.partition.dir, path=file.target.shown, position=SNAPSHOT_HEADER.span("entries")[0]
     )
-    covered, committed = each.header.metadata_partition_offset, each.committed
-    if _is_as_events(each) is False:
-        differences = list(_differences(each))
+    covered, committed = file.header.metadata_partition_offset, file.committed
+    if file.is_as_events() is False:
+        differences = list(file.differences())
         more = len(differences) - MOST_DIFFERENCES
-        said = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
-        yield place("RLMM-026", f"not as the events up to offset {covered}: {said}")
+        text = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        yield finding("RLMM-026", f"not as the events up to offset {covered}: {text}")
     if committed is not None and committed > covered:
-        lost = f", {each.skipped} events about it among them" if each.here.last is not None else ""
-        yield place(
-            "RLMM-027",
-            f"it covers offset {covered}, and {committed} is committed: not replayed between{lost}",
-        )
+        lost = f", {file.skipped} events about it among them" if file.consumed.last is not None else ""
+        text = f"it covers offset {covered}, and {committed} is committed: not replayed between{lost}"
+        yield finding("RLMM-027", text)
 
 
-def replay_row(each: SnapshotFile) -> Iterator[Item]:
+def replay_row(file: SnapshotFile) -> Iterator[Item]:
     """Yield what a file covers, and what a replay of the events here adds."""
-    after = each.segments(each.folded.store)
-    both = after.keys() & each.loaded.keys()
+    after = file.segments(file.partition.store)
+    both = after.keys() & file.loaded.keys()
     yield RemoteReplayRow(
-        each.folded.place(each.key),
-        file=os.path.basename(each.target.shown),
-        covered_offset=each.header.metadata_partition_offset,
-        committed_offset=each.committed,
-        segments=len(each.loaded),
-        is_as_events=_is_as_events(each),
-        last_offset=each.here.last,
-        events_after=each.after,
+        file.partition.place(file.key),
+        file=os.path.basename(file.target.shown),
+        covered_offset=file.header.metadata_partition_offset,
+        committed_offset=file.committed,
+        segments=len(file.loaded),
+        is_as_events=file.is_as_events(),
+        last_offset=file.consumed.last,
+        events_after=file.after,
         segments_added=len(after.keys() - both),
-        segments_changed=sum(after[key] != each.loaded[key] for key in both),
-        segments_removed=len(each.loaded.keys() - both),
+        segments_changed=sum(after[key] != file.loaded[key] for key in both),
+        segments_removed=len(file.loaded.keys() - both),
     )

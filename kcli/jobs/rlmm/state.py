@@ -1,7 +1,7 @@
 """`rlmm state`: the events of remote log metadata, folded as a broker's cache folds them."""
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from formats.checkpoint import EpochEntry
 from formats.names import REMOTE_LOG_SNAPSHOT
@@ -11,35 +11,60 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
 )
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm.read import Answer, Asked, FoldedDirectory, folding
-from kcli.jobs.rlmm.snapshots import FileWork, replay_row, replaying
+from kcli.jobs.rlmm.read import MetadataPartition, fold_unit
+from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay, replay_row
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
-from kcli.kafka.remote.events import Event
+from kcli.kafka.remote.events import Event, EventQuery
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 
+Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
+"""Returns the rows of one user partition."""
 
-def state(unit: Unit, *, asked: Asked, answer: Answer, keeps_deleted: bool = False) -> Outcome:
+
+def state(unit: Unit, *, query: EventQuery, answer: Answer, keeps_deleted: bool = False) -> Outcome:
     """Return what `answer` gives for each user partition of a metadata partition, or of snapshot files."""
+
+    def rows(partition: MetadataPartition) -> Iterator[Item]:
+        for key, cache in partition.store:
+            yield from answer(partition.place(key), cache)
+
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
-        return replaying(unit, asked, lambda: FileWork(lambda each: _answers(answer, each.folded)))
-    return folding(unit, asked, partial(_answers, answer), keeps_deleted=keeps_deleted)
+        return replay(unit, query, lambda: SnapshotVisitor(lambda file: rows(file.partition)))
+    return fold_unit(unit, query, rows, keeps_deleted=keeps_deleted)
 
 
-def replay(unit: Unit, *, asked: Asked) -> Outcome:
+def replays(unit: Unit, *, query: EventQuery) -> Outcome:
     """Return a row for each remote_log_snapshot of the unit."""
-    return replaying(unit, asked, lambda: FileWork(replay_row))
+    return replay(unit, query, lambda: SnapshotVisitor(replay_row))
 
 
-def history(unit: Unit, *, asked: Asked, segment_id: str) -> Outcome:
+def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
     """Return a row for every event of one segment."""
-    watch = History(segment_id)
-    return folding(unit, asked, lambda _: watch.rows, watch)
+    rows: list[RemoteHistoryRow] = []
 
+    def watch(partition: MetadataPartition, event: Event, refused: str | None) -> None:
+        offset, record = event
+        if not isinstance(record, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
+            return
+        if record.segment_id != segment_id:
+            return
+        time = record.event_timestamp_ms
+        previous = rows[-1].event_timestamp_ms if rows else None
+        rows.append(
+            RemoteHistoryRow(
+                partition.place((record.topic_id, record.topic, record.partition)),
+                segment_id=record.segment_id,
+                metadata_offset=offset,
+                event_timestamp_ms=time,
+                since_previous_ms=None if previous is None else time - previous,
+                broker_id=record.broker_id,
+                state=SEGMENT_STATES[record.state],
+                refused=refused,
+            )
+        )
 
-def _answers(answer: Answer, folded: FoldedDirectory) -> Iterator[Item]:
-    for key, cache in folded.store:
-        yield from answer(folded.place(key), cache)
+    return fold_unit(unit, query, lambda _: rows, watch)
 
 
 def segment_rows(
@@ -98,34 +123,3 @@ def next_with_txn_index(place: RemotePartition, cache: RemoteCache, *, at: tuple
 def highest(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
     """Yield what `highestOffsetForEpoch` gives."""
     yield RemoteHighestRow(place, epoch, cache.highest_offset(epoch))
-
-
-class History:
-    """Keeps a row for every event of one segment, as it comes."""
-
-    def __init__(self, segment_id: str) -> None:
-        self.segment_id = segment_id
-        self.rows: list[Item] = []
-        self._previous: int | None = None
-
-    def __call__(self, folded: FoldedDirectory, event: Event, refused: str | None) -> None:
-        """Take an event; those of other segments are passed over."""
-        offset, record = event
-        if not isinstance(record, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
-            return
-        if record.segment_id != self.segment_id:
-            return
-        time, before = record.event_timestamp_ms, self._previous
-        self._previous = time
-        self.rows.append(
-            RemoteHistoryRow(
-                folded.place((record.topic_id, record.topic, record.partition)),
-                segment_id=record.segment_id,
-                metadata_offset=offset,
-                event_timestamp_ms=time,
-                since_previous_ms=None if before is None else time - before,
-                broker_id=record.broker_id,
-                state=SEGMENT_STATES[record.state],
-                refused=refused,
-            )
-        )

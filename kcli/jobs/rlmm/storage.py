@@ -1,30 +1,42 @@
-"""`rlmm check --storage`: remote segments by their events against the objects that remote storage holds.
+"""Remote segments in remote storage: the objects of a listing, and files in directories of it.
 
-Each metadata partition knows its own segments. Only together they know which objects are of
-none: that is the reduce.
+Of LocalTieredStorage, and of Aiven's plugin.
 """
 
 import os
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
-from formats.names import INDEXES_EXTENSION, REMOTE_LOG_METADATA, PartitionDir
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.names import (
+    INDEXES_EXTENSION,
+    OFFSET_INDEX,
+    TIERED_EXTENSION_KINDS,
+    TIME_INDEX,
+    file_prefix,
+)
 from formats.remote_metadata import RemoteLogSegmentMetadata
-from kcli.engine.contract import Outcome
-from kcli.jobs.rlmm.locate import ABSENT, lacks, place_of
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
-from kcli.kafka.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
-from kcli.logdir.buffers import CANNOT_READ, FileError
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
+from kcli.kafka.remote.objects import LOG, MANIFEST, RemoteObject, StoredObjects, remote_object, stored
+from kcli.kafka.storage.log_segment import (
+    NO_OFFSETS,
+    NO_TIMES,
+    LoadedSegment,
+    file_index,
+    memory_index,
+    size_of,
+)
+from kcli.logdir.buffers import CANNOT_READ, FileError, file_error
 from kcli.logdir.objects import stored_objects
-from kcli.logdir.remote_objects import read_manifest
-from kcli.logdir.tree import Found, Selection
+from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, read_target
+from kcli.logdir.tree import file_target
 
-MOST_FINDINGS = 1000
-"""Segments without an event that are listed; more are counted."""
+ABSENT_OBJECTS = "RLMM-021"
+
+
+# Objects by their names and sizes
 
 
 class Storage(NamedTuple):
@@ -35,7 +47,7 @@ class Storage(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def objects_of(storage: Storage) -> Stored:
+def objects_of(storage: Storage) -> StoredObjects:
     """Return the objects of remote segments that directories or listings hold.
 
     FileError where one cannot be read, or holds objects and none of a segment.
@@ -53,13 +65,13 @@ def objects_of(storage: Storage) -> Stored:
     return stored(found)
 
 
-def absent_segments(cache: RemoteCache, objects: Stored) -> int:
+def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
     """Return how many segments of a partition are copied, where none of them has an object; 0 else."""
     copied = [key for key, one in cache.segments.items() if one.state == COPY_SEGMENT_FINISHED]
     return 0 if any(key in objects.objects for key in copied) else len(copied)
 
 
-def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tuple[str, str]]:
+def storage_defects(metadata: RemoteLogSegmentMetadata, objects: StoredObjects) -> Iterator[tuple[str, str]]:
     """Yield code and message of what a copied segment lacks in remote storage, and of a wrong size.
 
     FileError where its manifest cannot be read for another reason than what is in it.
@@ -68,16 +80,18 @@ def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tup
         return
     lacks = objects.lacks(metadata.segment_id)
     if metadata.segment_id not in objects.objects:
-        yield "RLMM-021", "no object of it in remote storage"
+        yield ABSENT_OBJECTS, "no object of it in remote storage"
     elif lacks:
-        yield "RLMM-021", f"{', '.join('.' + part for part in lacks)} not in remote storage"
+        yield ABSENT_OBJECTS, f"{', '.join('.' + part for part in lacks)} not in remote storage"
     log = objects.log(metadata.segment_id)
     if log is not None and log.size != metadata.segment_size_in_bytes:
         yield "RLMM-022", f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
     yield from _against_manifest(metadata, objects)
 
 
-def _against_manifest(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tuple[str, str]]:
+def _against_manifest(
+    metadata: RemoteLogSegmentMetadata, objects: StoredObjects
+) -> Iterator[tuple[str, str]]:
     """Yield what is wrong about a segment by the manifest that the plugin wrote; of a listing nothing."""
     parts = {one.part: one for one in objects.objects.get(metadata.segment_id, ())}
     if MANIFEST not in parts or not os.path.isfile(parts[MANIFEST].name):
@@ -101,7 +115,7 @@ def _against_manifest(metadata: RemoteLogSegmentMetadata, objects: Stored) -> It
             yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {said}"
 
 
-def described(objects: list[RemoteObject], *, named: bool = True) -> str:
+def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:
     """Return how many objects there are and how large; with the name of one."""
     size = sum(one.size for one in objects)
     count = f"{len(objects)} objects" if len(objects) > 1 else "1 object"
@@ -109,88 +123,91 @@ def described(objects: list[RemoteObject], *, named: bool = True) -> str:
     return f"{count}, {size} bytes{name}"
 
 
-class Known(NamedTuple):
-    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs.
+# Files in directories of remote storage
 
-    `metadata_partitions`: the number of each, and why not all its events are here. `sizes`: how many there
-    are by the cluster metadata.
+
+def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
+    """Return the path of a remote segment in directories of remote storage, without its extension.
+
+    None where none of them has its log. FileError where that cannot be seen.
     """
-
-    segments: frozenset[str] = frozenset()
-    partitions: frozenset[tuple[UserPartition, int | None]] = frozenset()
-    metadata_partitions: frozenset[tuple[int | None, str | None]] = frozenset()
-    sizes: frozenset[int] = frozenset()
+    return next((path for path in _paths(segment, storage) if _is_there(f"{path}.log")), None)
 
 
-def reducer(storage: Storage, selection: Selection, _: Found) -> "StorageReducer":
-    """Return the reduce of a check against remote storage."""
-    return StorageReducer(storage, selection)
+def _paths(segment: CachedSegment, storage: Iterable[str]) -> Iterator[str]:
+    """Yield the paths, without extension, that a remote segment can have in directories of remote storage."""
+    metadata = segment.metadata
+    topic, partition, topic_id = metadata.topic, str(metadata.partition), metadata.topic_id
+    stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
+    above = ((f"{topic}-{partition}-{topic_id}",), (f"{topic}-{topic_id}", partition), (partition,), ())
+    return (os.path.join(root, *inner, stem) for root in storage for inner in above)
 
 
-@dataclass(slots=True)
-class StorageReducer:
-    """Puts together what metadata partitions know; at the end gives the objects that no event is about."""
-
-    storage: Storage
-    selection: Selection
-
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one."""
-        given = [each for each in (left, right) if each is not None]
-        parts = [each.partial for each in given if isinstance(each.partial, Known)]
-        known = Known(*(frozenset().union(*sets) for sets in zip(*parts, strict=True))) if parts else Known()
-        findings = [finding for each in given for finding in each.findings]
-        if right is None:
-            findings += self._unknown(known)
-        rows = [row for each in given for row in each.rows]
-        return replace(given[-1], rows=rows, findings=findings, partial=known)
-
-    def _unknown(self, known: Known) -> Iterator[Finding]:
-        """Yield findings about objects of segments that no event names."""
-        listed, unjudged = 0, Counter[str]()
-        lacking = lru_cache(partial(_lacks, known))
-        for segment_id, objects in objects_of(self.storage).objects.items():
-            owner = objects[0].owner
-            if segment_id in known.segments or not self._is_selected(owner):
-                continue
-            why = lacking(owner)
-            if why is not None:
-                unjudged[why] += 1
-                continue
-            listed += 1
-            if listed <= MOST_FINDINGS:
-                place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
-                what = f"{place}segment {segment_id}: no event names it; {described(objects, named=False)}"
-                yield Finding("RLMM-020", what, path=objects[0].name)
-        if listed > MOST_FINDINGS:
-            yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
-        for why, count in sorted(unjudged.items()):
-            segments = "1 segment" if count == 1 else f"{count} segments"
-            yield Finding("RLMM-025", f"{segments} in remote storage: {why}", path=self.storage.paths[0])
-
-    def _is_selected(self, owner: UserPartition | None) -> bool:
-        if not self.selection.names:
-            return True
-        return owner is not None and self.selection.wants(PartitionDir(owner[1], owner[2]))
+def _is_there(path: str) -> bool:
+    """Whether there is an object; FileError where its directory may not be searched."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise file_error(path, error) from error
+    return True
 
 
-def _lacks(known: Known, owner: UserPartition | None) -> str | None:
-    """Return why not all events about a user partition are here; None where they are.
+def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
+    """Return a remote segment from directories of remote storage; None where none has its log.
 
-    Objects without an owner in their names are judged where no metadata partition here lacks events.
+    FileError where the plugin encrypted it.
     """
-    if owner is None:
-        numbers = {number for number, _ in known.metadata_partitions}
-        found = [lacks(number, known.metadata_partitions) for number in numbers]
-        why = next((one for one in found if one is not None), None)
-        return None if why is None else f"not all events are here: {why}"
-    size = next(iter(known.sizes), None)
-    number = place_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)
-    if number is None and all(key != owner for key, _ in known.partitions):
-        why = ABSENT
-    else:
-        why = lacks(number, known.metadata_partitions)
-    if why is None or why == ABSENT:
-        return None if why is None else "their events are in partitions that are not here"
-    of = "" if number is None else f"{REMOTE_LOG_METADATA}-{number}: "
-    return f"not all events about them are here: {of}{why}"
+    path = stored_path(segment, storage)
+    return None if path is None else segment_at(segment.metadata.start_offset, path)
+
+
+def fetched_index(segment: CachedSegment, storage: Iterable[str], kind: str) -> tuple[str, bytes] | None:
+    """Return what RemoteStorageManager.fetchIndex does, with its path; None for not found.
+
+    It does not look for the segment's log. The plugin begins with the manifest.
+    """
+    paths = _paths(segment, storage)
+    return next((found for path in paths if (found := stored_file(path, kind)) is not None), None)
+
+
+def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:
+    """Return a small file that was uploaded with a segment, its path and bytes; None where it has none.
+
+    FileError where that cannot be seen.
+    """
+    extension = next(name for name, each in TIERED_EXTENSION_KINDS.items() if each == kind)
+    of_plugin, own = f"{stem}.{INDEXES_EXTENSION}", f"{stem}.{extension}"
+    path = of_plugin if _is_there(of_plugin) and manifest_path(of_plugin) is not None else own
+    return (path, read_target(replace(file_target(path), kind=kind))[1]) if _is_there(path) else None
+
+
+def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:
+    """Return a segment whose files are at a path with their extensions.
+
+    Of one that the plugin stored the indexes are in memory, and the log is unpacked where it is read.
+    """
+    log, index, times = f"{path}.log", f"{path}.index", f"{path}.timeindex"
+    if with_log and manifest_path(log) is not None:
+        return _unpacked(base_offset, path)
+    return LoadedSegment(
+        base_offset,
+        log if with_log else None,
+        size_of(log) if with_log else 0,
+        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else NO_OFFSETS,
+        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else NO_TIMES,
+    )
+
+
+def _unpacked(base_offset: int, path: str) -> LoadedSegment:
+    with open_log(f"{path}.log") as log:
+        size = log.size
+    offsets, times = stored_file(path, OFFSET_INDEX), stored_file(path, TIME_INDEX)
+    return LoadedSegment(
+        base_offset,
+        f"{path}.log",
+        size,
+        NO_OFFSETS if offsets is None else memory_index(OFFSET_INDEX_ENTRY, offsets[1]),
+        NO_TIMES if times is None else memory_index(TIME_INDEX_ENTRY, times[1]),
+    )

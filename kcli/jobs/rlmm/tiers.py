@@ -1,14 +1,16 @@
-"""`rlmm lookup`: which tier and segment serve an offset or a timestamp, in the order in which a leader tries.
+"""`rlmm offsets`, `lookup`, `coverage`, `retention`: what a tiered partition's leader answers and keeps.
 
-The truth is, for offsets, `UnifiedLog.read` and `RemoteLogManager.read`; for timestamps
-`RemoteLogManager.findOffsetByTimestamp` and `lookupTimestamp`. Batches of remote segments are read from
-directories of remote storage where these are given; without them the log dir's index cache says where a read
-begins.
+The truth is, for ListOffsets, `UnifiedLog.fetchOffsetByTimestamp` (KIP-405, KIP-1005, KIP-1023), and, for
+what a consumer that reads uncommitted records gets of it, `Partition.fetchOffsetForTimestamp`; for a fetch
+`UnifiedLog.read` and `RemoteLogManager.read`; for timestamps `RemoteLogManager.findOffsetByTimestamp` and
+`lookupTimestamp`. Batches of remote segments are read from directories of remote storage where these are
+given; without them the log dir's index cache says where a read begins.
 """
 
 from collections.abc import Generator, Iterator
 from functools import partial
-from typing import TypeAlias
+from itertools import count, pairwise
+from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY
@@ -16,30 +18,123 @@ from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch.epoch import resolve
-from kcli.jobs.rlmm.leader import Leader, cached_indexes, led
-from kcli.jobs.rlmm.stored import stored_segment
-from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, search
+from kcli.jobs.rlmm.leader import Leader, cached_indexes, with_leader
+from kcli.jobs.rlmm.storage import stored_segment
+from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, largest, search
 from kcli.jobs.searches import batch_of as batch_in
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.kafka.remote.lineage import outside_lineage, serving, with_records
+from kcli.kafka.remote.retention import (
+    DELETE,
+    LeaderLog,
+    Limits,
+    LocalSegment,
+    Verdict,
+    expire_local,
+    expire_remote,
+)
 from kcli.kafka.storage import lookup
+from kcli.kafka.storage.epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
-from kcli.rows.remote_tier import RemotePlace, RlmmLookupOffsetRow, RlmmLookupTimestampRow
+from kcli.rows.remote_tier import (
+    RemotePlace,
+    RlmmCoverageRow,
+    RlmmLookupOffsetRow,
+    RlmmLookupTimestampRow,
+    RlmmOffsetsRow,
+    RlmmRetentionRow,
+)
 
 LOCAL, REMOTE = "local", "remote"
+TIERS = {(True, True): "both", (True, False): LOCAL, (False, True): REMOTE, (False, False): "none"}
 Tries: TypeAlias = list[str]
 
 
-def offset(unit: Unit, *, offset: int | str, storage: tuple[str, ...] = ()) -> Outcome:
+# rlmm offsets
+
+
+class OffsetAndEpoch(NamedTuple):
+    """An offset and its leader epoch; -1 and None where there is none."""
+
+    offset: int = -1
+    epoch: int | None = None
+
+
+def offsets(unit: Unit) -> Outcome:
+    """Return one row for the unit's partition."""
+    return with_leader(unit, _offsets)
+
+
+def _offsets(leader: Leader) -> Yield:
+    log = leader.log
+    fetchable = log.log_end_offset if leader.high_watermark is None else leader.high_watermark
+    latest = OffsetAndEpoch(fetchable, leader.epochs[-1].epoch if leader.epochs else None)
+    with failing_lookup():
+        newest = largest(log, LARGEST_BATCH)
+    record = newest if isinstance(newest, FoundRecord) and (newest.offset or 0) < fetchable else FoundRecord()
+    earliest, local = _earliest(leader), _earliest_local(leader)
+    tiered, pending = _latest_tiered(leader), _pending_upload(leader)
+    tiered, pending = (
+        answer if answer.offset < fetchable else OffsetAndEpoch() for answer in (tiered, pending)
+    )
+    yield RlmmOffsetsRow(
+        where(leader.partition),
+        leader.topic_id,
+        leader.is_tiered,
+        *earliest,
+        *latest,
+        -1 if record.offset is None else record.offset,
+        -1 if record.record_timestamp is None else record.record_timestamp,
+        record.leader_epoch,
+        *local,
+        *tiered,
+        *pending,
+        leader.high_watermark,
+        log.log_end_offset,
+    )
+
+
+def _answer(leader: Leader, offset: int) -> OffsetAndEpoch:
+    entry = epoch_for_offset(leader.epochs, offset)
+    return OffsetAndEpoch(offset, None if entry is None else entry.epoch)
+
+
+def _earliest(leader: Leader) -> OffsetAndEpoch:
+    first = leader.epochs[0] if leader.epochs else None
+    begins = leader.log_start_offset
+    return OffsetAndEpoch(begins, first.epoch if first is not None and first.start_offset <= begins else None)
+
+
+def _earliest_local(leader: Leader) -> OffsetAndEpoch:
+    return _answer(leader, leader.local_start) if leader.is_tiered else _earliest(leader)
+
+
+def _latest_tiered(leader: Leader) -> OffsetAndEpoch:
+    offset = leader.highest.offset if leader.is_tiered else -1
+    return OffsetAndEpoch() if offset < 0 else _answer(leader, offset)
+
+
+def _pending_upload(leader: Leader) -> OffsetAndEpoch:
+    if not leader.is_tiered:
+        return OffsetAndEpoch()
+    if leader.highest.offset >= 0:
+        return _answer(leader, max(leader.highest.offset + 1, leader.log_start_offset))
+    return _earliest(leader) if leader.local_start == leader.log_start_offset else OffsetAndEpoch()
+
+
+# rlmm lookup
+
+
+def lookup_offset(unit: Unit, *, offset: int | str, storage: tuple[str, ...] = ()) -> Outcome:
     """Return one row: which tier a fetch at this offset (or `earliest`, `latest`) reads, and where."""
-    return led(unit, partial(_offset, offset, storage))
+    return with_leader(unit, partial(_offset, offset, storage))
 
 
-def timestamp(unit: Unit, *, timestamp: int, storage: tuple[str, ...] = ()) -> Outcome:
+def lookup_timestamp(unit: Unit, *, timestamp: int, storage: tuple[str, ...] = ()) -> Outcome:
     """Return one row: which tier answers ListOffsets for a timestamp in ms, and with which record."""
-    return led(unit, partial(_timestamp, timestamp, storage))
+    return with_leader(unit, partial(_timestamp, timestamp, storage))
 
 
 def place_of(segment: CachedSegment | None) -> RemotePlace:
@@ -257,3 +352,149 @@ def _candidate(asked: int, leader: Leader, tries: Tries) -> CachedSegment | None
     if not tries:
         tries.append("no remote segment is that new")
     return None
+
+
+# rlmm coverage
+
+
+class _Piece(NamedTuple):
+    """Offsets from `first` to `end` (exclusive) that one remote segment serves, or none."""
+
+    first: int
+    end: int
+    tiers: str
+    segment_id: str | None
+
+
+def coverage(unit: Unit) -> Outcome:
+    """Return a row for each range of offsets of the unit's partition, from log start to log end."""
+    return with_leader(unit, coverage_rows)
+
+
+def coverage_rows(leader: Leader) -> Iterator[RlmmCoverageRow]:
+    """Yield the ranges of offsets of a partition, from log start to log end, with their tiers."""
+    pieces = list(_pieces(leader))
+    sizes = {key: each.metadata.segment_size_in_bytes for key, each in leader.remote.segments.items()}
+    begun: set[str] = set()
+    while pieces:
+        same = next((n for n, each in enumerate(pieces) if each.tiers != pieces[0].tiers), len(pieces))
+        merged, rest = pieces[:same], pieces[same:]
+        ids = {each.segment_id for each in merged if each.segment_id is not None}
+        first, end = merged[0].first, merged[-1].end
+        local = [each for each in leader.log.segments if first <= each.base_offset < end]
+        yield RlmmCoverageRow(
+            where(leader.partition),
+            leader.topic_id,
+            first,
+            end - 1,
+            merged[0].tiers,
+            len(ids),
+            local_bytes=sum(each.log_size for each in local),
+            remote_bytes=sum(sizes[key] for key in ids - begun),
+            safe_to_lose_bytes=sum(
+                each.log_size for each in local if merged[0].tiers == "both" and _end(leader, each) <= end
+            ),
+        )
+        begun |= ids
+        pieces = rest
+
+
+def _end(leader: Leader, segment: object) -> int:
+    """Return the offset after the last of a local segment."""
+    segments = leader.log.segments
+    place = next(number for number, each in enumerate(segments) if each is segment)
+    return segments[place + 1].base_offset if place + 1 < len(segments) else leader.log.log_end_offset
+
+
+def _pieces(leader: Leader) -> Iterator[_Piece]:
+    begin, end = leader.log_start_offset, leader.log.log_end_offset
+    places = {begin, end, leader.local_start, *(entry.start_offset for entry in leader.epochs)}
+    for segment in leader.remote.segments.values():
+        for epoch, start in segment.epochs.items():
+            places |= {start, segment.end_of_epoch(epoch) + 1}
+    for first, after in pairwise(sorted(place for place in places if begin <= place <= end)):
+        remote = serving(leader.remote, leader.epochs, first).segment
+        segment_id = None if remote is None else remote.metadata.segment_id
+        yield _Piece(first, after, TIERS[first >= leader.local_start, remote is not None], segment_id)
+
+
+# rlmm retention
+
+
+def retention(unit: Unit, *, limits: Limits, now_ms: int) -> Outcome:
+    """Return a row for each segment of the unit's partition: remote ones, then local ones."""
+    return with_leader(unit, partial(_retention, limits, now_ms))
+
+
+def leader_log(leader: Leader) -> LeaderLog:
+    """Return what counts of a leader's log for a clean-up."""
+    log = leader.log
+    known = leader.high_watermark
+    return LeaderLog(
+        leader.is_tiered,
+        leader.epochs,
+        leader.log_start_offset,
+        leader.local_start,
+        log.log_end_offset,
+        log.log_end_offset if known is None else known,
+        tuple(map(_local_segment, log.segments)),
+        leader.highest.offset,
+    )
+
+
+def _local_segment(segment: LoadedSegment) -> LocalSegment:
+    largest = segment.last_time_entry()[0]
+    if largest < 0 and segment.log_path is not None:
+        with segment.log() as log:
+            largest = log.mtime_ms
+    return LocalSegment(segment.base_offset, segment.log_size, largest)
+
+
+def _retention(limits: Limits, now_ms: int, leader: Leader) -> Yield:
+    log = leader_log(leader)
+    remote = expire_remote(leader.remote, log, limits, now_ms)
+    after = max(remote.log_start_offset or 0, log.log_start_offset)
+    local = expire_local(log, limits, now_ms)
+    if not leader.is_tiered:
+        gone = [each.segment for each in local if each.action == DELETE]
+        after = max([after, *(_last_offset(segment, log) + 1 for segment in gone)])
+    for tier, verdicts in (("remote", remote.verdicts), ("local", local)):
+        yield from _rows(leader, log, tier, verdicts, after)
+
+
+def _rows(
+    leader: Leader, log: LeaderLog, tier: str, verdicts: tuple[Verdict, ...], after: int
+) -> Iterator[RlmmRetentionRow]:
+    order = count(1)
+    for segment, action, rule, reason in verdicts:
+        if isinstance(segment, CachedSegment):
+            metadata = segment.metadata
+            what: tuple[str | None, int, int, int, int, str | None] = (
+                metadata.segment_id,
+                metadata.start_offset,
+                metadata.end_offset,
+                metadata.segment_size_in_bytes,
+                metadata.max_timestamp_ms,
+                SEGMENT_STATES[metadata.state],
+            )
+        else:
+            end = _last_offset(segment, log)
+            what = (None, segment.base_offset, end, segment.size, segment.largest_timestamp, None)
+        yield RlmmRetentionRow(
+            where(leader.partition),
+            leader.topic_id,
+            next(order) if action == DELETE else None,
+            tier,
+            action,
+            rule,
+            *what,
+            after,
+            reason,
+        )
+
+
+def _last_offset(segment: LocalSegment | CachedSegment, log: LeaderLog) -> int:
+    """Return the last offset of a local segment."""
+    assert isinstance(segment, LocalSegment)
+    above = (each.base_offset for each in log.segments if each.base_offset > segment.base_offset)
+    return min(above, default=log.log_end_offset) - 1

@@ -1,10 +1,11 @@
-"""Which events of a partition of __remote_log_metadata are here.
+"""Which events of a partition of __remote_log_metadata are here, and which a broker reads.
 
 A broker reads the partition from its first offset to its end, and no release compacts it: where an offset is
 missing, an event is.
 """
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -12,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.magic import is_legacy
+from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
+from kcli.logdir.directory import directory_facts
+from kcli.logdir.tree import Target
 
 UNREADABLE = "unreadable"
 DAMAGED = "damaged"
@@ -25,14 +29,38 @@ NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003", "RLMM-036"})
 
 
 @dataclass(slots=True)
-class EventsHere:
+class OffsetRange:
+    """The offsets that a consumer has read: the first, None before it reads one, and the next it wants."""
+
+    first: int | None = None
+    next: int = 0
+
+    def accept(self, offset: int) -> bool:
+        """Return whether an event counts, and take its offset then: it counts only if its offset rises.
+
+        `CompletedFetch` goes on from the offset after the last one, so a broker skips the others.
+        """
+        if offset < self.next:
+            return False
+        if self.first is None:
+            self.first = offset
+        self.next = offset + 1
+        return True
+
+    @property
+    def last(self) -> int | None:
+        """The last offset; None before one is read."""
+        return None if self.first is None else self.next - 1
+
+
+@dataclass(slots=True)
+class EventCoverage:
     """The offsets that are here, as ranges (first, last) by rising offset.
 
     `start`: where the log begins by its first file, or by its log start. `end`: it was as long as that at
     least, by its checkpoints. `trouble`: why more may be missing than `ranges` shows, None for no reason.
     `log_end`: returns where a start lets the log end, None where no broker reads it. `cut`: the offset from
-    which a start cuts the log, and its byte in the file that is read; None where it does not. `last`: the
-    offset that a consumer has read to, inclusive.
+    which a start cuts the log, and its byte in the file that is read; None where it does not.
     """
 
     start: int = 0
@@ -41,7 +69,6 @@ class EventsHere:
     trouble: str | None = None
     log_end: Callable[[], int | None] = lambda: None
     cut: tuple[int, int] | None = None
-    last: int = -1
 
     def add_batches(self, fields: NDArray[np.void]) -> None:
         """Take the headers of some batches, in the order of the log."""
@@ -62,8 +89,8 @@ class EventsHere:
         else:
             self.ranges.append((first, last))
 
-    def take(self, findings: Iterable[Finding]) -> None:
-        """Take what was found of a file: after damage, and in it, events are missing.
+    def add_findings(self, findings: Iterable[Finding]) -> None:
+        """Take the findings about a file: after damage, and in it, events are missing.
 
         Past a batch that the file has in part there is no event in it.
         """
@@ -77,16 +104,7 @@ class EventsHere:
                 is_less = self.trouble in {None, ENDS_IN_PART, CUT_AT_START}
                 self.trouble = DAMAGED if is_less else self.trouble
 
-    def reads(self, offset: int) -> bool:
-        """Take that a consumer comes to the record at an offset; return whether it reads the record.
-
-        It skips those that are not above the one before: `CompletedFetch` goes on from the next offset.
-        """
-        is_read = offset > self.last
-        self.last = max(self.last, offset)
-        return is_read
-
-    def stops(self, offset: int, position: int) -> bool:
+    def stop_at(self, offset: int, position: int) -> bool:
         """Take that nothing can be read at an offset, a byte of its file; return whether brokers stop there.
 
         They do not where recovery cuts the log.
@@ -105,10 +123,10 @@ class EventsHere:
             return self.ranges
         return [(first, min(last, self.cut[0] - 1)) for first, last in self.ranges if first < self.cut[0]]
 
-    def gone(self) -> list[tuple[int, int]]:
+    def missing(self) -> list[tuple[int, int]]:
         """Return the ranges of offsets that are not here: before the first event, between two, at the end.
 
-        What damage or an unreadable file may hold is not gone.
+        What damage or an unreadable file may hold is not missing.
         """
         ranges = self.kept
         if self.trouble == UNREADABLE or (self.trouble == DAMAGED and not ranges):
@@ -118,7 +136,7 @@ class EventsHere:
         if self.trouble == DAMAGED:
             return before
         between = [
-            (max(one[1] + 1, begins), other[0] - 1) for one, other in pairwise(ranges) if other[0] > begins
+            (max(last + 1, begins), first - 1) for (_, last), (first, _) in pairwise(ranges) if first > begins
         ]
         after = ranges[-1][1] + 1 if ranges else begins
         return before + between + ([(after, self.end - 1)] if after < self.end else [])
@@ -126,25 +144,37 @@ class EventsHere:
     @property
     def lacks(self) -> str | None:
         """Why not all events are here; None where they are."""
-        gone = self.gone()
-        return gone_words(gone[0]) if gone else self.trouble
+        missing = self.missing()
+        return missing_events(missing[0]) if missing else self.trouble
 
 
-def gone_words(offsets: tuple[int, int], of: str = "", where: str = "gone") -> str:
-    """Return in words which offsets `of` a partition are gone."""
+def missing_events(offsets: tuple[int, int], of: str = "", state: str = "gone") -> str:
+    """Return in words which offsets `of` a partition are missing."""
     first, last = offsets
     if not first:
-        return f"the events before offset {last + 1}{of} are {where}"
+        return f"the events before offset {last + 1}{of} are {state}"
     which = f"offset {first}" if first == last else f"offsets {first}..{last}"
-    return f"the events of {which}{of} are {where}"
+    return f"the events of {which}{of} are {state}"
 
 
-def together(copies: Iterable[EventsHere]) -> EventsHere:
+def merge_coverages(copies: Sequence[EventCoverage]) -> EventCoverage:
     """Return what several copies of one partition hold together."""
-    parts = list(copies)
-    result = EventsHere(min(each.start for each in parts), max(each.end for each in parts))
-    for first, last in sorted(part for each in parts for part in each.kept):
+    if len(copies) < 2:
+        return copies[0] if copies else EventCoverage()
+    result = EventCoverage(min(each.start for each in copies), max(each.end for each in copies))
+    for first, last in sorted(part for each in copies for part in each.kept):
         result.add(first, last)
-    troubles = [each.trouble for each in parts]
-    result.trouble = None if None in troubles else min(one for one in troubles if one is not None)
+    troubles = [each.trouble for each in copies]
+    result.trouble = None if None in troubles else min(trouble for trouble in troubles if trouble is not None)
     return result
+
+
+def coverage_of(first: Target, log_end: Callable[[], int | None]) -> EventCoverage:
+    """Return the coverage of a copy before it is read, by its first segment and the files of its log dir."""
+    start, end = 0, 0
+    if first.log_dir is not None and first.name is not None:
+        facts, key = directory_facts(first.log_dir), TopicPartition(first.name.topic, first.name.partition)
+        start = (facts.log_start_offsets or {}).get(key, 0)
+        end = max((given or {}).get(key, 0) for given in (facts.high_watermarks, facts.recovery_points))
+    stem = os.path.basename(first.path).partition(".")[0]
+    return EventCoverage(max(start, int(stem) if stem.isdecimal() else 0), end, log_end=log_end)

@@ -1,10 +1,18 @@
-"""The events in a segment of __remote_log_metadata: those that a broker can use, the others as findings."""
+"""The one reader of the events of __remote_log_metadata: those that a broker can use, the others as findings.
+
+An EventLog reads a metadata partition from one or several copies, as segments of a log dir each. Each offset
+counts once, and only if it rises; `EventLog.coverage` says what is missing. RemoteEventReader decodes single
+values, of a file or of a live topic. The truth is `ConsumerTask`.
+"""
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache, lru_cache, partial
+from heapq import merge
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +25,7 @@ from formats.legacy import LegacyHeader
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, is_valid, read_header
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
+from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
 from formats.record_columns import RecordColumns, record_columns
 from formats.remote_events import event_decoder
@@ -25,26 +34,206 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     RemotePartitionDeleteMetadata,
 )
-from formats.remote_snapshot import SnapshotEntry, decode_entry
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
 from kcli.kafka.kraft.start import start
-from kcli.kafka.remote.coverage import EventsHere
+from kcli.kafka.remote.coverage import (
+    CUT,
+    UNREADABLE,
+    EventCoverage,
+    OffsetRange,
+    coverage_of,
+    merge_coverages,
+    missing_events,
+)
 from kcli.kafka.remote.serde import refusal
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.files import segment_base
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
-from kcli.logdir.tree import Target, partition_of
+from kcli.logdir.tree import Selection, Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""
 
-
 STOPS = "brokers stop at this offset, and do not hold what follows of any metadata partition"
 """ConsumerTask, which reads every metadata partition, ends at an exception that is not retriable."""
+NOT_NAMED = "not in the segments that were named"
+
+
+class Until(NamedTuple):
+    """The last events that count, inclusive: by their offset in the metadata partition or their time (ms)."""
+
+    metadata_offset: int | None = None
+    event_timestamp_ms: int | None = None
+
+    def includes(self, event: Event) -> bool:
+        """Whether an event is not after it."""
+        offset, record = event
+        if self.metadata_offset is not None and offset > self.metadata_offset:
+            return False
+        return self.event_timestamp_ms is None or record.event_timestamp_ms <= self.event_timestamp_ms
+
+
+EVERYTHING = Until()
+
+
+class EventQuery(NamedTuple):
+    """The events that count: about these user partitions, up to there."""
+
+    selection: Selection = Selection()
+    until: Until = EVERYTHING
+
+    def select(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
+        """Yield the events that count; `coverage` is then without those after them."""
+        if self.selection.names:
+            wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
+            events = (event for event in events if wants(*user_partition(event[1])))
+        return events if self.until == EVERYTHING else self._up_to(events, coverage)
+
+    def _up_to(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
+        for event in events:
+            if self.until.includes(event):
+                yield event
+            else:
+                coverage.trouble = coverage.trouble or CUT
+
+
+EVERY_EVENT = EventQuery()
+
+
+def user_partition(record: RemoteLogMetadata) -> tuple[str, int]:
+    """Return the user topic and partition of an event that a broker can use."""
+    assert not isinstance(record, RemoteLogSegmentMetadataSnapshot), "the topic has none that can be used"
+    return record.topic, record.partition
+
+
+class _Copy:
+    """The events of one directory's segments, in order; then its findings, its errors and its coverage."""
+
+    def __init__(self, files: Sequence[Target], query: EventQuery) -> None:
+        self.files, self._query = files, query
+        self.coverage = coverage_of(files[0], cache(partial(log_end, files[0]))) if files else EventCoverage()
+        self._consumed = OffsetRange()
+        self.findings: list[Finding] = []
+        self.errors: list[tuple[Target, FileError]] = []
+
+    def fail(self, target: Target, error: FileError) -> None:
+        """Take that a file, or the directory, cannot be read."""
+        self.errors.append((target, error))
+        self.coverage.trouble = UNREADABLE
+
+    def __iter__(self) -> Iterator[Event]:
+        for target in self.files:
+            collector = FindingCollector(target)
+            try:
+                with DataFile(target.path) as file, reading(target.path):
+                    events = file_events(file, collector, self.coverage, self._consumed)
+                    yield from self._query.select(events, self.coverage)
+            except FileError as error:
+                self.fail(target, error)
+            findings = collector.take()
+            self.coverage.add_findings(findings)
+            self.findings += findings
+
+
+class EventLog:
+    """The events of one metadata partition by its copies, rising, each once. Iterate, then ask for the rest.
+
+    `consumed`: the first and the last offset of these events.
+    """
+
+    def __init__(self, files: Iterable[Target], query: EventQuery = EVERY_EVENT) -> None:
+        directories: dict[str, list[Target]] = {}
+        for file in files:
+            directories.setdefault(os.path.dirname(file.path), []).append(file)
+        self._copies = [_Copy(each, query) for each in directories.values()]
+        self.consumed = OffsetRange()
+
+    def __iter__(self) -> Iterator[Event]:
+        for event in merge(*self._copies, key=itemgetter(0)):
+            if self.consumed.accept(event[0]):
+                yield event
+
+    def add_unlisted(self, target: Target, error: FileError) -> None:
+        """Take that a directory, one copy more, cannot be listed."""
+        self._copies.append(_Copy((), EVERY_EVENT))
+        self._copies[-1].fail(target, error)
+
+    @property
+    def coverage(self) -> EventCoverage:
+        """Which events the copies hold together."""
+        return merge_coverages([copy.coverage for copy in self._copies])
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with the files."""
+        return [finding for copy in self._copies for finding in copy.findings]
+
+    @property
+    def first_files(self) -> list[Target]:
+        """The first segment of each copy."""
+        return [copy.files[0] for copy in self._copies if copy.files]
+
+    @property
+    def errors(self) -> list[tuple[Target, FileError]]:
+        """The files and directories that cannot be read, each with its error."""
+        return [error for copy in self._copies for error in copy.errors]
+
+    @property
+    def has_all_segments(self) -> bool:
+        """Whether the files are all segments in their directories: not if single ones were named."""
+        files = [file for copy in self._copies for file in copy.files]
+        named = {os.path.realpath(file.path) for file in files}
+        directories = {partition_of(file).path: partition_of(file) for file in files}
+        return all(
+            os.path.realpath(os.path.join(path, f"{segment.stem}.log")) in named
+            for path, directory in directories.items()
+            for segment in Partition(directory).segments
+        )
+
+    def missing(self, number: int | None, directory: str) -> Iterator[Finding]:
+        """Yield which events of the metadata partition of a number are gone, or are not in what was named."""
+        of = "" if number is None else f" of {REMOTE_LOG_METADATA}-{number}"
+        state = "gone" if self.has_all_segments else NOT_NAMED
+        for offsets in self.coverage.missing():
+            yield Finding("RLMM-032", missing_events(offsets, of, state), dir=directory)
+
+
+class EventReader:
+    """Decodes values of the topic, in order, and reports what a broker cannot use."""
+
+    def __init__(self, findings: FindingCollector, *, is_old_reported: bool = False) -> None:
+        self._decode = event_decoder()
+        self._findings = findings
+        self.is_old_reported = is_old_reported
+        """Whether an event in the layout that only releases before 3.6 read was reported."""
+
+    def read(
+        self, offset: int, value: bytes | None, position: int | None = None
+    ) -> tuple[RemoteLogMetadata | None, str | None]:
+        """Return what a value says, None where it cannot be decoded, and why a broker cannot use it.
+
+        The value is of the record at `offset`, in a batch at `position`, if it is of a file.
+        """
+        if value is None:
+            self._findings.add("RLMM-002", position, f"offset {offset}: null value; {STOPS}")
+            return None, "null value"
+        try:
+            metadata = self._decode(value)
+        except FormatError as error:
+            self._findings.add("RLMM-001", position, f"offset {offset}: {error}; {STOPS}")
+            return None, str(error)
+        refused = refusal(metadata, in_topic=True)
+        if refused is not None:
+            self._findings.add("RLMM-003", position, f"offset {offset}: {refused}; {STOPS}")
+        if metadata.layout == LAYOUT_3_0 and not self.is_old_reported:
+            self.is_old_reported = not isinstance(metadata, RemotePartitionDeleteMetadata)
+            if self.is_old_reported:
+                self._findings.add("RLMM-004", position, f"offset {offset}: layout {LAYOUT_3_0}")
+        return metadata, refused
 
 
 class _Values(NamedTuple):
@@ -55,91 +244,35 @@ class _Values(NamedTuple):
     positions: list[int]
 
 
-def events(file: DataFile, findings: FindingCollector, here: EventsHere) -> Iterator[Event]:
+def file_events(
+    file: DataFile, findings: FindingCollector, coverage: EventCoverage, consumed: OffsetRange | None = None
+) -> Iterator[Event]:
     """Yield the events of a segment that a broker can use, in order; what else there is are findings.
 
-    `here` takes the offsets of all that is read. Nothing follows where a start cuts the log.
+    `coverage` takes the offsets of all that is read, `consumed` those that count. Nothing follows where a
+    start cuts the log.
     """
-    read, is_old_reported = event_decoder(), False
+    consumed, reader = consumed or OffsetRange(), EventReader(findings)
     walk = BulkWalk(file)
     for window in walk:
-        if here.cut is not None:
+        if coverage.cut is not None:
             return
-        here.add_batches(window.fields)
-        for part in values_of(file, window, findings, here):
+        coverage.add_batches(window.fields)
+        for part in _window_values(file, window, findings, coverage):
             for offset, value, position in zip(*part, strict=True):
-                if not here.reads(offset):
-                    findings.add(
-                        "RLMM-036", position, f"offset {offset}: brokers have read up to {here.last}"
-                    )
+                if not consumed.accept(offset):
+                    message = f"offset {offset}: brokers have read up to {consumed.next - 1}"
+                    findings.add("RLMM-036", position, message)
                     continue
-                metadata, refused = read_event(read, offset, value, position, findings)
-                if metadata is None:
-                    continue
-                if metadata.layout == LAYOUT_3_0 and not is_old_reported:
-                    is_old_reported = report_old_layout(metadata, offset, position, findings)
-                if refused is None:
+                metadata, refused = reader.read(offset, value, position)
+                if metadata is not None and refused is None:
                     yield offset, metadata
-    if here.cut is None:
-        report_end(file, walk.stop, findings, here)
+    if coverage.cut is None:
+        report_end(file, walk.stop, findings, coverage)
 
 
-def read_event(
-    read: Callable[[bytes], RemoteLogMetadata],
-    offset: int,
-    value: bytes | None,
-    position: int | None,
-    findings: FindingCollector,
-) -> tuple[RemoteLogMetadata | None, str | None]:
-    """Return what `read` makes of a value, and why a broker cannot use it; report what is wrong.
-
-    The value is of the record at `offset`, in a batch at `position`, if it is of a file. None for one that
-    cannot be decoded.
-    """
-    if value is None:
-        findings.add("RLMM-002", position, f"offset {offset}: null value; {STOPS}")
-        return None, "null value"
-    try:
-        metadata = read(value)
-    except FormatError as error:
-        findings.add("RLMM-001", position, f"offset {offset}: {error}; {STOPS}")
-        return None, str(error)
-    refused = refusal(metadata, in_topic=True)
-    if refused is not None:
-        findings.add("RLMM-003", position, f"offset {offset}: {refused}; {STOPS}")
-    return metadata, refused
-
-
-def read_entry(
-    entry: SnapshotEntry, findings: FindingCollector
-) -> tuple[RemoteLogSegmentMetadataSnapshot | None, str | None]:
-    """Return what an entry of a remote_log_snapshot says, and why a broker cannot use it.
-
-    What is wrong is reported. None for one that cannot be decoded.
-    """
-    try:
-        metadata = decode_entry(entry)
-    except FormatError as error:
-        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
-        return None, str(error)
-    refused = refusal(metadata, in_topic=False)
-    if refused is not None:
-        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
-    return metadata, refused
-
-
-def report_old_layout(
-    metadata: RemoteLogMetadata, offset: int, position: int | None, findings: FindingCollector
-) -> bool:
-    """Report an event in the layout that only releases before 3.6 read; return whether it is one."""
-    is_old = metadata.layout == LAYOUT_3_0 and not isinstance(metadata, RemotePartitionDeleteMetadata)
-    if is_old:
-        findings.add("RLMM-004", position, f"offset {offset}: layout {LAYOUT_3_0}")
-    return is_old
-
-
-def values_of(
-    file: DataFile, window: Window, findings: FindingCollector, here: EventsHere
+def _window_values(
+    file: DataFile, window: Window, findings: FindingCollector, coverage: EventCoverage
 ) -> Iterator[_Values]:
     """Yield the records of a window that a broker reads, in order, those of ordinary batches many at once."""
     ordinary = _are_ordinary(window)
@@ -148,8 +281,8 @@ def values_of(
         positions = window.positions[begin:end]
         if not ordinary[begin]:
             for position in positions.tolist():
-                yield _plainly(file, position, findings, here)
-                if here.cut is not None:
+                yield _plainly(file, position, findings, coverage)
+                if coverage.cut is not None:
                     return
             continue
         fields = window.fields[begin:end]
@@ -157,8 +290,8 @@ def values_of(
             if isinstance(part, RecordColumns):
                 yield _of_columns(part, positions[part.first :])
             else:
-                yield _plainly(file, int(positions[part.number]), findings, here)
-                if here.cut is not None:
+                yield _plainly(file, int(positions[part.number]), findings, coverage)
+                if coverage.cut is not None:
                     return
 
 
@@ -184,9 +317,9 @@ def _of_columns(columns: RecordColumns, positions: NDArray[np.int64]) -> _Values
     return _Values(columns.offset.tolist(), values, positions[columns.batch].tolist())
 
 
-def _plainly(file: DataFile, position: int, findings: FindingCollector, here: EventsHere) -> _Values:
+def _plainly(file: DataFile, position: int, findings: FindingCollector, coverage: EventCoverage) -> _Values:
     batch = Batch(position, read_header(file.read(position, LARGEST_HEADER)))
-    records = list(records_of(file, batch, findings, here, damaged=False))
+    records = list(records_of(file, batch, findings, coverage, damaged=False))
     return _Values(
         [record.offset for record in records],
         [None if record.value is None else bytes(record.value) for record in records],
@@ -198,7 +331,7 @@ def records_of(
     file: DataFile,
     batch: Batch,
     findings: FindingCollector,
-    here: EventsHere,
+    coverage: EventCoverage,
     *,
     damaged: bool = True,
     again: bool = False,
@@ -220,24 +353,24 @@ def records_of(
     elif is_above_latest(header.magic) and not again:
         findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
     if not is_whole and not again:
-        report_stop(header.base_offset, position, findings, here)
+        report_stop(header.base_offset, position, findings, coverage)
     if is_whole and header.is_control:
         findings.add("RLMM-008", position, f"{at}: a control batch")
     if header.is_control or not (is_whole or damaged):
         return
     try:
         if legacy:
-            yield from _messages(raw, batch, findings, here, damaged=damaged)
+            yield from _messages(raw, batch, findings, coverage, damaged=damaged)
         else:
             yield from batch_records(raw, LARGEST_BATCH)
     except FormatError as error:
         findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
         if is_whole:
-            report_stop(header.base_offset, position, findings, here)
+            report_stop(header.base_offset, position, findings, coverage)
 
 
 def _messages(
-    raw: bytes, batch: Batch, findings: FindingCollector, here: EventsHere, *, damaged: bool
+    raw: bytes, batch: Batch, findings: FindingCollector, coverage: EventCoverage, *, damaged: bool
 ) -> Iterator[LegacyRecord]:
     """Yield the records of a message of magic 0 or 1.
 
@@ -251,10 +384,10 @@ def _messages(
             findings.add(
                 "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
             )
-            report_stop(record.offset, position, findings, here)
+            report_stop(record.offset, position, findings, coverage)
         if record.error is not None:
             findings.add("LOG-003", position, f"offset {record.offset}: {record.error.moved(position)}")
-            report_stop(record.offset, position, findings, here)
+            report_stop(record.offset, position, findings, coverage)
         elif is_whole or damaged:
             yield record
     if opened.cut:
@@ -284,19 +417,21 @@ def log_end(target: Target) -> int | None:
     return ends[0] if ends else None
 
 
-def report_stop(offset: int, position: int, findings: FindingCollector, here: EventsHere) -> None:
+def report_stop(offset: int, position: int, findings: FindingCollector, coverage: EventCoverage) -> None:
     """Report that brokers cannot read a batch, unless a start cuts the log before it.
 
     Their consumer checks what it fetches (`CompletedFetch`); the broker does not before it answers.
     """
-    if here.stops(offset, position):
+    if coverage.stop_at(offset, position):
         findings.add("RLMM-035", position, f"offset {offset}: {STOPS}")
 
 
-def report_end(file: DataFile, stop: Stop | None, findings: FindingCollector, here: EventsHere) -> None:
+def report_end(
+    file: DataFile, stop: Stop | None, findings: FindingCollector, coverage: EventCoverage
+) -> None:
     """Report how the walk over a file's batches ended, unless it is at the end of the file.
 
-    `here` has what was read before. A fetch goes on in the next segment after a batch that is not whole.
+    `coverage` has what was read before. A fetch goes on in the next segment after a batch that is not whole.
     """
     if stop is None:
         raise AssertionError("a walk that has ended says where")
@@ -306,13 +441,13 @@ def report_end(file: DataFile, stop: Stop | None, findings: FindingCollector, he
         return
     if stop.reason == "end":
         return
-    offset = here.ranges[-1][1] + 1 if here.ranges else segment_base(findings.target) or 0
+    offset = coverage.ranges[-1][1] + 1 if coverage.ranges else segment_base(findings.target) or 0
     if stop.reason in TORN:
         findings.add("LOG-001", stop.position, describe_torn(stop))
-        here.stops(offset, stop.position)
+        coverage.stop_at(offset, stop.position)
         return
     if stop.reason == "zeros":
         findings.add("LOG-004", stop.position, "only zeros follow")
     else:
         findings.add("LOG-002", stop.position, f"{stop.reason.replace('-', ' ')} {stop.found}")
-    report_stop(offset, stop.position, findings, here)
+    report_stop(offset, stop.position, findings, coverage)

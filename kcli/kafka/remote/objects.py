@@ -40,7 +40,7 @@ class RemoteObject(NamedTuple):
     whole: tuple[str, ...] | None
 
 
-class Stored(NamedTuple):
+class StoredObjects(NamedTuple):
     """Objects by segment id; `parts` are those that each whole segment has."""
 
     objects: dict[str, list[RemoteObject]]
@@ -78,7 +78,7 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
     return RemoteObject(name, size, match[2], part, owner, whole)
 
 
-def stored(objects: Iterable[RemoteObject]) -> Stored:
+def stored(objects: Iterable[RemoteObject]) -> StoredObjects:
     """Return objects by segment, and what a whole segment has: its log alone where no name says more."""
     found: dict[str, list[RemoteObject]] = {}
     whole: set[tuple[str, ...] | None] = set()
@@ -86,4 +86,4 @@ def stored(objects: Iterable[RemoteObject]) -> Stored:
         found.setdefault(one.segment_id, []).append(one)
         whole.add(one.whole)
     known = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
-    return Stored(found, next(known, (LOG,)))
+    return StoredObjects(found, next(known, (LOG,)))

@@ -5,6 +5,7 @@ RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
 the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
 """
 
+from formats.errors import FormatError
 from formats.remote_metadata import (
     DELETE_SEGMENT_FINISHED,
     STATES,
@@ -16,7 +17,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     state_name,
 )
-from formats.remote_snapshot import SNAPSHOT_HEADER
+from formats.remote_snapshot import SNAPSHOT_HEADER, SnapshotEntry, decode_entry
 from kcli.kafka.findings.collector import FindingCollector
 
 CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-003", "RLMM-035"})
@@ -137,3 +138,21 @@ def has_whole_header(raw: bytes, findings: FindingCollector) -> bool:
     elif len(raw) < SNAPSHOT_HEADER.size:
         findings.add("RLMM-005", len(raw), f"{len(raw)} of {SNAPSHOT_HEADER.size} bytes")
     return len(raw) >= SNAPSHOT_HEADER.size
+
+
+def read_entry(
+    entry: SnapshotEntry, findings: FindingCollector
+) -> tuple[RemoteLogSegmentMetadataSnapshot | None, str | None]:
+    """Return what an entry of a remote_log_snapshot says, and why a broker cannot use it.
+
+    What is wrong is reported. None for one that cannot be decoded.
+    """
+    try:
+        metadata = decode_entry(entry)
+    except FormatError as error:
+        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
+        return None, str(error)
+    refused = refusal(metadata, in_topic=False)
+    if refused is not None:
+        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
+    return metadata, refused

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kcli.jobs.common import plan
 from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.read import expand
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.rows import named
@@ -34,7 +35,7 @@ class Result:
     """All outcomes of a dump, as an engine would put them together."""
 
     def __init__(self, *paths):
-        units, failures = plan(rlmm.expand(find([str(path) for path in paths], Selection())), rlmm.ACCEPTS)
+        units, failures = plan(expand(find([str(path) for path in paths], Selection())), rlmm.ACCEPTS)
         self.calls, self.rows, self.findings, self.failures = 0, [], [], failures
         for unit in units:
             rest = unit

@@ -3,8 +3,8 @@
 import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
-from kcli.jobs.rlmm.check import Checking, RemoteCheck
-from kcli.jobs.rlmm.read import FoldedDirectory, fold
+from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
+from kcli.jobs.rlmm.read import MetadataPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
 from tests.kcli.kafka.remote.test_cache import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
@@ -17,10 +17,11 @@ COPY = [segment("a", 0, 9), update("a", COPIED)]
 
 def items(events, before_ms):
     """Return rows and findings about events of one metadata partition."""
-    checking = Checking(RemoteCheck(now_ms=before_ms, stuck_after_ms=0))
-    folded = FoldedDirectory("d", 3, RemoteStore())
-    fold(folded, enumerate(events), checking.watch)
-    found = list(checking.found(folded))
+    checking = EventChecks(RemoteCheck(now_ms=before_ms, stuck_after_ms=0))
+    partition = MetadataPartition("d", 3, RemoteStore())
+    for offset, event in enumerate(events):
+        checking.watch(partition, (offset, event), partition.store.apply(event, offset))
+    found = list(checking.results(partition))
     findings = [item for item in found if isinstance(item, Finding)]
     return [item for item in found if not isinstance(item, Finding)], findings
 

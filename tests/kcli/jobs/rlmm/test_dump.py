@@ -8,7 +8,8 @@ import pytest
 from formats.remote_metadata import decode
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines, record_of, with_record
+from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_record
+from kcli.jobs.rlmm.read import expand
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
@@ -291,7 +292,7 @@ def test_a_log_dir_without_remote_log_metadata_has_no_rows(tmp_path):
     (tmp_path / "orders-3" / LOG).write_bytes(ONE)
     (tmp_path / "meta.properties").write_text("version=1\n")
 
-    assert rlmm.expand(find([str(tmp_path)], Selection())).targets == []
+    assert expand(find([str(tmp_path)], Selection())).targets == []
 
 
 def test_a_log_dir_of_3_5_shows_all_three(log_dir):

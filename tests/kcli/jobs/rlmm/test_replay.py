@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from kcli.jobs.rlmm.snapshots import Here, _loaded
+from kcli.jobs.rlmm.snapshots import load_snapshot
 from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.remote.coverage import OffsetRange
 from kcli.logdir.tree import Selection, find
 
 from .dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file
@@ -36,11 +37,11 @@ def test_files_load_as_each_release_loads_them(tmp_path):
             tmp_path, f"{number}/{facts['topic']}-{facts['partition']}", base64.b64decode(facts["bytes"])
         )
         (target,) = find([str(path)], Selection()).targets
-        found = _loaded(target, Here(), FindingCollector(target))
+        found = load_snapshot(target, OffsetRange(), FindingCollector(target))
         if found is None:  # an empty file, or one that is cut within its header
             assert cache["all"] == [], name
             continue
-        own = found.folded.store.caches[found.key]
+        own = found.partition.store.caches[found.key]
         assert sorted(map(described, own.segments.values())) == sorted(cache["all"]), name
         assert set(map(str, own.epochs)) >= set(cache["epochs"]), name
         for epoch, facts_of_epoch in cache["epochs"].items():

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kcli.jobs.rlmm.rows import kafka_lines
+from kcli.jobs.rlmm.dump import kafka_lines
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT

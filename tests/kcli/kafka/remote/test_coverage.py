@@ -10,14 +10,14 @@ from kcli.kafka.remote.coverage import (
     DAMAGED,
     ENDS_IN_PART,
     UNREADABLE,
-    EventsHere,
-    gone_words,
-    together,
+    EventCoverage,
+    merge_coverages,
+    missing_events,
 )
 
 
-def here(*ranges, start=0, end=0, trouble=None):
-    found = EventsHere(start, end, trouble=trouble)
+def coverage(*ranges, start=0, end=0, trouble=None):
+    found = EventCoverage(start, end, trouble=trouble)
     for first, last in ranges:
         found.add(first, last)
     return found
@@ -32,11 +32,11 @@ def headers(*batches):
 
 
 def test_events_that_follow_one_another_are_one_range():
-    assert here((0, 4), (5, 9), (7, 8), (11, 12)).ranges == [(0, 9), (11, 12)]
+    assert coverage((0, 4), (5, 9), (7, 8), (11, 12)).ranges == [(0, 9), (11, 12)]
 
 
 def test_a_batch_ends_at_its_last_offset():
-    found = EventsHere()
+    found = EventCoverage()
     found.add_batches(headers((0, 4, 2), (5, 0, 2), (8, 1, 2)))
     found.add_batches(headers())
     found.add_batches(headers((10, 2, 2)))
@@ -46,59 +46,59 @@ def test_a_batch_ends_at_its_last_offset():
 
 def test_a_message_of_an_old_magic_ends_at_its_offset():
     """Its header has no last offset: other fields are in that place."""
-    found = EventsHere()
+    found = EventCoverage()
     found.add_batches(headers((0, 4, 2), (5, 99, 1), (6, 99, 0)))
 
     assert found.ranges == [(0, 6)]
 
 
 def test_what_is_before_between_and_after_the_events_is_gone():
-    assert here((10, 19), (25, 29), end=40).gone() == [(0, 9), (20, 24), (30, 39)]
+    assert coverage((10, 19), (25, 29), end=40).missing() == [(0, 9), (20, 24), (30, 39)]
 
 
 def test_a_log_that_is_as_long_as_its_checkpoint_says_is_whole():
-    assert here((0, 29), end=30).gone() == []
-    assert here((0, 29), end=30).lacks is None
-    assert here((0, 29), end=31).gone() == [(30, 30)]
+    assert coverage((0, 29), end=30).missing() == []
+    assert coverage((0, 29), end=30).lacks is None
+    assert coverage((0, 29), end=31).missing() == [(30, 30)]
 
 
-def test_events_below_the_log_start_are_gone_though_their_batches_are_still_there():
-    assert here((0, 14), (20, 29), start=22).gone() == [(0, 21)]
-    assert here((0, 14), (20, 29), (31, 35), start=22).gone() == [(0, 21), (30, 30)]
-    assert here((0, 14), (20, 29), start=17).gone() == [(0, 16), (17, 19)]  # each offset once
+def test_events_below_the_log_start_are_gone_though_their_batches_are_still_tcoverage():
+    assert coverage((0, 14), (20, 29), start=22).missing() == [(0, 21)]
+    assert coverage((0, 14), (20, 29), (31, 35), start=22).missing() == [(0, 21), (30, 30)]
+    assert coverage((0, 14), (20, 29), start=17).missing() == [(0, 16), (17, 19)]  # each offset once
 
 
 def test_of_an_empty_log_all_is_gone_that_it_had():
-    assert here(start=7, end=9).gone() == [(0, 6), (7, 8)]
-    assert here().gone() == []
+    assert coverage(start=7, end=9).missing() == [(0, 6), (7, 8)]
+    assert coverage().missing() == []
 
 
 def test_after_damage_nothing_is_known_to_be_gone_but_what_is_before_the_first_event():
-    assert here((10, 19), (25, 29), end=40, trouble=DAMAGED).gone() == [(0, 9)]
-    assert here((0, 19), (25, 29), end=40, trouble=DAMAGED).lacks == DAMAGED
+    assert coverage((10, 19), (25, 29), end=40, trouble=DAMAGED).missing() == [(0, 9)]
+    assert coverage((0, 19), (25, 29), end=40, trouble=DAMAGED).lacks == DAMAGED
 
 
 @pytest.mark.parametrize("trouble", [DAMAGED, UNREADABLE])
 def test_nothing_is_known_to_be_gone_of_a_log_of_which_nothing_is_read(trouble):
-    assert here(start=7, end=9, trouble=trouble).gone() == []
-    assert here(start=7, end=9, trouble=trouble).lacks == trouble
+    assert coverage(start=7, end=9, trouble=trouble).missing() == []
+    assert coverage(start=7, end=9, trouble=trouble).lacks == trouble
 
 
 def test_past_a_batch_that_is_there_in_part_a_file_has_no_event():
-    torn = here((0, 19), (25, 29), end=40)
-    torn.take([Finding("LOG-001", "")])
-    assert (torn.gone(), torn.trouble) == ([(20, 24), (30, 39)], ENDS_IN_PART)
-    torn.take([Finding("LOG-003", ""), Finding("LOG-001", "")])
-    assert (torn.gone(), torn.lacks) == ([], DAMAGED)
+    torn = coverage((0, 19), (25, 29), end=40)
+    torn.add_findings([Finding("LOG-001", "")])
+    assert (torn.missing(), torn.trouble) == ([(20, 24), (30, 39)], ENDS_IN_PART)
+    torn.add_findings([Finding("LOG-003", ""), Finding("LOG-001", "")])
+    assert (torn.missing(), torn.lacks) == ([], DAMAGED)
 
 
-def test_an_unreadable_file_may_hold_what_is_not_here():
-    assert here((10, 19), (25, 29), end=40, trouble=UNREADABLE).gone() == []
+def test_an_unreadable_file_may_hold_what_is_not_coverage():
+    assert coverage((10, 19), (25, 29), end=40, trouble=UNREADABLE).missing() == []
 
 
 def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
-    assert here((10, 19), trouble=CUT).gone() == [(0, 9)]
-    assert here((0, 19), trouble=CUT).lacks == CUT
+    assert coverage((10, 19), trouble=CUT).missing() == [(0, 9)]
+    assert coverage((0, 19), trouble=CUT).lacks == CUT
 
 
 @pytest.mark.parametrize(
@@ -115,25 +115,25 @@ def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
     ],
 )
 def test_events_are_missing_after_damage_and_where_a_value_is_not_taken(code, trouble):
-    found = here((0, 9))
-    found.take([Finding(code, "")])
+    found = coverage((0, 9))
+    found.add_findings([Finding(code, "")])
 
     assert found.lacks == trouble
 
 
 def test_a_file_that_cannot_be_read_stays_the_trouble():
-    found = here((0, 9), trouble=UNREADABLE)
-    found.take([Finding("LOG-003", "")])
+    found = coverage((0, 9), trouble=UNREADABLE)
+    found.add_findings([Finding("LOG-003", "")])
 
     assert found.trouble == UNREADABLE
 
 
 def test_copies_have_together_what_one_of_them_has():
-    found = together([here((20, 29), start=20, end=30), here((0, 9), (15, 21), end=10)])
+    found = merge_coverages([coverage((20, 29), start=20, end=30), coverage((0, 9), (15, 21), end=10)])
 
     assert (found.start, found.end) == (0, 30)
     assert found.ranges == [(0, 9), (15, 29)]
-    assert found.gone() == [(10, 14)]
+    assert found.missing() == [(10, 14)]
 
 
 @pytest.mark.parametrize(
@@ -146,11 +146,11 @@ def test_copies_have_together_what_one_of_them_has():
     ],
 )
 def test_a_copy_without_trouble_makes_up_for_the_others(troubles, trouble):
-    assert together([here((0, 9), trouble=one) for one in troubles]).trouble == trouble
+    assert merge_coverages([coverage((0, 9), trouble=one) for one in troubles]).trouble == trouble
 
 
 def test_words_say_which_offsets_are_gone():
-    assert gone_words((0, 9)) == "the events before offset 10 are gone"
-    assert gone_words((0, 0)) == "the events before offset 1 are gone"
-    assert gone_words((5, 5), " of t-0") == "the events of offset 5 of t-0 are gone"
-    assert gone_words((5, 6), " of t-0") == "the events of offsets 5..6 of t-0 are gone"
+    assert missing_events((0, 9)) == "the events before offset 10 are gone"
+    assert missing_events((0, 0)) == "the events before offset 1 are gone"
+    assert missing_events((5, 5), " of t-0") == "the events of offset 5 of t-0 are gone"
+    assert missing_events((5, 6), " of t-0") == "the events of offsets 5..6 of t-0 are gone"

@@ -9,10 +9,10 @@ import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.magic import is_above_latest, is_valid
-from kcli.jobs.rlmm.rows import valid_record
+from kcli.jobs.rlmm.dump import valid_record
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.remote.coverage import EventsHere
-from kcli.kafka.remote.events import events
+from kcli.kafka.remote.coverage import EventCoverage
+from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find
@@ -41,7 +41,7 @@ def read(path):
     with DataFile(str(path)) as file:
         found = [
             (offset, record._replace(unknown_tags=()))
-            for offset, record in events(file, collector, EventsHere())
+            for offset, record in file_events(file, collector, EventCoverage())
         ]
     return found, collector.take()
 
