@@ -18,7 +18,7 @@ declared is no error: it comes back as `Unknown` with its bytes.
 from typing import Any
 
 from formats import primitives
-from formats.errors import CorruptError, FormatError, UnsupportedError
+from formats.errors import CorruptError, FormatError
 from formats.messages import control, group, metadata, remote, share_group, transaction
 from formats.messages.collector import ELEMENTS_MAX, Collector, Span
 from formats.messages.converter import to_json
@@ -127,37 +127,6 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
     except FormatError:
         return None  # the error of the layout in use is the one that counts
     return None if message.rest or message.unknown_tags or message.replaced else message
-
-
-def decode_metadata(
-    value: Buffer | None,
-    elements: int = ELEMENTS_MAX,
-    *,
-    replace_invalid_utf8: bool = False,
-    nearest: bool = False,
-) -> Message | Unknown:
-    """Return a record of the metadata log or of a snapshot of it; `replace_invalid_utf8` as for a key.
-
-    With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
-    Null, or bytes after the message, are a CorruptError; another frame version
-    than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
-    """
-    if value is None:
-        raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
-    frame_version, at = primitives.short_varint(value, 0, "frame version")
-    if frame_version != metadata.FRAME_VERSION:
-        raise UnsupportedError(0, "frame version", metadata.FRAME_VERSION, frame_version)
-    api_key, at = primitives.short_varint(value, at, "record type")
-    version, at = primitives.short_varint(value, at, "record version")
-    schema = metadata.RECORDS.get(api_key)
-    if schema is None or (version not in schema.versions and not nearest):
-        return Unknown(api_key, version, bytes(value))
-    known = max(min(version, schema.versions.highest), schema.versions.lowest)
-    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
-    message = read_message(schema, known, value, at, collector)
-    if message.rest:
-        raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
-    return message
 
 
 def decode_remote(

@@ -16,7 +16,13 @@ AccessControlRecord is of 3.3 and 3.4 alone, where no broker wrote it.
 
 import re
 
+from formats import primitives
+from formats.errors import CorruptError, UnsupportedError
+from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.declare import declared
+from formats.messages.message import Message, Unknown, read_message
+from formats.names import CLUSTER_METADATA
+from formats.types import Buffer
 
 SCHEMAS = declared("""
 RegisterBrokerRecord 0 versions 0-4 flexible 0+
@@ -177,3 +183,34 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 def type_name(name: str) -> str:
     """Return a record's name as `MetadataRecordType` writes it: TOPIC_RECORD."""
     return _WORD.sub("_", name).upper()
+
+
+def decode_metadata(
+    value: Buffer | None,
+    elements: int = ELEMENTS_MAX,
+    *,
+    replace_invalid_utf8: bool = False,
+    nearest: bool = False,
+) -> Message | Unknown:
+    """Return a record of the metadata log or of a snapshot of it; `replace_invalid_utf8` as for a key.
+
+    With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
+    Null, or bytes after the message, are a CorruptError; another frame version
+    than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
+    """
+    if value is None:
+        raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
+    frame_version, at = primitives.short_varint(value, 0, "frame version")
+    if frame_version != FRAME_VERSION:
+        raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
+    api_key, at = primitives.short_varint(value, at, "record type")
+    version, at = primitives.short_varint(value, at, "record version")
+    schema = RECORDS.get(api_key)
+    if schema is None or (version not in schema.versions and not nearest):
+        return Unknown(api_key, version, bytes(value))
+    known = max(min(version, schema.versions.highest), schema.versions.lowest)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    message = read_message(schema, known, value, at, collector)
+    if message.rest:
+        raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
+    return message

@@ -20,12 +20,12 @@ from formats.messages.decode import (
     INT16_SIZE,
     VALUES,
     decode_key,
-    decode_metadata,
     decode_value,
     message_json,
 )
 from formats.messages.flat import flat_printer
 from formats.messages.message import Message, Unknown
+from formats.messages.metadata import decode_metadata
 from formats.messages.reader import reader
 from formats.names import CLUSTER_METADATA
 from formats.primitives import int16

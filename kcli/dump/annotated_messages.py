@@ -72,7 +72,7 @@ class Contents:
     def _message(self, field: str, data: bytes) -> Split | None:
         message: Message | Unknown | None = None
         if self.topic == CLUSTER_METADATA:
-            message = decode.decode_metadata(data) if field == "value" else None
+            message = metadata.decode_metadata(data) if field == "value" else None
         elif self.topic == REMOTE_LOG_METADATA:
             message = decode.decode_remote(data) if field == "value" else None
         elif self.topic in decode.TOPICS and field == "key":

@@ -19,13 +19,13 @@ from formats.messages.decode import (
     PREVIEW_KEYS,
     VALUES,
     decode_key,
-    decode_metadata,
     decode_preview,
     decode_remote,
     decode_value,
     message_json,
 )
 from formats.messages.message import Message, Unknown
+from formats.messages.metadata import decode_metadata
 from formats.messages.printed import value_json
 from formats.messages.remote import FRAME_VERSION
 from formats.messages.remote import RECORDS as REMOTE_RECORDS

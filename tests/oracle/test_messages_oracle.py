@@ -23,12 +23,12 @@ from formats.messages.decode import (
     SCHEMAS,
     VALUES,
     decode_key,
-    decode_metadata,
     decode_remote,
     decode_value,
     message_json,
 )
 from formats.messages.message import Message, Unknown
+from formats.messages.metadata import decode_metadata
 from formats.messages.printed import printed
 from formats.messages.reader import FIXED, reader
 from formats.names import (

@@ -210,4 +210,5 @@ def _unpacked(base_offset: int, path: str) -> LoadedSegment:
         size,
         NO_OFFSETS if offsets is None else memory_index(OFFSET_INDEX_ENTRY, offsets[1]),
         NO_TIMES if times is None else memory_index(TIME_INDEX_ENTRY, times[1]),
+        opened=open_log,
     )

@@ -9,8 +9,8 @@ import os
 from formats.bounds import LARGEST_BATCH
 from formats.control import CONTROL_NAMES, LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, control_record
 from formats.errors import FormatError
-from formats.messages.decode import decode_metadata
 from formats.messages.message import Unknown
+from formats.messages.metadata import decode_metadata
 from formats.record import batch_records
 from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
 from kcli.logdir.buffers import DataFile, FileError, file_error

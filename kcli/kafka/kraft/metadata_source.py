@@ -26,8 +26,8 @@ from formats.control import (
 )
 from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
-from formats.messages.decode import decode_metadata
 from formats.messages.message import Unknown
+from formats.messages.metadata import decode_metadata
 from formats.names import QUORUM_STATE, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records

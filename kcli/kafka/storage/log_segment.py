@@ -27,7 +27,6 @@ from formats.legacy import MESSAGE_V0
 from formats.magic import FORMATS, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
-from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
 
 LARGEST_WRAPPER = 64 * 1024 * 1024
@@ -209,7 +208,7 @@ NO_TIMES = Index(TIME_INDEX_ENTRY)
 class LoadedSegment(NamedTuple):
     """One segment as the broker holds it.
 
-    `log_size` in bytes, indexes, and the entries of the transaction index.
+    `log_size` in bytes, indexes, the entries of the transaction index, and how its log file is opened.
     """
 
     base_offset: int
@@ -218,6 +217,7 @@ class LoadedSegment(NamedTuple):
     offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
     time_index: Index[TimeIndexEntry] = NO_TIMES
     aborted: tuple[AbortedTxn, ...] = ()
+    opened: Callable[[str], DataFile] = DataFile
 
     @contextmanager
     def log(self) -> Iterator[DataFile]:
@@ -227,7 +227,7 @@ class LoadedSegment(NamedTuple):
         """
         if self.log_path is None:
             raise AssertionError("an empty segment has no log to open")
-        with open_log(self.log_path) as file:
+        with self.opened(self.log_path) as file:
             if file.size < self.log_size:
                 message = (
                     f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"

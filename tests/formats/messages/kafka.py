@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from formats.messages.decode import SCHEMAS, Message, Unknown, decode_key, decode_metadata, decode_value
+from formats.messages.decode import SCHEMAS, Message, Unknown, decode_key, decode_value
+from formats.messages.metadata import decode_metadata
 
 FILE = Path(__file__).parents[2] / "data" / "messages" / "kafka-messages.jsonl.gz"
 

@@ -16,11 +16,11 @@ from formats.messages.decode import (
     Message,
     Unknown,
     decode_key,
-    decode_metadata,
     decode_value,
     message_json,
     spans,
 )
+from formats.messages.metadata import decode_metadata
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from tests.seeds import examples
 

@@ -6,8 +6,9 @@ import pytest
 
 from formats.errors import CorruptError, TruncatedError
 from formats.messages import metadata
-from formats.messages.decode import decode_metadata, decode_value
+from formats.messages.decode import decode_value
 from formats.messages.group import CONSUMER_PROTOCOL
+from formats.messages.metadata import decode_metadata
 from formats.messages.printed import Printed, printed, value_json, value_text
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS
 

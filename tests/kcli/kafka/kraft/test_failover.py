@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.messages.decode import decode_metadata
+from formats.messages.metadata import decode_metadata
 from formats.record import batch_records
 from kcli.kafka.kraft.election import NO_LEADER, PartitionState, zookeeper_failure
 from kcli.kafka.kraft.failover import Defaults, forecast
