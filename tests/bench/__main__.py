@@ -1,8 +1,8 @@
 """Measures kcli beside DumpLogSegments: `make bench`, or `python -m tests.bench scan-tiny 'growth-*'`."""
 
 import argparse
-import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -10,204 +10,131 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.bench.figures import Figure, hangs_on_a_run, memory
 from tests.bench.inputs import Made, Spec, load
-from tests.bench.lines import FULL, GIB, QUICK, TOOL, USUAL, Line, Programs, Scale, lines
-from tests.bench.machine import described, two_at_once
-from tests.bench.process import LONGER, Failed, Measured, Quiet, adopt_orphans, alternate, too_busy
-from tests.bench.report import Result, as_json, head, summary, table
+from tests.bench.lines import QUICK, SPARK, TOOL, Line, lines
+from tests.bench.measure import Failed, Figure, Measured, Target, alternate
 from tests.oracle.oracle import build
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ROOM = 4 * GIB
-"""Bytes of disk that stay free, outputs of a line included."""
-MEMORY = Path("/dev/shm")
-LARGEST_VERIFY = (2 * GIB, 8 * GIB)
+SHARED_MEMORY = Path("/dev/shm")
+MOST_MEGABYTES = 200
+ROOM = 4 << 30
+"""Bytes for the outputs of a line; a disk would write them when it likes."""
+FORM = "  {:<58} {:>9} {:>9} {:>22}  {:>8} {:<6}"
 
 
-def parser() -> argparse.ArgumentParser:
-    words = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    words.add_argument(
-        "lines",
-        nargs="*",
-        metavar="LINE",
-        help="names of lines, or patterns; else all (those of Spark only with --spark)",
-    )
-    words.add_argument("--list", action="store_true", help="print the names of the lines")
-    words.add_argument(
-        "--runs", type=int, metavar="N", help="measured runs of each command (5; 1 with --quick)"
-    )
-    scale = words.add_mutually_exclusive_group()
-    scale.add_argument(
-        "--quick", action="store_true", help="small inputs, one run: shows that all works, measures nothing"
-    )
-    scale.add_argument(
-        "--full",
-        action="store_true",
-        help="1 GiB of tiny batches, 5 M events, 8 GiB verified if there is room",
-    )
-    words.add_argument("--spark", action="store_true", help="measure Spark too")
-    words.add_argument("--anyway", action="store_true", help="measure on a busy machine too")
-    words.add_argument(
-        "--cache", type=Path, metavar="DIR", help="keep inputs here (else: a temporary directory, removed)"
-    )
-    words.add_argument(
-        "--json",
-        type=Path,
-        metavar="FILE",
-        help="write everything to FILE, - for standard output, the table to standard error",
-    )
-    words.add_argument("--no-bounds", action="store_true", help="leave out what the machine could do at best")
-    return words
+class Result(NamedTuple):
+    """What became of a line: its figures, what its commands cost, and what was wrong."""
+
+    name: str
+    work: str
+    figures: Sequence[Figure] = ()
+    taken: Mapping[str, Measured] = {}
+    wrong: Sequence[str] = ()
 
 
 def main() -> int:
-    """Measure what is asked for; 0: every answer is right, 1: one is wrong or failed, 2.
-
-    Nothing was measured.
-    """
-    given = parser().parse_args()
-    scale = QUICK if given.quick else _full(given.cache) if given.full else USUAL
-    chosen = choose(lines(scale), given.lines, spark=given.spark)
+    """Measure what is asked for; return 1 if an answer is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("lines", nargs="*", metavar="LINE", help="names of lines, or patterns; else all")
+    parser.add_argument("--list", action="store_true", help="print the names of the lines")
+    parser.add_argument("--quick", action="store_true", help="small inputs, one run: shows that all works")
+    parser.add_argument("--spark", action="store_true", help="measure Spark too")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="keep inputs here (else: removed)")
+    given = parser.parse_args()
+    chosen = choose(lines(QUICK if given.quick else 1), given.lines, spark=given.spark)
     if given.list:
-        print("\n".join(f"{line.name:28} {line.work}" for line in lines(scale)))
+        print("\n".join(f"{line.name:28} {line.work}" for line in chosen))
         return 0
-    if not chosen:
-        print("no line of that name: see --list", file=sys.stderr)
-        return 2
-    load_average, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if too_busy(load_average, cores) and not given.anyway:
-        print(
-            f"the machine is busy (load {load_average:.2f}, {cores} cores): wait, or --anyway",
-            file=sys.stderr,
-        )
-        return 2
-    adopt_orphans()
-    talk = sys.stderr if given.json == Path("-") else sys.stdout
-    runs = given.runs or (1 if given.quick else 5)
+    memory_ = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free >= ROOM
     with (
         tempfile.TemporaryDirectory(prefix="kcli-bench-") as temporary,
-        tempfile.TemporaryDirectory(prefix="kcli-bench-", dir=in_memory()) as scratch,
+        tempfile.TemporaryDirectory(prefix="kcli-bench-", dir=SHARED_MEMORY if memory_ else None) as scratch,
     ):
-        cache = given.cache or Path(temporary) / "inputs"
-        cache.mkdir(parents=True, exist_ok=True)
-        programs = Programs((_kcli(),), ("java", "-cp", build()))
-        machine = described() | (
-            {} if given.no_bounds else {"two processes do": f"{two_at_once():.2f} times what one does"}
-        )
-        print(*(f"{name}: {value}" for name, value in machine.items()), sep="; ", file=talk)
-        limits = {} if given.no_bounds else _bounds(cache, Path(scratch), scale)
-        if limits:
-            print(
-                "one core at best:",
-                "; ".join(f"{what} {rate / 1e9:.2f} GB/s" for what, rate in limits.items()),
-                file=talk,
-            )
-        print(
-            f"medians of {runs} alternating runs ({LONGER * runs} where a target hangs on one of them), "
-            f"whole processes, outputs in {Path(scratch).parent}; {TOOL} in a JVM of default settings\n"
-            f"{head()}",
-            file=talk,
-        )
+        cache = given.cache or Path(temporary)
+        programs = {
+            "kcli": [str(Path(sys.executable).parent / "kcli")],
+            TOOL: ["java", "-cp", build(), "org.apache.kafka.tools.DumpLogSegments", "--files"],
+        }
+        print(f"{os.cpu_count()} cores, {platform.platform()}, load {os.getloadavg()[0]:.2f}")
+        print(FORM.format("", "kcli", "other", "", "target", ""))
         results = []
         for line in chosen:
-            result = measure(line, programs, runs, cache, Path(scratch))
-            results.append(unjudged(result) if given.quick else result)
-            print(table(results[-1]), file=talk, flush=True)
-    print(summary(results), file=talk)
-    if given.json:
-        text = json.dumps(as_json(results, machine, limits, runs), indent=1)
-        print(text) if given.json == Path("-") else given.json.write_text(text + "\n")
+            most = 1 if given.quick else line.most
+            results.append(measure(line, programs, cache, Path(scratch), most))
+            print(table(results[-1]), flush=True)
+    print(summary(results))
     return int(any(result.wrong for result in results))
 
 
 def choose(every: Sequence[Line], names: Sequence[str], *, spark: bool) -> list[Line]:
-    """Return the lines asked for by name or pattern, in their own order.
-
-    Without names all, those of Spark on request.
-    """
+    """Return the lines of these names or patterns; without names all, those of Spark on request."""
     if names:
         return [line for line in every if any(fnmatch(line.name, name) for name in names)]
     return [line for line in every if spark or not line.spark]
 
 
-def measure(line: Line, programs: Programs, runs: int, cache: Path, scratch: Path) -> Result:
+def measure(line: Line, programs: Mapping[str, list[str]], cache: Path, scratch: Path, most: int) -> Result:
     """Make a line's inputs if need be, run its commands, compare their answers, work out its figures."""
     wrong: list[str] = []
     made = inputs(cache, line.inputs)
-    commands, facts = line.commands(programs, made), [one.facts for one in made]
-
-    def figures(taken: Mapping[str, Measured]) -> list[Figure]:
-        return [figure for one in line.figures for figure in one.figures(taken, line.work, facts)]
-
-    quiet = Quiet()
+    words = dict(programs)
+    for number, one in enumerate(made):
+        words |= {f"DIR{number}": [str(one.folder)], f"LOG{number}": [str(one.log)]}
+        words |= {f"INDEX{number}": [str(one.log.with_suffix(".index"))]}
+    commands = {
+        key: [part for word in command.split() for part in words.get(word, [word])]
+        for key, command in line.commands.items()
+    }
     try:
-        taken = alternate(
-            commands,
-            line.runs(runs),
-            scratch,
-            lambda outputs: wrong.extend(line.check(made, outputs)),
-            lambda taken: runs > 1 and hangs_on_a_run(taken, figures),
-            [one.folder for one in made],
-        )
+        taken = alternate(commands, most, scratch, lambda outputs: wrong.extend(line.check(outputs, made)))
     except Failed as error:
-        return Result(line.name, (), {}, (*wrong, str(error)), quiet.foreign_share())
-    every = (*figures(taken), memory(taken, set(commands) - {TOOL}))
-    return Result(line.name, every, taken, tuple(wrong), quiet.foreign_share())
-
-
-def unjudged(result: Result) -> Result:
-    """Return the same without targets: small inputs show start-up, not work."""
-    return result._replace(figures=tuple(figure._replace(target=None) for figure in result.figures))
+        return Result(line.name, line.work, wrong=[*wrong, str(error)])
+    facts = [one.facts for one in made]
+    figures = [figure for rule in line.figures for figure in rule(taken, facts)]
+    peak = max((one.peak for key, one in taken.items() if not key.startswith((TOOL, SPARK))), default=0)
+    figures.append(Figure("largest process", peak / 1e6, "MB", Target(MOST_MEGABYTES, at_least=False)))
+    return Result(line.name, line.work, figures, taken, wrong)
 
 
 def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
-    """Return inputs, those that are missing made by a process of its own: this one must stay small."""
-    missing = [spec for spec in dict.fromkeys(specs) if load(cache, spec) is None]
-    needed = sum(spec.about for spec in missing)
-    if needed and shutil.disk_usage(cache).free < needed + ROOM:
-        sys.exit(f"no room for inputs of {needed / GIB:.1f} GiB and outputs in {cache}")
-    if missing:
-        subprocess.run(
-            [sys.executable, "-m", "tests.bench.make", cache, *map(str, missing)], cwd=REPOSITORY, check=True
-        )
-    return [load(cache, spec) for spec in specs]
+    """Return inputs, made by another process where missing.
 
-
-def in_memory() -> Path | None:
-    """Return a file system in memory with room for outputs: a disk writes them when it likes.
-
-    None where there is none.
+    A child begins as a copy of this process, which the kernel counts as its peak: this one must stay small.
     """
-    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM else None
+    missing = [str(spec) for spec in dict.fromkeys(specs) if load(cache, spec) is None]
+    if missing:
+        line = [sys.executable, "-m", "tests.bench.inputs", cache, *missing]
+        subprocess.run(line, cwd=REPOSITORY, check=True)
+    return [made for spec in specs if (made := load(cache, spec))]
 
 
-def _full(cache: Path | None) -> Scale:
-    """Return the full scale; what is verified is as large as fits on the disk and into the page cache."""
-    free = shutil.disk_usage(cache if cache and cache.is_dir() else tempfile.gettempdir()).free
-    memory_free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    needed = sum(LARGEST_VERIFY)
-    return FULL._replace(verify=LARGEST_VERIFY) if min(free - 2 * ROOM, memory_free) > needed else FULL
+def table(result: Result) -> str:
+    """Return the rows of a line, and under them what is to be known about it."""
+    runs = max((len(one.runs) for one in result.taken.values()), default=0)
+    rows = [f"{result.name}: {result.work}, {runs} runs"]
+    for figure in result.figures:
+        seconds = ["" if one is None else f"{one:.3f} s" for one in (figure.ours, figure.base)]
+        value = "-" if figure.value is None else f"{figure.value:.2f} {figure.unit}"
+        target = "" if figure.target is None else str(figure.target)
+        rows.append(FORM.format(figure.name, *seconds, value, target, verdict(figure)).rstrip())
+        rows += [f"    {figure.note}"] * bool(figure.note)
+    return "\n".join([*rows, *(f"    WRONG: {wrong}" for wrong in result.wrong)])
 
 
-def _kcli() -> str:
-    """Return the installed command; it must be the one of this checkout."""
-    found = subprocess.run(
-        [sys.executable, "-P", "-c", "import kcli; print(kcli.__file__)"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if Path(found.stdout.strip()).resolve().parent.parent != REPOSITORY:
-        sys.exit("the installed kcli is not of this checkout: `make bench`, or set PYTHONPATH to it")
-    return str(Path(sys.executable).parent / "kcli")
+def verdict(figure: Figure) -> str:
+    met = None if figure.target is None else figure.target.is_met(figure.value)
+    return "" if figure.target is None else {True: "met", False: "MISSED", None: "?"}[met]
 
 
-def _bounds(cache: Path, scratch: Path, scale: Scale) -> dict[str, float]:
-    [big] = inputs(cache, [Spec("big", scale.big)])
-    command = [sys.executable, "-m", "tests.bench.machine", big.log, scratch / "written"]
-    return json.loads(subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True).stdout)
+def summary(results: Sequence[Result]) -> str:
+    """Return one line: how many targets are met, which lines are wrong."""
+    verdicts = [verdict(figure) for result in results for figure in result.figures if figure.target]
+    wrong = ", ".join(result.name for result in results if result.wrong)
+    answers = f"wrong or failed: {wrong}" if wrong else "every answer right"
+    return f"{verdicts.count('met')} of {len(verdicts)} targets met; {answers}"
 
 
 if __name__ == "__main__":
