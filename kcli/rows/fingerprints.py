@@ -12,7 +12,7 @@ class FingerprintRow(NamedTuple):
     where: Where
     log_start_offset: Annotated[int, "of the log"]
     log_end_offset: Annotated[int, "of the log"]
-    range_offsets: Annotated[int, "offsets of a range, the first begins at 0; ranges near the end have parts"]
+    range_offsets: Annotated[int, "offsets of a range, the first begins at 0"]
     first_offset: Annotated[int, "of the first batch; of a log without a batch its end"]
     last_offset: Annotated[int, "of the last batch, inclusive"]
     leader_epoch: Annotated[int, "of the first batch; -1 without one"]

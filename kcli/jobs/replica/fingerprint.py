@@ -13,7 +13,13 @@ from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.fingerprints import Fingerprint, Print, compared_prints, fingerprints, print_like
+from kcli.kafka.replication.fingerprints import (
+    Fingerprint,
+    LogFingerprint,
+    compare_fingerprints,
+    fingerprint_within,
+    fingerprints,
+)
 from kcli.kafka.replication.replicas import (
     ReplicaLog,
     ReplicaRange,
@@ -31,7 +37,6 @@ from kcli.rows.places import Where
 MANIFEST = "fingerprints"
 """The kind of a target that is a partition of a manifest."""
 ACCEPTS = frozenset({PARTITION, MANIFEST})
-NOTHING = ""
 _BEGINS = b'{"type"'
 
 
@@ -39,7 +44,7 @@ class Fingerprinted(NamedTuple):
     """Where fingerprints were taken, and what they are."""
 
     where: Where
-    taken: Print
+    log: LogFingerprint
 
 
 def show(unit: Unit, *, width: int) -> Outcome:
@@ -51,22 +56,21 @@ def _show(partition: Partition, width: int) -> Yield:
     loaded = yield from start(partition)
     with closing(ReplicaLog(loaded)) as log:
         place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
-        held: Fingerprint | None = None
-        for found in fingerprints(log, width):
-            if held is not None:
-                yield _of(place, ends, held, is_last=False)
-            held = found
-        if held is None:
-            held = Fingerprint(
-                ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash=NOTHING, width=width
-            )
-        yield _of(place, ends, held, is_last=True)
+        parts = fingerprints(log, width)
+        empty = Fingerprint(ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash="")
+        last = next(parts, empty)
+        for part in parts:
+            yield _row(place, ends, width, last, is_last=False)
+            last = part
+        yield _row(place, ends, width, last, is_last=True)
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
 
 
-def _of(place: Where, ends: tuple[int, int], found: Fingerprint, *, is_last: bool) -> FingerprintRow:
-    first, last, epoch, batches, size, digest, width = found
+def _row(
+    place: Where, ends: tuple[int, int], width: int, part: Fingerprint, *, is_last: bool
+) -> FingerprintRow:
+    first, last, epoch, batches, size, digest = part
     return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest, is_last)
 
 
@@ -108,7 +112,7 @@ def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
     found: dict[PartitionDir, list[FingerprintRow]] = {}
     position = 0
     for line in read_whole(path).splitlines(keepends=True):
-        row = _row(path, line, position)
+        row = _read_row(path, line, position)
         position += len(line)
         if row is not None:
             name = PartitionDir(row.where.topic or "", row.where.partition or 0)
@@ -116,7 +120,7 @@ def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
     return {name: _taken(path, rows) for name, rows in found.items()}
 
 
-def _row(path: str, line: bytes, position: int) -> FingerprintRow | None:
+def _read_row(path: str, line: bytes, position: int) -> FingerprintRow | None:
     try:
         fields: dict[str, Any] = json.loads(line)
         if fields.pop("type") != "fingerprint":
@@ -146,12 +150,12 @@ def _bad(path: str, position: int) -> FileError:
 
 def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     first, name = rows[0], f"{rows[0].where.topic}-{rows[0].where.partition}"
-    if len({row[:3] for row in rows}) > 1 or sum(row.is_last for row in rows) > 1:
+    if len({row[:4] for row in rows}) > 1 or sum(row.is_last for row in rows) > 1:
         raise FileError(path, "corrupt", f"{name} is there twice; name one replica in a file")
     if not rows[-1].is_last:
         raise FileError(path, "corrupt", f"{name}: the last of its fingerprints is missing")
-    ranges = tuple(Fingerprint(*row[4:-1], row.range_offsets) for row in rows if row.batches)
-    return Fingerprinted(first.where, Print(*first[1:4], ranges))
+    ranges = tuple(Fingerprint(*row[4:-1]) for row in rows if row.batches)
+    return Fingerprinted(first.where, LogFingerprint(*first[1:4], ranges))
 
 
 def is_of_manifests(unit: Unit) -> bool:
@@ -164,12 +168,12 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
     known = {
         target: manifest(target.path)[_named(target)] for target in unit.targets if target.kind == MANIFEST
     }
-    widths = {side.taken.width for side in known.values()}
+    widths = {side.log.width for side in known.values()}
     if len(widths) > 1:
         words = " and ".join(map(str, sorted(widths)))
         message = f"fingerprints of ranges of {words} offsets cannot be compared"
         raise FileError(unit.targets[1].path, "corrupt", message)
-    other = next(iter(known.values())).taken
+    other = next(iter(known.values())).log
     sides: list[Fingerprinted] = []
     of_logs: list[Partition] = []
     for target in unit.targets:
@@ -180,10 +184,10 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         of_logs.append(partition)
         loaded = yield from start(partition)
         with closing(ReplicaLog(loaded)) as log:
-            sides.append(Fingerprinted(where(partition), print_like(log, other)))
+            sides.append(Fingerprinted(where(partition), fingerprint_within(log, other)))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken))
+    found = neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
     if lacks_batches(found):
         found = settled(found, is_compacted=(yield from _is_compacted(unit, of_logs)))
     return [side.where for side in sides], found

@@ -33,7 +33,7 @@ DRAWINGS = {
     "replica_range": "replica_ranges.draw_ranges",
     "check": "checks.draw_checks",
     "run_diff": "run_diffs.DIFFERENCES",
-    "fingerprint": "replica_ranges.draw_fingerprints",
+    "fingerprint": "replica_ranges.FINGERPRINTS",
     "election": "elections.draw_elections",
     "salvage": "salvages.draw_salvages",
     "simulation": "simulation.draw_story",

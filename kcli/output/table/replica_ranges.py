@@ -12,7 +12,6 @@ from kcli.output.table.places import short_dirs
 from kcli.output.table.tables import TableView, draw_table
 from kcli.output.units import counted
 from kcli.output.values import one_line
-from kcli.rows.fingerprints import FingerprintRow
 from kcli.rows.replicas import ReplicaRangeRow
 
 _SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
@@ -103,23 +102,9 @@ RANGES = TableView(
 )
 
 
-def draw_fingerprints(
-    rows: Sequence[FingerprintRow], screen: Screen, findings: Sequence[Finding]
-) -> Iterator[RenderableType]:
-    """Yield the ranges of replicas, without the parts that some of them have."""
-    widest = max((row.range_offsets for row in rows), default=0)
-    yield from draw_table(
-        FINGERPRINTS, [row for row in rows if row.range_offsets == widest], screen, findings
-    )
-
-
-def _log(row: FingerprintRow) -> str:
-    return span(row.first_offset, row.last_offset + 1)
-
-
 FINGERPRINTS = TableView(
     columns=(
-        ShownColumn("OFFSETS", _log),
+        ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
         ShownColumn("HASH", "hash", style="bold"),
         ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
         ShownColumn("BATCHES", "batches", COUNT, rank=2),
