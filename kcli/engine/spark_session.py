@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from operator import itemgetter
-from typing import IO, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from kcli.engine.errors import EngineMissingError
 from kcli.logdir.scratch import scratch_directory
@@ -24,7 +24,7 @@ Session: TypeAlias = Any
 
 RESULT = "bin bigint, sequence bigint, payload binary"
 CANCEL_SECONDS = 0.2
-LISTENS_SECONDS = 5
+SECONDS_TO_END = 5
 """How long a JVM may take to notice that its stdin is closed."""
 
 SECONDS_TO_CONNECT = 30
@@ -34,11 +34,11 @@ SECONDS_TO_PART = 10
 CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
 
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 FRUGAL = {"spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Arrow's own pools keep what they had at the peak."""
-QUICK = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1"
-"""For a JVM that lives for seconds and passes on what workers return: less compiling halves its time."""
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
 
@@ -150,52 +150,47 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
     if active is not None:
         yield active
         return
-    session = _connected(remote, conf) if remote else _started(master or "local[*]", conf)
+    session = _connect(remote, conf) if remote else _start(master or "local[*]", conf)
     try:
         yield session
     finally:
-        _stop(session)
+        # in a thread: a signal may have broken into this one's talk with the JVM
+        _run_within(SECONDS_TO_PART if is_connect(session) else None, session.stop)
 
 
-def _stop(session: Session) -> None:
-    """Stop a session in a thread of its own.
+def _run_within(seconds: float | None, function: Callable[[], Any]) -> Any:
+    """Return what a function gives in a thread that no signal breaks into, or its exception.
 
-    A signal may have broken into this thread's talk with the JVM.
+    TimeoutError where it takes longer than so many seconds.
     """
+    results: list[Any] = []
 
-    def stop() -> None:
-        with suppress(Exception):  # it has gone away already
-            session.stop()
-
-    thread = threading.Thread(target=stop, daemon=True)
-    thread.start()
-    thread.join(SECONDS_TO_PART if is_connect(session) else None)
-
-
-def _connected(remote: str, conf: Mapping[str, str]) -> Session:
-    """Return a session of a server that answers.
-
-    Spark itself asks a server that does not answer for minutes, and no signal ends that.
-    """
-    found: list[Session | Exception] = []
-
-    def connect() -> None:
+    def run() -> None:
         try:
-            from pyspark.sql.connect.session import SparkSession
+            results.append(function())
+        except Exception as error:  # noqa: BLE001 - returned to who waits
+            results.append(error)
 
-            builder = SparkSession.Builder().remote(remote)
-            for key, value in conf.items():
-                builder = builder.config(key, value)
-            session = builder.getOrCreate()
-            session.range(1).collect()
-            found.append(session)
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
-            found.append(error)
-
-    thread = threading.Thread(target=connect, daemon=True)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(SECONDS_TO_CONNECT)
-    answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
+    thread.join(seconds)
+    return results[0] if results else TimeoutError(f"nothing for {seconds} seconds")
+
+
+def _connect(remote: str, conf: Mapping[str, str]) -> Session:
+    """Return a session of a server that answers; Spark itself asks one that does not for minutes."""
+
+    def connect() -> Session:
+        from pyspark.sql.connect.session import SparkSession
+
+        builder = SparkSession.Builder().remote(remote)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.range(1).collect()
+        return session
+
+    answer = _run_within(SECONDS_TO_CONNECT, connect)
     if isinstance(answer, ImportError):
         raise EngineMissingError(
             f"--spark-remote needs Spark Connect ({first_line(answer)}): "
@@ -208,14 +203,9 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
     return answer
 
 
-def _started(master: str, conf: Mapping[str, str]) -> Session:
-    from pyspark.sql import SparkSession
-
-    java = (
-        os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java")
-        if os.environ.get("JAVA_HOME")
-        else "java"
-    )
+def _start(master: str, conf: Mapping[str, str]) -> Session:
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else "java"
     if shutil.which(java) is None:
         raise EngineMissingError(f"--spark needs Java, and there is no {java}: {INSTALL_JAVA}")
     local = master.startswith("local")
@@ -229,26 +219,79 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
         **(LOOPBACK if local else {}),
         **conf,
     }
-    builder = SparkSession.Builder()
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    with _silence() as noise:
+    with tempfile.TemporaryFile() as noise, _signals_afterwards():
         try:
-            _launch(settings)
-            session = builder.getOrCreate()
-            session.sparkContext.setLogLevel("ERROR")
-            _quieten(session.sparkContext)
+            return _create(settings, noise.fileno())
         except Exception as error:
             noise.seek(0)
             why = _why(error, noise.read().decode(errors="replace"), settings["spark.master"])
             raise EngineMissingError(f"--spark: {why}") from error
+
+
+def _create(settings: Mapping[str, str], noise: int) -> Session:
+    """Return a session of a JVM that writes to a file: what it says is neither data nor for people.
+
+    It would also keep a reader of kcli's stdout waiting, as the JVM outlives kcli by a moment.
+    """
+    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf().setAll(list(settings.items()))
+    gateway = SparkContext._gateway  # noqa: SLF001 - a JVM is there once in a process
+    if gateway is None:
+        launch: Any = java_gateway.launch_gateway
+        gateway = launch(conf, {"stdout": noise, "stderr": noise})
+    context: Any = SparkContext(conf=conf, gateway=gateway)
+    context.setLogLevel("ERROR")
+    # a signal to a whole group ends the JVM first, and kcli reports that: who talks with it shall not
+    context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001
+    logging.getLogger().addFilter(_is_not_of_py4j)
+    return SparkSession(context)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
+
+
+@contextmanager
+def _signals_afterwards() -> Iterator[None]:
+    """Deliver signals that end kcli after this block, and end the JVM then.
+
+    One that broke into the start of a JVM would leave it without what makes it end. Handlers that Spark sets
+    go: they would break into a document that is being written.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    for number, handler in handlers.items():
+        if callable(handler):
+            signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if received:
+        try:
+            signal.raise_signal(received[0])
         finally:
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(
-                    signal.SIGINT, on_interrupt
-                )  # Spark's own would break into a document that is being written
-    return session
+            _end_jvm()
+
+
+def _end_jvm() -> None:
+    """End the JVM of this process, and wait until it is gone: it ends when its stdin is closed."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - no other way to it
+    jvm = gateway.proc
+    jvm.stdin.close()
+    try:
+        jvm.wait(timeout=SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
 
 
 def _why(error: Exception, noise: str, master: str) -> str:
@@ -271,101 +314,6 @@ def _why(error: Exception, noise: str, master: str) -> str:
     ]
     # without an exception it was Java that ended
     return f"{of}: {(printed or [first_line(error)])[0]}; {INSTALL_JAVA}"
-
-
-def _launch(settings: Mapping[str, str]) -> None:
-    """Start the JVM if there is none.
-
-    A signal does not break into it, but ends the JVM as soon as it listens. pyspark waits for a file in which
-    a JVM says where it listens. Were it interrupted there, it would remove the directory of that file, and
-    the JVM would neither listen nor end. So a thread waits, which no signal is delivered to.
-    """
-    from pyspark import SparkConf, SparkContext
-
-    failures: list[BaseException] = []
-    ended = threading.Event()
-
-    # what is set there already counts for more, as does spark.driver.extraJavaOptions
-    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
-    os.environ["SPARK_SUBMIT_OPTS"] = given if QUICK in given else f"{QUICK} {given}".strip()
-
-    def launch() -> None:
-        try:
-            configuration = SparkConf().setAll(list(settings.items()))
-            SparkContext._ensure_initialized(conf=configuration)  # noqa: SLF001 - as a SparkContext does
-        except BaseException as error:  # noqa: BLE001 - it is raised where the thread was started
-            failures.append(error)
-        finally:
-            ended.set()
-
-    thread = threading.Thread(target=launch, name="kcli-spark-start")
-    try:
-        thread.start()
-        ended.wait()
-    except BaseException:
-        if thread.ident is not None:
-            ended.wait()  # not join: after one that was interrupted it takes a thread for gone
-        _end_jvm()
-        raise
-    if failures:
-        raise failures[0]
-
-
-def _end_jvm() -> None:
-    """End the JVM of this process, and wait until it is gone.
-
-    It ends when no process holds its stdin any more.
-    """
-    from pyspark import SparkContext
-
-    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - no other way to it
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-    if jvm is None:
-        return
-    jvm.stdin.close()
-    try:
-        jvm.wait(timeout=LISTENS_SECONDS)
-    except subprocess.TimeoutExpired:
-        jvm.kill()
-        jvm.wait()
-
-
-def _quieten(context: Any) -> None:
-    """Have those who talk with the JVM say nothing when it ends.
-
-    A signal to a whole group ends it first, and kcli reports that.
-    """
-    server = getattr(context, "_accumulatorServer", None)
-    if server is not None:
-        server.handle_error = lambda *_: None
-    logging.getLogger().addFilter(_is_not_of_py4j)
-
-
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    return "py4j" not in record.pathname
-
-
-@contextmanager
-def _silence() -> Iterator[IO[bytes]]:
-    """Start the JVM with its stdout and stderr in a file: what it writes is neither data nor for people.
-
-    It also keeps a reader of kcli's stdout from waiting for the JVM, which outlives kcli by a moment.
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    try:
-        with tempfile.TemporaryFile() as noise:
-            os.dup2(noise.fileno(), 1)
-            os.dup2(noise.fileno(), 2)
-            try:
-                yield noise
-            finally:
-                os.dup2(saved[0], 1)
-                os.dup2(saved[1], 2)
-    finally:
-        for descriptor in saved:
-            os.close(descriptor)
 
 
 def first_line(error: BaseException) -> str:

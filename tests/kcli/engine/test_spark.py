@@ -287,23 +287,3 @@ def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_a
 
     assert (process.returncode, out, error) == (status, "", "error interrupted: the rows are not complete\n")
     assert of_session(process.pid) == {}
-
-
-ARGUMENTS = """
-from pyspark import SparkContext
-from kcli.engine.spark_session import _launch
-_launch({})
-management = SparkContext._jvm.java.lang.management.ManagementFactory
-print(*management.getRuntimeMXBean().getInputArguments(), sep="\\n")
-"""
-
-
-def test_what_is_said_to_the_jvm_already_counts_for_more():
-    given = {**os.environ, "SPARK_SUBMIT_OPTS": "-Dof=mine -XX:TieredStopAtLevel=3"}
-    done = subprocess.run(
-        [sys.executable, "-c", ARGUMENTS], env=given, capture_output=True, text=True, check=True
-    )
-
-    said = done.stdout.splitlines()
-    assert said.index("-XX:TieredStopAtLevel=1") < said.index("-XX:TieredStopAtLevel=3")
-    assert "-Dof=mine" in said
