@@ -88,13 +88,35 @@ def show(
 ) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
+    --from batches -o text prints the leader-epoch-checkpoint that the batches of one partition give.
+
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
+    if common.output == TEXT:
+        if source != "batches":
+            raise UsageError("-o text prints the file that the batches give; use --from batches")
+        if common.only or common.columns or common.sort or common.where or common.limit:
+            raise UsageError(
+                "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
+            )
     from kcli.cli.run import Command, run
+    from kcli.engine.contract import Unit
     from kcli.jobs.epoch import epoch as jobs
 
+    def of_one_partition(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - Command.split
+        if common.output == TEXT and len(units) > 1:
+            raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
+        return units
+
     job = partial(jobs.show, **_cache(source, broker))
-    run(Command(name="epoch show", job=job, accepts=jobs.ACCEPTS), paths, common)
+    command = Command(
+        name="epoch show",
+        job=job,
+        accepts=jobs.ACCEPTS,
+        split=of_one_partition,
+        text=jobs.checkpoint_lines,
+    )
+    run(command, paths, common)
 
 
 @app.command("end-offset")
@@ -243,34 +265,6 @@ def check(paths: Paths = None, *, common: Common) -> None:
     from kcli.jobs.epoch import epoch_lines as jobs
 
     run(Command(name="epoch check", job=jobs.check, differs=jobs.is_wrong), paths, common)
-
-
-@app.command("rebuild")
-@common_options
-def rebuild(paths: Paths = None, *, common: Common) -> None:
-    """Print the entries of leader-epoch-checkpoint that the batches give, and what they cannot give back.
-
-    -o text prints the file itself, of one partition.
-
-    Example: kcli epoch rebuild /var/lib/kafka/data/orders-0
-    """
-    if common.output == TEXT and (
-        common.only or common.columns or common.sort or common.where or common.limit
-    ):
-        raise UsageError(
-            "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
-        )
-    from kcli.cli.run import Command, run
-    from kcli.engine.contract import Unit
-    from kcli.jobs.epoch import epoch_lines as jobs
-
-    def one(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        if common.output == TEXT and len(units) > 1:
-            raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
-        return units
-
-    command = Command(name="epoch rebuild", job=jobs.rebuild, split=one, text=jobs.checkpoint_lines)
-    run(command, paths, common)
 
 
 class _Cache(TypedDict):

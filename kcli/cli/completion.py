@@ -167,7 +167,7 @@ def arguments(command: str, given: list[str]) -> Words:
     return find(words) if find is not None else ()
 
 
-WITH_TEXT = {"dump", "rlmm dump", "epoch rebuild"}
+WITH_TEXT = {"dump", "rlmm dump", "epoch show"}
 
 
 def _formats(command: str) -> Words:

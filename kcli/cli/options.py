@@ -111,7 +111,7 @@ class Common(NamedTuple):
             panel=OUTPUT,
             metavar="FORMAT",
             text="table (the default on a terminal), tsv (the default elsewhere), wide, json, ndjson, csv; "
-            "text of dump, rlmm dump and epoch rebuild; junit and prometheus of check.",
+            "text of dump, rlmm dump and epoch show; junit and prometheus of check.",
         ),
     ] = None
     out: Annotated[

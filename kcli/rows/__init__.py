@@ -26,7 +26,6 @@ COMMANDS = {
     "epoch validate": "epochs",
     "epoch diff": "epochs",
     "epoch check": "epochs",
-    "epoch rebuild": "epochs",
     "startup": "startup",
     "truncate": "truncation",
     "checkpoint show": "checkpoints",

@@ -123,23 +123,12 @@ class EpochCheckRow(NamedTuple):
     verdict: Annotated[str, "equal, missing, extra, shifted, past-end or below-start"]
 
 
-class EpochRebuildRow(NamedTuple):
-    """One entry of the leader-epoch-checkpoint that the batches give."""
-
-    where: Where
-    epoch: Annotated[int, "leader epoch"]
-    start_offset: Annotated[int, "base offset of its first batch, the log start at least"]
-    end_offset: Annotated[int, "exclusive: the next epoch's start, the log end offset for the last"]
-    verdict: Annotated[str, "against the checkpoint: equal, missing or shifted"]
-
-
 EPOCH = row_type("epoch", EpochRow)
 END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
 POSITION = row_type("position", PositionRow)
 EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
 EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
-EPOCH_REBUILD = row_type("epoch_rebuild", EpochRebuildRow)
 
 COMMANDS = {
     "epoch show": (EPOCH,),
@@ -148,6 +137,5 @@ COMMANDS = {
     "epoch validate": (POSITION,),
     "epoch diff": (EPOCH_DIFF,),
     "epoch check": (EPOCH_CHECK,),
-    "epoch rebuild": (EPOCH_REBUILD,),
 }
 """The row types that each command can print, first the usual one."""

@@ -22,7 +22,7 @@ def words(*line):
     ("line", "expected"),
     [
         (["ep"], ["epoch"]),
-        (["epoch", ""], ["show", "end-offset", "at", "validate", "diff", "check", "rebuild"]),
+        (["epoch", ""], ["show", "end-offset", "at", "validate", "diff", "check"]),
         (["epoch", "end-offset", "--fr"], ["--from"]),
         (["epoch", "end-offset", "--from", ""], ["checkpoint", "batches"]),
         (["epoch", "end-offset", "--from=b"], ["--from=batches"]),
@@ -45,7 +45,7 @@ def words(*line):
         (["help", "trunc"], ["truncation", "truncate"]),
         (
             ["help", "columns", "epoch", ""],
-            ["show", "end-offset", "at", "validate", "diff", "check", "rebuild"],
+            ["show", "end-offset", "at", "validate", "diff", "check"],
         ),
         (["schema", "lookup", "o"], ["offset"]),
         (["completion", ""], list(SCRIPTS)),

@@ -1,4 +1,4 @@
-"""`kcli epoch check` and `kcli epoch rebuild`: the checkpoint against the batches."""
+"""`kcli epoch check`, and the checkpoint that the batches give."""
 
 import json
 
@@ -48,34 +48,9 @@ def test_the_log_start_moves_the_first_entry(kcli, tmp_path):
     ]
 
 
-def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, tmp_path):
-    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (3, 25), (5, 30), (7, 40)])
-    document = ask(kcli, "rebuild", directory)
-
-    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in document["rows"]] == [
-        (0, 0, 20),
-        (2, 20, 30),
-        (5, 30, 40),
-    ]
-    assert [row["verdict"] for row in document["rows"]] == ["equal", "missing", "equal"]
-    (finding,) = [one for one in document["findings"] if one["code"] == "EPOCH-010"]
-    assert finding["message"].endswith(": 3, 7")
-    assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "4"
-
-
-def test_rebuild_begins_at_the_log_start(kcli, tmp_path):
-    directory = orders(tmp_path / "d", *LOG, epochs=None, log_start=24)
-    found = ask(kcli, "rebuild", directory)["rows"]
-
-    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in found] == [
-        (2, 24, 30),
-        (5, 30, 40),
-    ]
-
-
 def test_the_file_itself(kcli, tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
-    done = kcli("epoch", "rebuild", directory, "-o", "text")
+    done = kcli("epoch", "show", "--from", "batches", directory, "-o", "text")
     assert (done.exit_code, done.stdout) == (0, "0\n3\n0 0\n2 20\n5 30\n")
 
     (directory / "leader-epoch-checkpoint").write_text(done.stdout)
@@ -88,6 +63,13 @@ def test_the_file_of_a_partition_is_whole_and_alone(kcli, tmp_path, words):
     directory = orders(tmp_path / "d", *LOG)
     orders(tmp_path / "e", *LOG)
     paths = [directory] if words else [directory, tmp_path / "e"]
-    done = kcli("epoch", "rebuild", *paths, "-o", "text", *words)
+    done = kcli("epoch", "show", "--from", "batches", *paths, "-o", "text", *words)
 
     assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_the_file_on_disk_is_not_printed_again(kcli, tmp_path):
+    done = kcli("epoch", "show", orders(tmp_path / "d", *LOG), "-o", "text")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "use --from batches" in done.stderr

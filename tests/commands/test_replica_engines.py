@@ -10,7 +10,7 @@ LEADER, FOLLOWER, AFTER = "before-leader", "before-follower", "after-follower-st
 COMMANDS = (
     f"epoch diff {LEADER} {FOLLOWER} {AFTER}",
     f"epoch check {LEADER} {FOLLOWER}",
-    f"epoch rebuild {LEADER} {FOLLOWER}",
+    f"epoch show --from batches {LEADER} {FOLLOWER}",
     f"epoch validate --position 30:0,60:1 --current-leader-epoch 1 {LEADER} {FOLLOWER}",
     f"epoch end-offset --epoch all --current-leader-epoch 9 {LEADER}",
     f"replica diff {LEADER} {FOLLOWER} {AFTER}",

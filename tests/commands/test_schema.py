@@ -19,7 +19,6 @@ RUNS = {
     "checkpoint show": ("checkpoint", "show"),
     "epoch diff": ("epoch", "diff"),
     "epoch check": ("epoch", "check"),
-    "epoch rebuild": ("epoch", "rebuild"),
     "replica diff": ("replica", "diff"),
     "failover": ("failover", "--broker", "1"),
     "replica fingerprint": ("replica", "fingerprint"),

@@ -52,7 +52,7 @@ COMMANDS = (
     "check --since STATE",
     "checkpoint show",
     "epoch check",
-    "epoch rebuild",
+    "epoch show --from batches",
     "failover --all",
     "startup",
     "scan",

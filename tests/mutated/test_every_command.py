@@ -67,7 +67,7 @@ COMMANDS = (
     ("rlmm check --leader",),
     ("epoch diff",),
     ("epoch check",),
-    ("epoch rebuild",),
+    ("epoch show --from batches",),
     ("replica diff",),
     ("replica fingerprint",),
     ("replica elect --isr 1",),

@@ -1,10 +1,10 @@
-"""The leader-epoch-checkpoint that `epoch rebuild -o text` prints, opened by Kafka's UnifiedLog."""
+"""The leader-epoch-checkpoint of `epoch show --from batches -o text`, opened by UnifiedLog of Kafka."""
 
 from __future__ import annotations
 
 import pytest
 
-from kcli.jobs.epoch import epoch_lines
+from kcli.jobs.epoch import epoch
 from tests.partitions import unit
 from tests.seeds import cases
 
@@ -20,7 +20,7 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
     for number in range(cases(LOGS)):
         log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
         file = log.directory / "leader-epoch-checkpoint"
-        lines = list(epoch_lines.checkpoint_lines(epoch_lines.rebuild(unit(log.directory)).rows))
+        lines = list(epoch.checkpoint_lines(epoch.show(unit(log.directory), source=epoch.BATCHES).rows))
         begins, end = log.facts["log_start_offset"], log.facts["log_end_offset"]
         first = log.facts["segments"][0]["base_offset"]
         written: dict[int, int] = {}

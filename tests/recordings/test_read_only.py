@@ -36,7 +36,7 @@ COMMANDS = [
     "truncate --dry-run --leader {0} {0}",
     "epoch diff {0} {0}",
     "epoch check {}",
-    "epoch rebuild {}",
+    "epoch show --from batches {}",
     "checkpoint show {}",
     "startup {}",
     "replica diff {0} {0}",

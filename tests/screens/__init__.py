@@ -43,7 +43,6 @@ CASES = {
     "epoch-diff": f"epoch diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped --topic segments",
     "epoch-diff-many": f"epoch diff {LEADER_AND_FOLLOWER}",
     "epoch-check": f"epoch check {LEADER_AND_FOLLOWER} --topic all-lost --topic plain",
-    "epoch-rebuild": "epoch rebuild kcli-demo/orders-0",
     "truncate": "truncate --dry-run --to-offset 30 kcli-demo/orders-0",
     "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
     "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -18,11 +18,13 @@ from kcli.kafka.replication.fencing import UNFENCED
 from kcli.kafka.storage import epochs
 from kcli.kafka.storage.epochs import EpochCache
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
+from kcli.kafka.storage.start_files import epoch_bytes
 from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import PARTITION, partition_of
+from kcli.rows import Item
 from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
 
 ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
@@ -64,6 +66,13 @@ def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outc
     """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     cache = Cache(source, running)
     return answered(unit, cache, partial(_show, cache))
+
+
+def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield the lines of a leader-epoch-checkpoint with the entries of a partition; none without entries."""
+    entries = tuple(EpochEntry(row.epoch, row.start_offset) for row in rows if isinstance(row, EpochRow))
+    if entries:
+        yield from epoch_bytes(entries).decode().splitlines()
 
 
 def end_offset(

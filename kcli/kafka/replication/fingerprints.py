@@ -1,7 +1,7 @@
 """A replica in few bytes: a hash for each range of offsets, so that two hosts compare without moving data.
 
 Equal is what `replicas` calls equal: the bytes of the batches, but for the leader epoch in their headers, and
-wherever segments roll. A batch belongs to the range of its base offset. A hash tells nothing of a range in
+wherever segments roll. A batch belongs to the range of its base offset. A hash says nothing of a range in
 which the log of one replica ends; where the other log is at hand, it is hashed up to the same offset.
 """
 

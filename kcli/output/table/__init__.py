@@ -25,7 +25,6 @@ DRAWINGS = {
     "position": "positions.POSITIONS",
     "epoch_diff": "epoch_diffs.draw_diffs",
     "epoch_check": "epoch_lines.CHECKED",
-    "epoch_rebuild": "epoch_lines.REBUILT",
     "startup": "startups.draw_startup",
     "startup_broker": "startups.draw_startup",
     "truncation": "truncations.draw_truncations",

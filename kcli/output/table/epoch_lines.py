@@ -1,4 +1,4 @@
-"""The views of `epoch check` and `epoch rebuild`."""
+"""The view of `epoch check`."""
 
 from collections.abc import Sequence
 
@@ -26,9 +26,8 @@ def _verdict(rows: Sequence[EpochCheckRow]) -> str:
     epochs = counted(len(rows), "epoch")
     wrong = sum(_meaning(row) in WRONG for row in rows)
     if wrong:
-        return (
-            f"{wrong} of {epochs} wrong: followers truncate elsewhere. kcli epoch rebuild: what batches give."
-        )
+        hint = "kcli epoch show --from batches: what batches give."
+        return f"{wrong} of {epochs} wrong: followers truncate elsewhere. {hint}"
     others = sum(row.verdict != EQUAL for row in rows)
     if others:
         return f"No epoch is wrong; {others} of {epochs} differ from the batches in ways that brokers allow."
@@ -53,12 +52,4 @@ CHECKED = TableView(
         ShownColumn("", _meaning, least=12, style=_style),
     ),
     verdict=_verdict,
-)
-REBUILT = TableView(
-    columns=(
-        ShownColumn("EPOCH", "epoch", NUMBER),
-        ShownColumn("START", "start_offset", NUMBER),
-        ShownColumn("END", "end_offset", NUMBER),
-        ShownColumn("CHECKPOINT", lambda row: "" if row.verdict == EQUAL else row.verdict),
-    ),
 )

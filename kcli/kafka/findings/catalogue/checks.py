@@ -241,7 +241,7 @@ CHECKS: dict[str, Rule] = {
         "warning",
         "The leader-epoch-checkpoint contradicts the batches: that of the copy is made from the batches.",
         "Recovery keeps such a file: followers get a wrong end of an epoch, and truncate at a wrong offset.",
-        "Nothing. Epochs without records are not in the copy; kcli epoch rebuild shows what is.",
+        "Nothing. Epochs without records are not in the copy; kcli epoch show --from batches shows what is.",
     ),
     "SALV-003": Rule(
         "error",

@@ -44,14 +44,6 @@ OFFSETS: dict[str, Rule] = {
         "The first offset of an epoch that is found so is only right if its first batch lies in a recovered "
         "segment.",
     ),
-    "EPOCH-010": Rule(
-        "info",
-        "Epochs of the leader-epoch-checkpoint have no records.",
-        "It answers for such an epoch as for others; without its line the epoch before ends later.",
-        "Ordinary where a leader wrote nothing, or compaction removed what it wrote. A checkpoint made from "
-        "the batches does not have them: of a compacted topic other answers change with it, and a "
-        "divergence there can go unseen.",
-    ),
     "EPOCH-011": Rule(
         "info",
         "The partition's leader epoch is known from the leader epoch cache alone.",
