@@ -1,6 +1,5 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +9,8 @@ from kcli.cli.reading_options import ReadingOptions
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
-    from kcli.jobs.check.incremental import State
+    from kcli.engine.contract import Reduce, Unit
+    from kcli.jobs.check.incremental import IncrementalState
     from kcli.logdir.tree import Found
 
 MOST_STATE = 256 << 20
@@ -49,7 +49,7 @@ def check(
     from kcli.cli.inputs import node_of, server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
-    from kcli.jobs.check.contradictions import with_damaged_states
+    from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.scan.scan import ScanLog, ScanOptions, split_segments
     from kcli.jobs.startup.known_settings import KnownMetadata, known_settings, metadata_of
     from kcli.kafka.kraft.broker_start import BrokerConfig
@@ -66,24 +66,29 @@ def check(
     scan = ScanLog(options)
     node_id, metadata_log_dir, apart = node_of(common)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
-    job = CheckLog(scan, records, quick, not common.include_leftovers)
     properties = server_properties(common)
     metadata: list[KnownMetadata] = []
 
     def job_of(found: "Found") -> CheckLog:
         metadata.extend(metadata_of(found))
-        return replace(job, known=known_settings(metadata, properties))
+        known = known_settings(metadata, properties)
+        return CheckLog(scan, records, quick, not common.include_leftovers, known)
+
+    def reduce_of(found: "Found") -> "Reduce":
+        log_dirs = BrokerLogDirs(found, config, metadata)
+        return reducer(found, scan, log_dirs, state, known_settings(metadata, properties))
+
+    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+        return split_segments(units if state is None else state.mark_unchanged(units), 0)
 
     command = Command(
         name="check",
-        job=job,
+        job=CheckLog(scan),
         job_of=job_of,
         accepts=ACCEPTS,
-        expand=lambda found: expand(with_damaged_states(found)),
-        split=lambda units, _: split_segments(units if state is None else state.unread(units), 0),
-        reduce=lambda found: reducer(
-            scan, found, state, config, known=known_settings(metadata, properties), metadata=metadata
-        ),
+        expand=expand,
+        split=split,
+        reduce=reduce_of,
         rows_from_reduce=True,
     )
     try:
@@ -93,16 +98,13 @@ def check(
             replace_file("--since", since, state.dumps())
 
 
-def _state(path: str, *, records: bool) -> "State":
+def _state(path: str, *, records: bool) -> "IncrementalState":
     """Return the state in a file; an empty one where there is none."""
-    from kcli.jobs.check.check_memory import StateError, loads
-    from kcli.jobs.check.incremental import State
+    from kcli.jobs.check.incremental import IncrementalState, StateError, loads
 
     refuse_log_dirs(f"--since {path}", path)
     text = read_text("--since", path, MOST_STATE)
-    if text is None:
-        return State({}, records=records)
     try:
-        return State(loads(text), records=records)
+        return IncrementalState({} if text is None else loads(text), records=records)
     except StateError as error:
         raise UsageError(f"--since {path}: {error}") from error

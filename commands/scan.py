@@ -1,12 +1,16 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kcli.cli.options import Common, Paths, UsageError, common_options
 from kcli.cli.reading_options import ReadingOptions
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Reduce
+    from kcli.logdir.tree import Found
 
 
 @common_options
@@ -36,9 +40,10 @@ def scan(
     from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import (
         PIECE_BYTES,
+        DirectoryScan,
         ScanLog,
         ScanOptions,
-        ScanReducer,
+        fold_directories,
         piece_bytes,
         split_segments,
     )
@@ -65,6 +70,10 @@ def scan(
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
     cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
 
+    def reduce_of(found: "Found") -> "Reduce":
+        unread_logs = unread(found)
+        return fold_directories(lambda: DirectoryScan(ScanLog(options), unread_logs))
+
     command = Command(
         name="scan",
         job=ScanLog(options),
@@ -72,7 +81,7 @@ def scan(
         expand=lambda found: expand(with_contradictions(found), starts=True),
         possible_types=lambda _: options.rows,
         split=lambda units, _: split_segments(units, cuts),
-        reduce=lambda found: ScanReducer(ScanLog(options), unread(found)),
+        reduce=reduce_of,
         rows_from_reduce=True,
     )
     run(command, paths, common)

@@ -1,8 +1,8 @@
 """What a unit of work is and what comes back: the contract between jobs and every engine.
 
 A job maps each unit to an outcome, in any process. Where it also reduces, outcomes of consecutive units of a
-group are combined, in the process that asked. Errors are values: a bad file raises nothing. A map whose rows
-would grow too large stops and gives its unit's continuation, so memory stays flat.
+group are combined from left to right, in the process that asked. Errors are values: a bad file raises
+nothing. A map whose rows would grow too large stops and gives its unit's continuation, so memory stays flat.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,8 +71,8 @@ class Outcome:
 
 Map: TypeAlias = Callable[[Unit], Outcome]
 Reduce: TypeAlias = Callable[[Outcome | None, Outcome | None], Outcome]
-"""Combines two neighbours of a group, associatively; None is the group's beginning or end.
-The result carries the rows and findings that are complete by then, those of the left one first."""
+"""Adds the next outcome of a group to what those before it came to; None is the group's beginning or end.
+The result carries the rows and findings that are complete by then; the left partial may change in place."""
 
 
 class Job(NamedTuple):

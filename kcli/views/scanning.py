@@ -7,7 +7,7 @@ from datetime import datetime
 
 from kcli.engine.contract import Engine, Job, Outcome, Unit
 from kcli.engine.inline import mapped
-from kcli.jobs.scan.scan import ScanReducer, piece_bytes, split_segments
+from kcli.jobs.scan.scan import DirectoryScan, fold_directories, piece_bytes, split_segments
 from kcli.kafka.findings.findings import Finding
 from kcli.rows import ArrowBlock, Item
 from kcli.views.definitions import FINDINGS, SEGMENTS
@@ -85,7 +85,9 @@ class ViewScan:
         """Yield the outcomes of `kcli scan`: findings about a whole directory, too."""
         whole = [work.unit for works in plan.bins for work in works]
         units = split_segments(whole, piece_bytes(jobs) if jobs > 1 else 0)
-        for outcome in engine(Job(SEGMENT.read, ScanReducer(SEGMENT.read)), units):
+        for outcome in engine(
+            Job(SEGMENT.read, fold_directories(lambda: DirectoryScan(SEGMENT.read))), units
+        ):
             rows = [(units[outcome.number].target, outcome.rows)]
             batches = as_batches(self.view, self.scan_time, rows, self.schema)
             yield replace(outcome, rows=self.blocks(batches))

@@ -1,23 +1,31 @@
 """`check`: whether log dirs and partitions are whole and would load; each byte of a log is read once.
 
-It is `scan` with more judges: `CheckLog` maps a log, a partition directory or a log dir, `CheckReducer` joins
-what was found from the first segment to the last and gives the row of each directory.
+It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition directory or a log dir,
+`DirectoryCheck` judges the segments of a directory from the first to the last and gives its row.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formats.names import DELETE, LOG, parse_file
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.check.check_partition import DirectoryState, directory_state
-from kcli.jobs.check.incremental import State
-from kcli.jobs.check.log_dirs import Fleet, without_checkpoints, without_directory
-from kcli.jobs.check.partition_start import REFUSED, log_end_now, start_leftovers, what_a_start_does
-from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings, without_epochs
+from kcli.engine.contract import Outcome, Reduce, Unit
+from kcli.jobs.check.contradictions import with_damaged_states
+from kcli.jobs.check.incremental import IncrementalState
+from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
+from kcli.jobs.check.partition_start import (
+    REFUSED,
+    PartitionFiles,
+    inspect_files,
+    log_end_now,
+    start_leftovers,
+    start_log,
+)
+from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.checkpoint import contradictions
 from kcli.jobs.common import (
+    Yield,
     failed,
     internal_failure,
     log_dir_findings,
@@ -26,43 +34,48 @@ from kcli.jobs.common import (
     until_whole,
 )
 from kcli.jobs.scan import log_targets
-from kcli.jobs.scan.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment, scanned
-from kcli.jobs.startup.known_settings import KnownMetadata
+from kcli.jobs.scan.log_targets import directory_of
+from kcli.jobs.scan.scan import (
+    DirectoryScan,
+    LogRange,
+    ScanLog,
+    fold_directories,
+    inspected,
+    is_segment,
+    lost,
+)
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
-from kcli.kafka.integrity.checks.seams import is_as_before
+from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, without_details
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
-from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
+from kcli.kafka.kraft.broker_start import StartFailure
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.listing import listed
 from kcli.logdir.once import each_once
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
+from kcli.rows import Failure
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
-from kcli.rows.places import Where
 
 ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}
-FAILS_TO_LOAD = frozenset({"START-008", "START-009", "START-010"})
+FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
+NO_EPOCHS = "EPOCH-001"
 
 
-class Checked(NamedTuple):
-    """What is known of consecutive units of one directory: of a scan, of the directory, of its segments.
+class CheckedUnit(NamedTuple):
+    """What the map found in a log dir, a partition directory or a log.
 
-    `findings` and `failed`, a number of errors, are about the directory or what lies in it. `stops` are the
-    failures of the start of it, or of a log dir's leftover directories.
+    `findings`: those that a scan of it does not make. `stops`: why the start of it fails, or that of leftover
+    directories of a log dir. A partition directory that loads has `files`, a segment that was read `segment`.
     """
 
-    scanned: Scanned | Unit
-    target: Target | None = None
-    state: DirectoryState | None = None
-    segments: tuple[SegmentFacts, ...] = ()
+    range: LogRange
     findings: tuple[Finding, ...] = ()
-    failed: int = 0
-    judge: PartitionJudge | None = None
+    files: PartitionFiles | None = None
+    segment: SegmentFacts | None = None
     stops: tuple[StartFailure, ...] = ()
 
 
@@ -81,61 +94,66 @@ class CheckLog:
     known: KnownSettings = UNKNOWN
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return what is in a unit, as the partial of a CheckReducer."""
-        target = unit.target
-        if target.kind == LOG_DIR:
-            stops: list[StartFailure] = []
-            findings = [
-                *log_dir_findings(target),
-                *without_directory(target),
-                *without_checkpoints(target),
-            ]
-            findings += start_leftovers(target, self.known, stops) if self.starts_leftovers else ()
-            partial = Checked(Scanned(()), target, stops=tuple(stops))
-            return Outcome(number=unit.number, findings=findings, partial=partial)
+        """Return what is in a unit, a CheckedUnit, as the partial of a DirectoryCheck."""
         try:
-            return self._read(unit)
+            checked = self._check(unit)
         except FileError as error:
             outcome = failed(unit, error)
-            found = ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
+            checked = CheckedUnit(LogRange(unit, findings=tuple(outcome.findings), error=outcome.error))
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            found = ScannedRange(unit, error=internal_failure(target.shown, error))
-        return Outcome(
-            number=unit.number, partial=Checked(Scanned((found,)), log_targets.directory_of(target))
-        )
+            checked = CheckedUnit(LogRange(unit, error=internal_failure(unit.target.shown, error)))
+        return Outcome(number=unit.number, partial=checked)
 
-    def _read(self, unit: Unit) -> Outcome:
-        """Return what is in a partition directory or a log; FileError where it cannot be read."""
-        target = unit.target
-        if target.kind == PARTITION:
-            states: list[DirectoryState] = []
-            stops: list[StartFailure] = []
-            found = inspected(unit, lambda partition: directory_state(partition, self.known, states, stops))
-            state = states[-1] if states and not stops else None
-            partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
-            findings = list(remote_findings(target)) if state and is_remote_metadata(target) else []
-            return Outcome(number=unit.number, findings=findings, partial=partial)
-        found, segments, findings = until_whole(unit, lambda: self._log(unit), lambda one: one[0].error)
-        directory = log_targets.directory_of(target)
-        partial = Checked(Scanned((found,)), directory, segments=segments)
-        return Outcome(number=unit.number, findings=findings, partial=partial)
-
-    def _log(self, unit: Unit) -> tuple[ScannedRange, tuple[SegmentFacts, ...], list[Finding]]:
-        """Return what a scan finds in a log, and of a segment what the judges find besides."""
+    def _check(self, unit: Unit) -> CheckedUnit:
+        if unit.target.kind == LOG_DIR:
+            return self._log_dir(unit)
+        if unit.target.kind == PARTITION:
+            return self._partition(unit)
+        if isinstance(unit.known, SegmentFacts):
+            return CheckedUnit(LogRange(unit), segment=unit.known)
         if not is_segment(unit.target):
-            return self.scan.read(unit), (), []
-        limit = self.scan.options.max_batch_bytes if self.records else None
+            return until_whole(unit, lambda: CheckedUnit(self.scan.read(unit)), _error_of)
+        return until_whole(unit, lambda: self._segment(unit), _error_of)
+
+    def _log_dir(self, unit: Unit) -> CheckedUnit:
+        target = unit.target
+        starts = list(start_leftovers(target, self.known)) if self.starts_leftovers else []
+        findings = (
+            *log_dir_findings(target),
+            *missing_directories(target),
+            *lost_checkpoints(target),
+            *(one for start in starts for one in start.findings if one.code == REFUSED),
+        )
+        stops = tuple(start.failure for start in starts if start.failure is not None)
+        return CheckedUnit(LogRange(unit), findings, stops=stops)
+
+    def _partition(self, unit: Unit) -> CheckedUnit:
+        result: PartitionFiles | StartFailure | None = None
+
+        def inspection(partition: Partition) -> Yield:
+            nonlocal result
+            result = yield from inspect_files(partition, self.known)
+
+        scanned = inspected(unit, inspection)
+        if not isinstance(result, PartitionFiles):
+            return CheckedUnit(scanned, stops=() if result is None else (result,))
+        findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
+        return CheckedUnit(scanned, findings, result)
+
+    def _segment(self, unit: Unit) -> CheckedUnit:
         is_quick = self.quick and _is_closed(unit.target)
-        before = unit.known if isinstance(unit.known, SegmentFacts) else None
-        if before is not None and not (before.seam and is_as_before(unit.target.path, before.seam)):
-            unit, before = replace(unit, start=0), None  # a broker has truncated it since
-        judge = SegmentJudge(unit.target, None if is_quick else limit, headers_alone=is_quick, before=before)
+        limit = self.scan.options.max_batch_bytes if self.records and not is_quick else None
+        judge = SegmentJudge(unit.target, limit, headers_alone=is_quick)
         scan = ScanLog(replace(self.scan.options, verify=False)) if is_quick else self.scan
-        found = scan.read(unit, judge.observe)
-        if found.piece is None:
-            return found, (), []
-        facts = judge.end(found.piece)
-        return found, (facts,), judge.take()
+        scanned = scan.read(unit, judge.observe)
+        if scanned.piece is None:
+            return CheckedUnit(scanned)
+        facts = judge.end(scanned.piece)
+        return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
+
+
+def _error_of(checked: CheckedUnit) -> Failure | None:
+    return checked.range.error
 
 
 def _is_closed(target: Target) -> bool:
@@ -145,166 +163,152 @@ def _is_closed(target: Target) -> bool:
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReducer:
-    """Joins what was found in a directory, from left to right, and gives its row at the end.
+class CheckRun(NamedTuple):
+    """What all directories of a run share.
 
-    `notes`: the findings about directory entries that are not read, by directory. `since`: what is
-    not read again.
+    `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
     """
 
-    scan: ScanReducer
-    notes: Mapping[str, Sequence[Finding]]
-    fleet: Fleet
-    since: State | None = None
-    known: KnownSettings = UNKNOWN
+    scan: ScanLog
+    unread: frozenset[str]
+    notes: dict[str, list[Finding]]
+    log_dirs: BrokerLogDirs
+    state: IncrementalState | None
+    known: KnownSettings
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one; at the end of a directory with its row."""
-        a, b = _checked(left), _checked(right)
-        number = max(each.number for each in (left, right) if each is not None)
-        joined = self.scan.joined(
-            None if left is None else scanned(a.scanned, left.error),
-            None if right is None else scanned(b.scanned, right.error),
-            number,
-        )
-        findings = joined.findings + ([] if right is None else right.findings)
-        error, failed = joined.error, a.failed + b.failed
-        judge = a.judge
-        if b.state is not None and b.target is not None:
-            judge = b.state.judge(b.target)
-        elif a.state is not None and a.target is not None and judge is not None:
-            gone = log_targets.removed_segment(findings)
-            if gone is not None:  # retention did it, and took all before: the log begins after it
-                judge = a.state.judge(a.target)
-                _ = self.since and self.since.passed_over(a.target.shown, gone)
-        target, segments = a.target or b.target, [*a.segments]
-        for one in self._parts(target, b.segments, is_last=right is None):
-            findings += one.of_indexes if judge is None else judge.add(one)
-            segments.append(slim(one))
-            if self.since is not None and target is not None:
-                self.since.follow(target, one, judge, (*a.findings, *findings))
-        if error is not None:
-            judge = None  # a segment is missing: what follows cannot be held against it
-        assert isinstance(joined.partial, Scanned)
-        known = Checked(
-            joined.partial,
-            target,
-            a.state or b.state,
-            tuple(segments),
-            (*a.findings, *findings),
-            failed + (error is not None),
-            judge,
-            (*a.stops, *b.stops),
-        )
-        rows = [] if left is None else [*left.rows]
-        if right is None and known.target is not None:
-            last, log_end = self._at_the_end(known.target, known)
-            findings = [*findings, *last]
-            rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last)), log_end))
-        kept = [] if left is None else left.findings
-        return Outcome(
-            number=joined.number, rows=rows, findings=[*kept, *findings], error=error, partial=known
-        )
 
-    def _parts(
-        self, target: Target | None, read: Sequence[SegmentFacts], *, is_last: bool
-    ) -> Iterator[SegmentFacts]:
-        """Yield the segments that were read, and before them, or at the end, those that were passed over."""
-        for one in read:
-            if self.since is not None and target is not None:
-                yield from self.since.passed_over(target.shown, one.base)
-            yield one if self.since is None else self.since.known(one)
-        if is_last and self.since is not None and target is not None:
-            yield from self.since.passed_over(target.shown)
+class DirectoryCheck(DirectoryScan):
+    """Judges the segments of a directory, in order, and gives its row at the end; changed in place."""
 
-    def _at_the_end(self, target: Target, known: Checked) -> tuple[list[Finding], int | None]:
-        """Return what is known of a directory once all of it is read, and its log end offset."""
-        stops = list(known.stops)
+    def __init__(self, run: CheckRun) -> None:
+        super().__init__(run.scan, run.unread)
+        self._run = run
+        self._target: Target | None = None
+        self._files: PartitionFiles | None = None
+        self._judge: PartitionJudge | None = None
+        self._segments: list[SegmentFacts] = []
+        self._findings: list[Finding] = []
+        self._held: list[Finding] = []
+        """What the scan of the last unit found: it is said after the findings of the next."""
+        self._stops: list[StartFailure] = []
+        self._failures = 0
+
+    def add(self, outcome: Outcome) -> Outcome:
+        """Take in the next unit of the directory; return what is found with it."""
+        part = outcome.partial
+        if isinstance(part, Unit):
+            part = CheckedUnit(lost(part, outcome.error))
+        assert isinstance(part, CheckedUnit)
+        scanned = self.add_range(outcome.number, part.range)
+        gone = log_targets.removed_segment(scanned.findings)
+        self._held, scanned.findings[:] = [*scanned.findings], [*self._held, *part.findings]
+        self._target = self._target or directory_of(part.range.unit.target)
+        if part.files is not None:
+            self._files, self._judge = part.files, part.files.judge(self._target)
+        self._stops += part.stops
+        if gone is not None and self._judge is not None and self._files is not None:
+            self._judge = self._files.judge(self._target)  # retention took it and all before it
+        if part.segment is not None and part.segment.base != gone:
+            segment = part.segment
+            judged = segment.of_indexes if self._judge is None else self._judge.add(segment)
+            scanned.findings.extend(judged)
+            self._segments.append(without_details(segment))
+        if scanned.error is not None:
+            self._failures += 1
+            self._judge = None  # a segment is missing: what follows cannot be held against it
+        self._findings += scanned.findings
+        return scanned
+
+    def finish(self, number: int) -> Outcome:
+        """Return the row of the directory, and what only all of it shows."""
+        target = self._target
+        assert target is not None
+        self._findings += self._held
         if target.kind == LOG_DIR:
-            return list(self.fleet.of_log_dir(target, stops)), None
-        findings, log_end = _at_the_end(known, self.known, stops)
-        if self.since is not None:
-            self.since.end(target, (*known.findings, *findings))
-        self.fleet.add(target, stops, known.findings)
-        if known.state is not None:
-            has_records = any(one.size for one in known.segments)
-            findings += self.fleet.findings(target, known.state.topic_id, has_records=has_records)
-            metadata, is_tiered = self.fleet.remote, known.state.is_tiered is not False
-            is_said = any(one.code == "EPOCH-001" for one in (*known.findings, *findings))
-            if metadata and is_tiered and log_end is not None and not is_said:
-                findings += without_epochs(target, metadata, known.state.inspected, log_end)
+            findings = list(self._run.log_dirs.of_log_dir(target, self._stops))
+            self._findings += findings
+            return Outcome(number=number, rows=[self._row(target, None)], findings=findings)
+        findings, log_end = self._of_whole_log(target)
+        if self._run.state is not None:
+            self._run.state.remember(target, self._segments, [*self._findings, *findings])
+        self._run.log_dirs.add(target, self._stops, self._findings)
+        if self._files is not None:
+            findings += self._of_log_dirs(target, self._files, findings, log_end)
+        self._findings += findings
+        row = self._row(target, log_end)
+        return Outcome(number=number, rows=[row], findings=[*self._held, *findings])
+
+    def _of_whole_log(self, target: Target) -> tuple[list[Finding], int | None]:
+        """Return what only all segments of a partition show together, and the log end offset after a start.
+
+        That is None where it is not known.
+        """
+        findings = list(self._judge.finish()) if self._judge is not None else []
+        files = self._files
+        if files is None or self._failures:
+            return findings, None
+        if self._needs_start(files, findings):
+            start = start_log(target, self._run.known)
+            self._stops += [start.failure] if start.failure is not None else []
+            return [*findings, *(one for one in start.findings if one not in self._findings)], start.log_end
+        log_end = files.inspected.log_end
+        if log_end is None:
+            log_end = log_end_of(self._segments, files.inspected.given)
+            if any(violations(files.offsets._replace(log_end=log_end))):
+                log_end = log_end_now(target, log_end)
+        findings += contradictions(target, files.offsets._replace(log_end=log_end))
+        if files.metadata_snapshot is not None and log_end is not None:
+            epoch, end = files.metadata_snapshot
+            latest = self._judge.epoch if self._judge is not None else 0
+            if is_behind(latest, log_end, epoch, end):
+                message = behind_message(latest, log_end, epoch, end)
+                findings.append(Finding("START-007", message, dir=target.shown, expected=end, found=log_end))
+                log_end = end
         return findings, log_end
 
-    def _row(self, target: Target, known: Checked, log_end: int | None) -> CheckRow:
+    def _needs_start(self, files: PartitionFiles, of_whole_log: Sequence[Finding]) -> bool:
+        """Whether only a start says what becomes of the log."""
+        given = files.inspected.given
+        is_damaged = any(one.severity != SEVERITIES[0] for one in (*self._findings, *of_whole_log))
+        lacks_index = given.clean and files.inspected.log_end is None and bool(self._segments)
+        return (
+            files.needs_start
+            or lacks_index
+            or needs_start(self._segments, given, files.settings, is_damaged=is_damaged)
+        )
+
+    def _of_log_dirs(
+        self, target: Target, files: PartitionFiles, of_whole_log: Sequence[Finding], log_end: int | None
+    ) -> list[Finding]:
+        """Return what the other inputs show about a partition."""
+        log_dirs = self._run.log_dirs
+        has_records = any(one.size for one in self._segments)
+        findings = list(log_dirs.findings(target, files.topic_id, has_records=has_records))
+        if files.is_tiered is not False and log_end is not None:
+            codes = {one.code for one in (*self._findings, *of_whole_log, *findings)}
+            findings += (
+                [] if NO_EPOCHS in codes else log_dirs.without_epochs(target, files.inspected, log_end)
+            )
+        return findings
+
+    def _row(self, target: Target, log_end: int | None) -> CheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
-        scanned = known.scanned if isinstance(known.scanned, Scanned) else Scanned(())
-        notes = self.notes.get(target.shown, ())
-        about = {one for one in (*known.findings, *notes) if _is_about(one, target)}
-        errors = sum(one.severity == "error" for one in about) + known.failed
+        notes = self._run.notes.get(target.shown, ())
+        about = {one for one in (*self._findings, *notes) if _is_about(one, target)}
+        errors = sum(one.severity == "error" for one in about) + self._failures
         warnings = sum(one.severity == "warning" for one in about)
         result = DAMAGED if errors else WARNING if warnings else CLEAN
         if any(one.code in FAILS_TO_LOAD for one in about):
             result = WILL_NOT_LOAD
-        place, total = scanned.where or _place(target), scanned.total
-        row = CheckRow(place, result, len(about) + known.failed, errors, warnings, None, None, None, None)
+        counts = len(about) + self._failures, errors, warnings
         if target.kind == LOG_DIR:
-            return row
+            return CheckRow(where_of_log_dir(target), result, *counts, None, None, None, None)
+        where = self.where or source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
         if target.name is not None and target.name.kind == DELETE:
             log_end = None  # a start gives 0, and deletes the directory
-        return row._replace(
-            segments=total.segments,
-            batches=total.summary.batches,
-            log_bytes=total.size,
-            log_end_offset=log_end,
-        )
-
-
-def _checked(outcome: Outcome | None) -> Checked:
-    """Return what an outcome knows; the engine gives the unit that ended a worker."""
-    if outcome is None:
-        return Checked(Scanned(()))
-    if isinstance(outcome.partial, Unit):
-        return Checked(outcome.partial, log_targets.directory_of(outcome.partial.target))
-    assert isinstance(outcome.partial, Checked)
-    return outcome.partial
-
-
-def _at_the_end(
-    known: Checked, settings: KnownSettings, stops: list[StartFailure]
-) -> tuple[list[Finding], int | None]:
-    """Return what only all segments of a partition show together, and the log end offset after a start.
-
-    That is None where it is not known; `stops` gets why a start fails.
-    """
-    state, target = known.state, known.target
-    of_last = list(known.judge.finish()) if known.judge is not None else []
-    if state is None or target is None or known.failed:
-        return of_last, None
-    given = state.inspected.given
-    is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
-    lacks_index = given.clean and state.inspected.log_end is None and bool(known.segments)
-    if (
-        state.needs_start
-        or lacks_index
-        or needs_start(known.segments, given, state.settings, is_damaged=is_damaged)
-    ):
-        found, log_end = what_a_start_does(target, settings, stops)
-        return [*of_last, *(one for one in found if one not in known.findings)], log_end
-    log_end = state.inspected.log_end
-    if log_end is None:
-        log_end = log_end_of(known.segments, given)
-        if any(violations(state.offsets._replace(log_end=log_end))):
-            log_end = log_end_now(target, log_end)
-    of_last += contradictions(target, state.offsets._replace(log_end=log_end))
-    if state.metadata_snapshot is not None and log_end is not None:
-        epoch, end = state.metadata_snapshot
-        latest = known.judge.epoch if known.judge is not None else 0
-        if is_behind(latest, log_end, epoch, end):
-            words = behind_message(latest, log_end, epoch, end)
-            of_last.append(Finding("START-007", words, dir=target.shown, expected=end, found=log_end))
-            log_end = end
-    return of_last, log_end
+        total = self.total
+        assert total is not None
+        return CheckRow(where, result, *counts, total.segments, total.summary.batches, total.size, log_end)
 
 
 def _is_about(finding: Finding, target: Target) -> bool:
@@ -317,16 +321,9 @@ def _is_about(finding: Finding, target: Target) -> bool:
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
-def _place(target: Target) -> Where:
-    if target.kind != LOG_DIR:
-        return source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
-    facts = directory_facts(target.path)
-    return Where(target.shown, facts.broker_id, facts.cluster_id, None, None)
-
-
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
-    found = each_once(found)
+    found = each_once(with_damaged_states(found))
     result = log_targets.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
@@ -344,18 +341,12 @@ def _log_dir(path: str) -> Target:
 
 
 def reducer(
-    scan: ScanLog,
-    found: Found,
-    since: State | None = None,
-    config: BrokerConfig = UNKNOWN_CONFIG,
-    *,
-    known: KnownSettings = UNKNOWN,
-    metadata: Sequence[KnownMetadata] = (),
-) -> CheckReducer:
-    """Return the reduce step of what was found; `config` is of the broker whose log dirs they are."""
+    found: Found, scan: ScanLog, log_dirs: BrokerLogDirs, state: IncrementalState | None, known: KnownSettings
+) -> Reduce:
+    """Return the reduce step over the directories that were found."""
     notes: dict[str, list[Finding]] = {}
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    fleet = Fleet(found, config, metadata)
-    return CheckReducer(ScanReducer(scan, log_targets.unread(found)), notes, fleet, since, known)
+    run = CheckRun(scan, log_targets.unread(found), notes, log_dirs, state, known)
+    return fold_directories(lambda: DirectoryCheck(run))

@@ -1,24 +1,24 @@
-"""What log dirs and files of them say against each other, or cannot say, before any log is read: notes.
+"""Where log dirs contradict each other, before any log is read: notes.
 
-About meta.properties of one broker's log dirs, log dirs of different clusters side by side, and the
-quorum-state of the metadata log. Partitions that are there twice: `kcli.jobs.check.duplicates`.
+About meta.properties of one broker's log dirs, log dirs of different clusters side by side, partitions that
+lie in two log dirs of one broker, and the quorum-state of the metadata log.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from formats.names import CLUSTER_METADATA, NORMAL
-from kcli.jobs.check.duplicates import with_duplicates
-from kcli.jobs.startup.brokers import brokers_of
-from kcli.kafka.kraft.broker_start import BrokerConfig, broker_start, release_of
+from kcli.jobs.startup.brokers import brokers_of, stops_at_rest
+from kcli.kafka.kraft.broker_start import BrokerConfig, StartFailure, broker_start, is_duplicate, release_of
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, lacks_quorum_state, quorum_state_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
-NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
-"""Kinds of notes: log dirs that do not start together, of different clusters, and a damaged or missing file.
+TWICE, NOT_TOGETHER, CLUSTERS, QUORUM = "twice", "not-together", "clusters", "quorum-state"
+"""Kinds of notes: a partition in two log dirs, log dirs that do not start together or are of different
+clusters, and a damaged or missing file.
 """
 LOST_STATE = "missing, and the metadata log has records: a voter has forgotten its vote"
 
@@ -85,3 +85,29 @@ def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
             yield Note(QUORUM, path, error.message)
         elif lacks_quorum_state(target.path):
             yield Note(QUORUM, path, LOST_STATE)
+
+
+def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
+    """Return what a start says of partitions that two log dirs of a broker hold, by directory.
+
+    Log dirs of one directory.id are copies of one, wherever they lie.
+    """
+    log_dirs = dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None)
+    return {
+        shown(stop.path): stop
+        for dirs in (brokers_of(log_dirs) if len(log_dirs) > 1 else ())
+        if len(dirs) > 1
+        for stop in stops_at_rest(dirs, broker_start(dirs, BrokerConfig()))
+        if is_duplicate(stop)
+    }
+
+
+def with_duplicates(found: Found) -> Found:
+    """Return the same with a note about each partition that lies in two log dirs of its broker."""
+    stops = partitions_twice(one for one in found.targets if one.kind == PARTITION)
+    notes = [
+        Note(TWICE, target.shown, f"{stop.exception}: {stop.message}")
+        for target in found.targets
+        if target.kind == PARTITION and (stop := stops.get(target.shown)) is not None
+    ]
+    return replace(found, notes=[*found.notes, *notes]) if notes else found

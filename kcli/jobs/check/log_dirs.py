@@ -6,24 +6,17 @@ from contextlib import suppress
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import (
-    CLUSTER_METADATA,
-    FUTURE,
-    NORMAL,
-    PRODUCER_SNAPSHOT,
-    PartitionDir,
-    parse_file,
-    parse_partition_dir,
-)
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
-from kcli.jobs.check.duplicates import partitions_twice
-from kcli.jobs.check.remote_events import is_remote_metadata, user_partition
+from kcli.jobs.check.contradictions import partitions_twice
+from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.rlmm.read import RemoteEvents, read_events
 from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.startup.known_settings import KnownMetadata, newest_images
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
+from kcli.kafka.kraft.start import Inspected
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -37,11 +30,12 @@ from kcli.logdir.directory import (
 from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
+from kcli.rows.places import Where
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 
-def without_directory(target: Target) -> Iterator[Finding]:
+def missing_directories(target: Target) -> Iterator[Finding]:
     """Yield a finding for each checkpoint file of a log dir with lines of partitions that are not there."""
     partitions = _partition_dirs(target)
     if partitions is None:
@@ -66,7 +60,7 @@ def without_directory(target: Target) -> Iterator[Finding]:
             yield finding._replace(more=len(missing) - 1)
 
 
-def without_checkpoints(target: Target) -> Iterator[Finding]:
+def lost_checkpoints(target: Target) -> Iterator[Finding]:
     """Yield a finding for each checkpoint file that the clean stop of a log dir wrote, and that says nothing.
 
     `LogManager.shutdown` writes recovery points, with a line for each log, and log starts, in no release
@@ -107,7 +101,13 @@ def _partition_dirs(target: Target) -> set[PartitionDir] | None:
     return {name for name in names if name is not None}
 
 
-class Fleet:
+def where_of_log_dir(target: Target) -> Where:
+    """Return the columns that say which log dir a row is about."""
+    facts = directory_facts(target.path)
+    return Where(target.shown, facts.broker_id, facts.cluster_id, None, None)
+
+
+class BrokerLogDirs:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
     def __init__(
@@ -154,10 +154,15 @@ class Fleet:
         return target.log_dir is not None and self._facts(target.log_dir).cluster_id in clusters
 
     @cached_property
-    def remote(self) -> RemoteEvents | None:
+    def _remote_events(self) -> RemoteEvents | None:
         """What the partitions of __remote_log_metadata among the inputs come to; None for none."""
         metadata = tuple(one for one in self._targets if is_remote_metadata(one))
         return read_events(metadata) if metadata else None
+
+    def without_epochs(self, target: Target, files: Inspected, log_end: int) -> Iterator[Finding]:
+        """Yield that no leader epoch leads to the remote segments of a partition."""
+        if self._remote_events is not None:
+            yield from unreachable_segments(target, self._remote_events, files, log_end)
 
     def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
         """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""
@@ -255,15 +260,3 @@ class Fleet:
                         topic_id = Partition(target).topic_id()
                         found[log_dir.meta.directory_id, topic_id, parsed.partition] = target.shown
         return found
-
-
-def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
-    """Return the offsets of the producer snapshots among the files of a partition."""
-    found = (parse_file(name) for name in names if name.endswith(".snapshot"))
-    return tuple(
-        sorted(
-            one.base_offset
-            for one in found
-            if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
-        )
-    )

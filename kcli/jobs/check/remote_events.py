@@ -36,7 +36,9 @@ def user_partition(finding: Finding) -> PartitionDir | None:
     return parse_partition_dir(finding.message.partition(": ")[0])
 
 
-def without_epochs(target: Target, events: RemoteEvents, found: Inspected, log_end: int) -> Iterator[Finding]:
+def unreachable_segments(
+    target: Target, events: RemoteEvents, found: Inspected, log_end: int
+) -> Iterator[Finding]:
     """Yield that no leader epoch leads to the remote segments of a partition.
 
     Nothing where the events about it cannot be read: that has a finding, or an error, of its own.

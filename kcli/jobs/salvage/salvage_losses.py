@@ -12,13 +12,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from formats.names import LOG, NORMAL, file_prefix, parse_file
-from kcli.jobs.check.log_dirs import producer_snapshots
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
+from kcli.kafka.integrity.checks.producer_files import producer_snapshots, snapshot_gaps
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
-from kcli.kafka.integrity.checks.snapshots import snapshot_gaps
-from kcli.kafka.integrity.log_part import Piece
+from kcli.kafka.integrity.log_part import LogPart
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.start_settings import KnownSettings
@@ -103,7 +102,7 @@ class Losses:
     def end(self, stop: Stop, size: int) -> None:
         """Keep what is known of the segment."""
         if self._judge is not None:
-            facts = self._judge.end(Piece(0, stop, size=size))
+            facts = self._judge.end(LogPart(0, stop, size=size))
             past_end = self._judge.past_end(facts)
             facts = facts._replace(aborted=(), of_indexes=(), if_closed=())
             self._read.append(_Read(facts, past_end, self._end))
@@ -112,7 +111,7 @@ class Losses:
     def fail(self) -> None:
         """Keep what is known of a segment of which the rest cannot be read."""
         if self._judge is not None:
-            facts = self._judge.end(Piece(0, Stop(END, 0), size=0))
+            facts = self._judge.end(LogPart(0, Stop(END, 0), size=0))
             self._read.append(_Read(facts._replace(aborted=(), of_indexes=(), if_closed=()), None, None))
             self._judge = None
 

@@ -1,8 +1,8 @@
 """`scan`: what segments and partitions hold, by headers and checksums alone; a big segment in pieces.
 
 `split_segments` cuts large segments where the offset index leads to a batch, `ScanLog` maps each range,
-`ScanReducer` joins ranges to segments and segments to partitions, and reads a segment again as a whole if its
-ranges do not join.
+`DirectoryScan` joins ranges to segments and segments to partitions, and reads a segment again as a whole if
+its ranges do not join. `check` is the same pass with more in each of the two.
 """
 
 import os
@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs.common import (
     answer,
     facts_around,
@@ -28,7 +28,7 @@ from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.log_part import Piece, ReadOptions, join, read_piece
+from kcli.kafka.integrity.log_part import LogPart, ReadOptions, join, read_part
 from kcli.kafka.kraft.start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
@@ -87,7 +87,7 @@ class ScanOptions:
     rows: frozenset[str] = frozenset({SCAN_SEGMENT.name, SCAN_PARTITION.name})
 
 
-class ScannedRange(NamedTuple):
+class LogRange(NamedTuple):
     """What a map found in a range of a log, or in a partition directory without one, which has no piece.
 
     `piece` is None, too, where there was an error, or where the file is gone, as `findings` say.
@@ -96,26 +96,11 @@ class ScannedRange(NamedTuple):
 
     unit: Unit
     source: FromFile | None = None
-    piece: Piece | None = None
+    piece: LogPart | None = None
     findings: tuple[Finding, ...] = ()
     error: Failure | None = None
     must_reread: bool = False
     is_lost: bool = False
-
-
-class Scanned(NamedTuple):
-    """What is known of consecutive ranges of one directory: those whose log may go on are still `ranges`.
-
-    `total` and `end`, the last offset, are of the segments that have rows. `is_first`: nothing of the
-    directory lies before; `is_last`: nothing after.
-    """
-
-    ranges: tuple[ScannedRange, ...]
-    total: Total = Total()
-    end: int | None = None
-    where: Where | None = None
-    is_first: bool = False
-    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +112,10 @@ class ScanLog:
     def __call__(self, unit: Unit) -> Outcome:
         """Return the piece of a unit, as the partial of a ScanReducer."""
         found = until_whole(unit, lambda: self.read(unit), lambda one: one.error)
-        return Outcome(number=unit.number, partial=Scanned((found,)))
+        return Outcome(number=unit.number, partial=found)
 
-    def read(self, unit: Unit, observe: Observe | None = None) -> ScannedRange:
-        """Return what is in the range of a unit; `observe` as of `read_piece`."""
+    def read(self, unit: Unit, observe: Observe | None = None) -> LogRange:
+        """Return what is in the range of a unit; `observe` as of `read_part`."""
         options = self.options
         try:
             if unit.target.kind == PARTITION:
@@ -139,87 +124,92 @@ class ScanLog:
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes, base)
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
-                piece = read_piece(
+                piece = read_part(
                     file, unit.start, unit.end or None, read_options, hints=hints, observe=observe
                 )
             facts = facts_around(unit.target)
             findings = log_dir_findings(unit.target, facts)
-            return ScannedRange(unit, source_of(unit.target, facts), piece, tuple(findings))
+            return LogRange(unit, source_of(unit.target, facts), piece, tuple(findings))
         except FileError as error:
             outcome = failed(unit, error)
-            return ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
+            return LogRange(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            return ScannedRange(unit, error=internal_failure(unit.target.shown, error))
+            return LogRange(unit, error=internal_failure(unit.target.shown, error))
 
 
-@dataclass(frozen=True, slots=True)
-class ScanReducer:
-    """Joins the ranges of logs, and gives rows of segments and, at the end of a directory, of the partition.
+class DirectoryScan:
+    """Joins the ranges of a directory's logs, in order, and gives its rows; changed in place.
 
-    Ranges that do not join are read again as a whole log. `unread`: as of that function.
+    Ranges that do not join are read again as a whole log. `unread`: as that function returns it.
     """
 
-    read_whole: ScanLog
-    unread: frozenset[str] = frozenset()
+    def __init__(self, read_whole: ScanLog, unread: frozenset[str] = frozenset()) -> None:
+        self._read_whole = read_whole
+        self._unread = unread
+        self._range: LogRange | None = None
+        """The first ranges of a log whose last one has not come yet, joined."""
+        self._last_offset: int | None = None
+        self.total: Total | None = None
+        self.where: Where | None = None
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one; rows and findings are those of the logs that are complete.
+    def add(self, outcome: Outcome) -> Outcome:
+        """Take in the next outcome of the map; return the row and the findings of a log that it completes."""
+        part = outcome.partial
+        assert isinstance(part, LogRange | Unit)
+        return self.add_range(outcome.number, lost(part, outcome.error) if isinstance(part, Unit) else part)
 
-        Of several errors at once the last counts: from left to right there is one at most.
-        """
-        number = max(each.number for each in (left, right) if each is not None)
-        a = None if left is None else scanned(left.partial, left.error)
-        b = None if right is None else scanned(right.partial, right.error)
-        joined = self.joined(a, b, number)
-        if left is not None:
-            joined.rows[:0], joined.findings[:0] = left.rows, left.findings
-        return joined
+    def add_range(self, number: int, part: LogRange) -> Outcome:
+        """Take in the next range of a log; return the row and the findings of a log that it completes."""
+        if self.total is None:
+            directory = identity(directory_of(part.unit.target).shown, os.path.realpath)
+            self.total = Total(complete=directory not in self._unread)
+        if self._range is not None:
+            part = _joined(self._range, part)
+        self._range = part if part.unit.end else None
+        if self._range is not None:
+            return Outcome(number=number)
+        whole = self._read_whole.read(replace(part.unit, start=0)) if part.must_reread else part
+        return self._report(number, whole, self.total)
 
-    def joined(self, left: Scanned | None, right: Scanned | None, number: int) -> Outcome:
-        """Return what is known of two neighbours; rows and findings are of the logs that they complete.
+    def finish(self, number: int) -> Outcome:
+        """Return the row of the partition."""
+        has_row = SCAN_PARTITION.name in self._read_whole.options.rows and self.where is not None
+        assert self.total is not None
+        rows: list[Item] = [partition_row(self.where, self.total)] if has_row and self.where else []
+        return Outcome(number=number, rows=rows)
 
-        `number` is of the last unit of both.
-        """
-        known = _joined(left or Scanned(()), right or Scanned(()))
-        if left is None and known.ranges:
-            total = Total(complete=not self._lacks_a_log(known.ranges[0].unit.target))
-            known = known._replace(is_first=True, total=total)
-        known = known._replace(is_last=known.is_last or right is None)
-        count = len(known.ranges) - (not known.is_last) if known.is_first else 0
-        rows: list[Item] = []
-        findings: list[Finding] = []
-        error: Failure | None = None
-        for found in known.ranges[:count]:
-            whole = self.read_whole.read(replace(found.unit, start=0, end=0)) if found.must_reread else found
-            known = self.report(whole, known, rows, findings)
-            number, error = whole.unit.number, whole.error or error
-        if known.is_first and known.is_last and known.where is not None:
-            has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
-            rows.extend([partition_row(known.where, known.total)] if has_partitions else [])
-        rest = known._replace(ranges=known.ranges[count:])
-        return Outcome(number=number, rows=rows, findings=findings, error=error, partial=rest)
-
-    def _lacks_a_log(self, target: Target) -> bool:
-        """Whether a log of the target's directory is not read."""
-        return bool(self.unread) and identity(directory_of(target).shown, os.path.realpath) in self.unread
-
-    def report(
-        self, found: ScannedRange, known: Scanned, rows: list[Item], findings: list[Finding]
-    ) -> Scanned:
-        """Add the row and the findings of a whole log; return what is known then."""
-        target, piece, source = found.unit.target, found.piece, found.source
-        findings.extend(found.findings)
-        total, end = known.total, known.end
+    def _report(self, number: int, log: LogRange, total: Total) -> Outcome:
+        """Return the row and the findings of a whole log, and count what is in it."""
+        target, piece, source = log.unit.target, log.piece, log.source
+        outcome = Outcome(number=number, findings=[*log.findings], error=log.error)
+        if source is None:
+            total = total._replace(complete=False)
+        else:
+            self.where = source.where
         if source is not None and piece is not None:
             total = with_segment(total, piece)
             is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
-            if SCAN_SEGMENT.name in self.read_whole.options.rows:
-                rows.append(segment_row(source, piece))
-            findings.extend(_findings(target, piece, end if is_one else None))
+            if SCAN_SEGMENT.name in self._read_whole.options.rows:
+                outcome.rows.append(segment_row(source, piece))
+            outcome.findings.extend(_findings(target, piece, self._last_offset if is_one else None))
             if is_one and piece.summary.last_offset is not None:
-                end = piece.summary.last_offset
-        total = total._replace(complete=total.complete and source is not None)
-        return known._replace(total=total, end=end, where=known.where if source is None else source.where)
+                self._last_offset = piece.summary.last_offset
+        self.total = total
+        return outcome
+
+
+def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
+    """Return the reduce step over the logs of a directory, with what is made `new` for each."""
+
+    def reduce(left: Outcome | None, right: Outcome | None) -> Outcome:
+        directory = new() if left is None else left.partial
+        assert isinstance(directory, DirectoryScan)
+        if right is not None:
+            return replace(directory.add(right), partial=directory)
+        assert left is not None
+        return replace(directory.finish(left.number), partial=directory)
+
+    return reduce
 
 
 def one_by_one(units: Iterable[tuple[Unit, ScanLog]]) -> Iterator[Outcome]:
@@ -227,15 +217,13 @@ def one_by_one(units: Iterable[tuple[Unit, ScanLog]]) -> Iterator[Outcome]:
 
     A log may reach back into the one before.
     """
-    known = Scanned(())
+    directory: DirectoryScan | None = None
     for unit, read in units:
-        found = read.read(unit)
-        outcome = Outcome(number=unit.number)
-        known = ScanReducer(read).report(found, known, outcome.rows, outcome.findings)
-        yield outcome if found.error is None else replace(outcome, error=found.error)
+        directory = directory or DirectoryScan(read)
+        yield directory.add_range(unit.number, read.read(unit))
 
 
-def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:
+def inspected(unit: Unit, inspection: Inspection) -> LogRange:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it has been removed since
@@ -243,29 +231,21 @@ def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:
     source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
-    return ScannedRange(unit, source, findings=findings, error=None if is_unforeseen else found.error)
+    return LogRange(unit, source, findings=findings, error=None if is_unforeseen else found.error)
 
 
-def scanned(partial: object, error: Failure | None) -> Scanned:
-    """Return what the partial of an outcome knows; the engine gives the unit that ended a worker."""
-    if isinstance(partial, Unit):
-        return Scanned((ScannedRange(partial, error=error, is_lost=True),))
-    assert isinstance(partial, Scanned)
-    return partial
+def lost(unit: Unit, error: Failure | None) -> LogRange:
+    """Return the range of a unit whose worker died: the engine gives the unit as its partial."""
+    return LogRange(unit, error=error, is_lost=True)
 
 
-def _joined(left: Scanned, right: Scanned) -> Scanned:
-    """Return what is known of neighbours; where a log goes on from one to the other, its ranges are one."""
-    if not (left.ranges and right.ranges):
-        return right if right.ranges else left
-    a, b = left.ranges[-1], right.ranges[0]
-    if not b.unit.start or a.unit.target != b.unit.target:
-        return left._replace(ranges=left.ranges + right.ranges, is_last=right.is_last)
-    piece = None if a.piece is None or b.piece is None else join(a.piece, b.piece)
-    one = a._replace(unit=replace(a.unit, end=b.unit.end), piece=piece, must_reread=piece is None)
+def _joined(a: LogRange, b: LogRange) -> LogRange:
+    """Return what is known of a log from the beginning of one range to the end of the next."""
+    unit = replace(a.unit, end=b.unit.end)
     if a.is_lost or b.is_lost:
-        one = (a if a.is_lost else b)._replace(unit=one.unit)
-    return left._replace(ranges=(*left.ranges[:-1], one, *right.ranges[1:]), is_last=right.is_last)
+        return (a if a.is_lost else b)._replace(unit=unit)
+    piece = None if a.piece is None or b.piece is None else join(a.piece, b.piece)
+    return a._replace(unit=unit, piece=piece, must_reread=piece is None)
 
 
 def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
@@ -290,7 +270,7 @@ def is_segment(target: Target) -> bool:
     return segment_base(target) is not None
 
 
-def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:
+def _findings(target: Target, piece: LogPart, before: int | None) -> Iterator[Finding]:
     """Yield findings about a segment after one whose last offset is `before`, in the words of `dump`."""
     base = piece.summary.base_offset
     reaches_back = before is not None and base is not None and base <= before
@@ -326,7 +306,7 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     yield from collector.take()
 
 
-def _is_clean(piece: Piece) -> bool:
+def _is_clean(piece: LogPart) -> bool:
     troubles = (
         piece.gap_count,
         piece.invalid.batches,
@@ -336,6 +316,3 @@ def _is_clean(piece: Piece) -> bool:
         piece.summary.backwards.times,
     )
     return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)
-
-
-__all__ = ["ScanLog", "ScanOptions", "ScanReducer", "inspected", "split_segments"]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from formats.batch import COMPRESSION_NAMES
-from kcli.kafka.integrity.log_part import Piece
+from kcli.kafka.integrity.log_part import LogPart
 from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import CodecUse, ScanPartitionRow, ScanSegmentRow, ScanSummary
@@ -24,7 +24,7 @@ class Total(NamedTuple):
     complete: bool = True
 
 
-def with_segment(total: Total, piece: Piece) -> Total:
+def with_segment(total: Total, piece: LogPart) -> Total:
     """Return a total with one more segment, or with what was read of it.
 
     Bytes that are neither of a valid batch nor of the tail count as damaged.
@@ -41,7 +41,7 @@ def with_segment(total: Total, piece: Piece) -> Total:
     )
 
 
-def segment_row(source: FromFile, piece: Piece) -> ScanSegmentRow:
+def segment_row(source: FromFile, piece: LogPart) -> ScanSegmentRow:
     """Return the row of one log."""
     summary = _summary(with_segment(Total(), piece))
     return ScanSegmentRow(source.where, source.file, piece.size, summary, stop=piece.stop.reason)
@@ -92,7 +92,7 @@ def _summary(total: Total) -> ScanSummary:
     )
 
 
-def _tail(piece: Piece) -> int:
+def _tail(piece: LogPart) -> int:
     """Return the bytes after the last batch, unless they are a damaged range."""
     is_damaged = bool(piece.gaps) and piece.gaps[-1].next_offset is None
     return 0 if is_damaged else piece.size - piece.stop.position

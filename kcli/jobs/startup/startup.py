@@ -9,7 +9,7 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup.startup_broker import Started, log_dir_outcome
 from kcli.jobs.startup.startup_future import Replicas, StartedPartition
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checks.snapshots import NO_SNAPSHOT
+from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
 from kcli.kafka.kraft.broker_start import ENSEMBLE, NEWEST, TIERED, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.start import lone_finding

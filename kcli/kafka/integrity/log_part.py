@@ -44,7 +44,7 @@ class Defects(NamedTuple):
     message: str = ""
 
 
-class Piece(NamedTuple):
+class LogPart(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
     `above_v2`: batches of a magic above 2. `out_of_reach`: those with an offset that the indexes of their
@@ -79,7 +79,7 @@ class ReadOptions(NamedTuple):
     base: int | None = None
 
 
-def read_piece(
+def read_part(
     file: DataFile,
     start: int,
     end: int | None,
@@ -87,14 +87,14 @@ def read_piece(
     *,
     hints: NDArray[np.int64] | None = None,
     observe: Callable[[Window], None] | None = None,
-) -> Piece:
+) -> LogPart:
     """Return what lies between two positions of a log.
 
     After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order,
     while its bytes are there.
     """
     end = file.size if end is None else min(end, file.size)
-    piece = Piece(start, Stop("end", start))
+    piece = LogPart(start, Stop("end", start))
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
@@ -120,7 +120,7 @@ def read_piece(
     return piece._replace(size=file.size, grown=file.grown(is_torn=piece.stop.reason in TORN))
 
 
-def join(a: Piece, b: Piece) -> Piece | None:
+def join(a: LogPart, b: LogPart) -> LogPart | None:
     """Return what one walk over both would have found; None if the two do not show it."""
     if a.stop.reason != "end" or a.stop.position != b.start or a.gap_count:
         return None
@@ -131,7 +131,7 @@ def join(a: Piece, b: Piece) -> Piece | None:
     )
 
 
-def _add(a: Piece, b: Piece) -> Piece:
+def _add(a: LogPart, b: LogPart) -> LogPart:
     """Return a piece with the batches of the next one; its stop and its damage are those of the first."""
     carries = a.suspect is not None and b.summary.valid == 0
     return a._replace(
@@ -159,7 +159,7 @@ class _Part(NamedTuple):
 
 def _parts(
     file: DataFile, walk: BulkWalk, options: ReadOptions, observe: Callable[[Window], None] | None
-) -> Iterator[Piece]:
+) -> Iterator[LogPart]:
     """Yield the summaries of many windows at once.
 
     A call of numpy costs as much for ten batches as for a thousand.
@@ -276,10 +276,10 @@ def _sizes(
     return packed, whole
 
 
-def _summed(parts: list[_Part], base: int | None) -> Piece:
+def _summed(parts: list[_Part], base: int | None) -> LogPart:
     """Return a piece of the batches of some windows of a segment."""
     if not parts:
-        return Piece(0, Stop("end", 0))
+        return LogPart(0, Stop("end", 0))
 
     def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
@@ -294,7 +294,7 @@ def _summed(parts: list[_Part], base: int | None) -> Piece:
     )
     run = BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole)
     unreadable = reduce(_added, [part.unreadable for part in parts])
-    piece = Piece(0, Stop("end", 0), summary(run), unreadable=unreadable)
+    piece = LogPart(0, Stop("end", 0), summary(run), unreadable=unreadable)
     if valid is not None and not valid.all():
         wrong = (~valid).nonzero()[0]
         after = int(valid.nonzero()[0][-1]) + 1 if valid.any() else 0

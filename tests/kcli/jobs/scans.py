@@ -7,7 +7,7 @@ from kcli.engine.inline import inline
 from kcli.jobs.common import plan
 from kcli.jobs.scan import scan
 from kcli.jobs.scan.log_targets import ACCEPTS, expand
-from kcli.jobs.scan.scan import ScanLog, ScanOptions, ScanReducer, split_segments
+from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, split_segments
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment
@@ -53,7 +53,8 @@ def units_of(*paths):
 
 def scanned(*paths, engine=inline, cuts=False, **options):
     """Return an outcome for each log, with the rows, the findings and the error that are about it."""
-    job = Job(ScanLog(ScanOptions(**options)), ScanReducer(ScanLog(ScanOptions(**options))))
+    scan_log = ScanLog(ScanOptions(**options))
+    job = Job(scan_log, fold_directories(lambda: DirectoryScan(scan_log)))
     units = units_of(*paths)
     ranges = split_segments(units, scan.PIECE_BYTES if cuts else 0)
     found = [Outcome(number=unit.number) for unit in units]

@@ -132,12 +132,12 @@ def test_findings_of_damage_are_counted_as_the_commands_do(seed, kcli, tmp_path)
 def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
     expected = rows("findings", dirs, of="records,segments")
     verified = []
-    read_piece = scan.read_piece
+    read_part = scan.read_part
     monkeypatch.setattr(
         scan,
-        "read_piece",
+        "read_part",
         lambda file, start, end, how, *more, **by_name: (
-            verified.append(how.verify) or read_piece(file, start, end, how, *more, **by_name)
+            verified.append(how.verify) or read_part(file, start, end, how, *more, **by_name)
         ),
     )
 

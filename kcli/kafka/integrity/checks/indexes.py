@@ -7,7 +7,6 @@ batch at or before its offset, and nothing before a time entry is later than it.
 
 from collections.abc import Iterator
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from formats.layout import Layout
 from formats.magic import is_legacy
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.integrity.checks.batches import Batches, Ints
-from kcli.kafka.integrity.checks.seams import Largest, Prefix, Seam
 from kcli.logdir.buffers import DataFile, FileError
 
 LARGEST_INDEX = 64 << 20
@@ -46,7 +44,6 @@ class _Entries:
             if error.code != "not-found":
                 raise
             self.is_missing = True
-        self._data = data
         self.partial = size % layout.size
         self.whole = size // layout.size
         self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
@@ -95,11 +92,6 @@ class _Entries:
         """Whether it is as a broker leaves an index that it closes: all entries rise, and fill the file."""
         return not (self.zeros or self.partial or len(self.falling))
 
-    def judged(self) -> Prefix:
-        """Return what of the index was held against batches."""
-        size = (int(self.slots[self.next - 1]) + 1) * self.size if self.next else 0
-        return Prefix(size, crc32(self._data[:size]))
-
     def add(self, code: str, slot: int, message: str) -> None:
         """Keep a finding about an entry."""
         self.findings.add(code, slot * self.size, message)
@@ -122,11 +114,6 @@ class OffsetIndexJudge(_Entries):
         super().__init__(path, base, findings, is_time=False)
         self._loose: list[tuple[int, int]] = []
         self._end = base
-
-    def go_on(self, seam: Seam) -> None:
-        """Hold only the entries after a seam against the batches to come."""
-        self.next = int(np.searchsorted(self.slots, seam.offsets.size // self.size))
-        self._end = seam.offset
 
     def look(self, batches: Batches) -> None:
         """Hold the entries that lead into some batches against these."""
@@ -195,22 +182,16 @@ class TimeIndexJudge(_Entries):
 
     def __init__(self, path: str, base: int, findings: FindingCollector) -> None:
         super().__init__(path, base, findings, is_time=True)
-        self.largest_of = Largest(NO_TIMESTAMP, base, base)
+        self.largest = NO_TIMESTAMP
+        """The largest timestamp so far, in ms."""
         self._loose: list[tuple[int, str]] = []
-
-    def go_on(self, seam: Seam) -> None:
-        """Hold only the entries after a seam against the batches to come."""
-        self.next = int(np.searchsorted(self.offsets, seam.offset))
-        self.largest_of = seam.largest
 
     def look(self, batches: Batches) -> None:
         """Hold the entries whose offsets lie up to the last of some batches against these."""
         last = batches.last
         before = self.largest
         top = np.maximum.accumulate(np.maximum(batches.timestamp, before))
-        if int(top[-1]) > before:
-            first = int(np.searchsorted(top, top[-1]))
-            self.largest_of = Largest(int(top[-1]), int(batches.base[first]), int(last[first]))
+        self.largest = int(top[-1])
         stop = int(np.searchsorted(self.offsets, int(last[-1]), "right"))
         if stop <= self.next or not _rises(last):
             self.next = max(stop, self.next)
@@ -249,11 +230,6 @@ class TimeIndexJudge(_Entries):
         some = times > after if after is not None else np.ones(len(slots), np.bool_)
         for slot, offset in zip(slots[some].tolist(), offsets[some].tolist(), strict=True):
             yield slot, f"entry {slot}: offset {offset} is past the segment"
-
-    @property
-    def largest(self) -> int:
-        """The largest timestamp so far; -1 without any."""
-        return self.largest_of.timestamp
 
     @property
     def last_time(self) -> int:

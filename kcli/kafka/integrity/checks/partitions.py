@@ -12,10 +12,14 @@ from formats.producer_snapshot import read_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.epochs import misfits
-from kcli.kafka.integrity.checks.producer_files import of_entry, snapshot_misfits, txn_index_misfits
-from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, Break, ProducerFacts, ProducerMap
+from kcli.kafka.integrity.checks.producer_files import (
+    of_entry,
+    snapshot_gaps,
+    snapshot_misfits,
+    txn_index_misfits,
+)
+from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, Break, ProducerMap
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
-from kcli.kafka.integrity.checks.snapshots import snapshot_gaps
 from kcli.kafka.storage.epochs import EpochCache
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
@@ -54,12 +58,13 @@ class PartitionJudge:
         self.has_log_dir = has_log_dir
         self._has_epoch_lines = has_epoch_lines
         self._log_start_line = log_start_line
-        self.log_start: int | None = None
         self.end: int | None = None
         self._snapshots = list(snapshots)
         self._offsets = tuple(snapshots)
         self._bases: list[int] = []
         self._producers = ProducerMap()
+        self._first_read: int | None = None
+        """The offset from which on batches are read without a gap: nothing is known of producers before."""
         self.epoch = NO_PARTITION_LEADER_EPOCH
         self._has_epochs = False
         self._before: SegmentFacts | None = None
@@ -72,11 +77,12 @@ class PartitionJudge:
             yield from self._between(self._before, facts)
             yield from self._tail(self._before, facts.base)
         self._bases.append(facts.base)
-        if self.log_start is None:
-            self.log_start = facts.base if facts.first is None else facts.first
+        if self._first_read is None:
+            self._first_read = facts.base if facts.first is None else facts.first
         yield from self._snapshots_up_to(facts.base)
-        if facts.producers_before is not None:
-            self._producers.restore(facts.producers_before, self.log_start)
+        if self._before is not None and self._before.is_remembered and not facts.is_remembered:
+            # as after segments that retention deleted
+            self._producers, self._first_read = ProducerMap(), facts.base
         self._of_transactions = tuple(self._transactions(facts))
         of_log = FindingCollector(facts.target)
         self._within(facts, of_log)
@@ -100,12 +106,6 @@ class PartitionJudge:
         self.is_compacted = compacted
         self._before = facts
         self.end = facts.end if facts.end is not None else max(facts.base, self.end or 0)
-
-    @property
-    def producers(self) -> ProducerFacts:
-        """The producers of the log up to the end of the last segment so far."""
-        runs = self._producers.runs
-        return ProducerFacts(None if runs is None else dict(runs))
 
     def finish(self) -> Iterator[Finding]:
         """Yield what is to be said when the last segment was taken in."""
@@ -175,8 +175,7 @@ class PartitionJudge:
         Of two that are read a scan says the latter.
         """
         end = before.base if before.end is None else before.end
-        is_remembered = before.is_remembered or facts.is_remembered
-        if is_remembered and facts.first is not None and facts.first < end:
+        if (before.is_remembered or facts.is_remembered) and facts.first is not None and facts.first < end:
             words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
             yield FindingCollector(facts.target).finding("LOG-011", None, words)
         begin = facts.base if facts.first is None else min(facts.base, facts.first)
@@ -231,9 +230,8 @@ class PartitionJudge:
             entries,
             expected,
             self._producers.begins(facts.producers),
-            self.log_start or 0,
+            self._first_read or 0,
             facts.end or facts.base,
-            judged=facts.judged_entries,
         ):
             findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
         yield from findings.take()
@@ -267,7 +265,7 @@ class PartitionJudge:
             entries,
             runs if runs is not None and is_exact else {},
             offset,
-            (self.log_start or 0) if is_exact else offset,
+            (self._first_read or 0) if is_exact else offset,
             is_compacted=self.is_compacted,
         ):
             findings.add(code, None, words)
@@ -280,16 +278,13 @@ def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
         findings.add(one.code, one.position, one.words)
 
 
-def slim(facts: SegmentFacts) -> SegmentFacts:
+def without_details(facts: SegmentFacts) -> SegmentFacts:
     """Return the facts that are needed when all segments are known, or remembered."""
     return facts._replace(
         holes=(),
         producers=NO_PRODUCERS,
-        producers_before=None,
         aborted=(),
         of_indexes=(),
-        if_closed=(),
-        seam=None,
     )
 
 

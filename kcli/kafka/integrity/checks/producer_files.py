@@ -1,10 +1,13 @@
 """What files say of a log's producers, held against its batches: transaction indexes and snapshots."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from formats.index import AbortedTxn
+from formats.names import PRODUCER_SNAPSHOT, parse_file
 from formats.producer_snapshot import ProducerEntry
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerRun
+
+NO_SNAPSHOT = "no producer snapshot, and a clean shutdown: the start knows no producer"
 
 
 def of_entry(entry: AbortedTxn) -> Aborted:
@@ -18,19 +21,16 @@ def txn_index_misfits(
     begins: frozenset[int],
     log_start: int,
     end: int,
-    *,
-    judged: int = 0,
 ) -> Iterator[tuple[str, int | None, str]]:
     """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
 
     A code, the entry's number and words. Of a transaction whose first segment is deleted the entry alone has
     the first offset. `end` is where the segment ends. The last stable offset is the one after the marker, or
     where another open transaction begins (`begins`), which may lie after the marker: a follower that appends
-    many batches at once writes where a transaction begins that they leave open. The first `judged` entries
-    are not looked at: their transactions end before.
+    many batches at once writes where a transaction begins that they leave open.
     """
     known = set(map(of_entry, entries))
-    for number, entry in enumerate(entries[judged:], judged):
+    for number, entry in enumerate(entries):
         one = of_entry(entry)
         if one not in expected and entry.first_offset >= log_start:
             words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
@@ -104,3 +104,44 @@ def _differences(entry: ProducerEntry, run: ProducerRun, log_start: int) -> Iter
     first = entry.current_txn_first_offset
     if first != run.open_since and not (first < log_start and run.first_end is None):
         yield f"its open transaction begins at {first}, by the batches at {run.open_since}"
+
+
+def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
+    """Return the offsets of the producer snapshots among the files of a partition."""
+    parsed = (parse_file(name) for name in names if name.endswith(".snapshot"))
+    return tuple(
+        sorted(
+            one.base_offset
+            for one in parsed
+            if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
+        )
+    )
+
+
+def snapshot_gaps(
+    snapshots: Sequence[int], bases: Sequence[int], log_end: int, *, is_clean: bool, has_producers: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield which snapshots of a log with segments at `bases` are missing, or above its end: code and words.
+
+    A broker writes a snapshot when it rolls a segment, at its base offset, and when it closes the log, at its
+    end (`UnifiedLog.roll`, `close`); from 2.8 on it lives as long as its segment.
+    `has_producers`: whether batches have a producer id. Releases before 2.8 kept the last two snapshots, so
+    only one between others is missed.
+    """
+    for offset in snapshots:
+        if offset > log_end:
+            yield "PROD-009", f"{offset}.snapshot: the log ends at offset {log_end}"
+    if not has_producers:
+        return
+    if not snapshots:
+        if is_clean:
+            yield "PROD-007", NO_SNAPSHOT
+        elif len(bases) > 1:
+            yield "PROD-008", "no producer snapshot: the start reads the log from its beginning"
+        return
+    held = set(snapshots)
+    missing = [base for base in bases if min(held) < base < max(held) and base not in held]
+    if is_clean and max(held) < log_end:
+        missing.append(log_end)
+    for offset in missing:
+        yield "PROD-008", f"no producer snapshot at offset {offset}"

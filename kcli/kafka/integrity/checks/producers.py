@@ -261,10 +261,6 @@ class ProducerMap:
         if len(self.runs) > MOST_IDS:
             self.runs = None
 
-    def restore(self, known: ProducerFacts, log_start: int) -> None:
-        """Take the producers of a log as they were found before, but for those of batches that are gone."""
-        self.runs = None if known.runs is None else dict(_remaining(known.runs, log_start))
-
     def begins(self, facts: ProducerFacts) -> frozenset[int]:
         """Return where transactions begin that are open before a segment, or asked for in it."""
         return facts.begins | {run.open_since for run in (self.runs or {}).values()}
@@ -298,15 +294,3 @@ def _continued(before: ProducerRun, run: ProducerRun) -> ProducerRun:
     return run._replace(
         first_end=run.first_end or before.first_end, last_end=max(before.last_end, run.last_end)
     )
-
-
-def _remaining(runs: Mapping[int, ProducerRun], log_start: int) -> Iterator[tuple[int, ProducerRun]]:
-    """Yield the producers that have a batch or an end marker at or above the log start."""
-    for producer_id, run in runs.items():
-        if run.last_offset >= log_start:
-            yield producer_id, run
-        elif run.last_end >= log_start:
-            yield (
-                producer_id,
-                run._replace(last_sequence=NO_SEQUENCE, last_offset=NOT_KNOWN, offset_delta=0),
-            )

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
-from zlib import crc32
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
 from kcli.kafka.integrity.checks.records import report_records
-from kcli.kafka.integrity.checks.seams import Prefix, Seam, header_crc
-from kcli.kafka.integrity.log_part import BATCHES_A_BLOCK, Piece
+from kcli.kafka.integrity.log_part import BATCHES_A_BLOCK, LogPart
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
 from kcli.logdir.files import index_file, is_swap
@@ -92,14 +90,8 @@ class SegmentFacts(NamedTuple):
     is_sparse: bool = False
     has_messages: bool = False
     """Messages of magic 0 or 1 are in it: what a recovery makes of their offsets only a start shows."""
-    seam: Seam | None = None
-    """Where a later pass may go on, if nothing before it changes."""
     is_remembered: bool = False
-    """All of it, or its beginning, was read before: `producers` are of the rest alone."""
-    producers_before: ProducerFacts | None = None
-    """Those of the log up to where the rest begins, as they are remembered; `runs` is None without any."""
-    judged_entries: int = 0
-    """How many of `aborted` were held against the markers before the rest."""
+    """An earlier run read it, and this one does not: its producers are not known."""
 
     @property
     def is_cut(self) -> bool:
@@ -112,8 +104,7 @@ class SegmentJudge:
 
     The indexes are read before the log is opened: whatever they lead to is in it then. FileError of an index
     that cannot be read. `records`: up to how many bytes of a batch its records are read; None: not at all.
-    `headers_alone`: nothing else of the log is read, so that nothing is known of end markers. `before`: what
-    is known of it up to a seam, from which on it is read.
+    `headers_alone`: nothing else of the log is read, so that nothing is known of end markers.
     """
 
     def __init__(
@@ -122,7 +113,6 @@ class SegmentJudge:
         records: int | None = None,
         *,
         headers_alone: bool = False,
-        before: SegmentFacts | None = None,
     ) -> None:
         self._records = records
         self._headers_alone = headers_alone
@@ -130,7 +120,6 @@ class SegmentJudge:
         self.base = int(os.path.basename(target.path).partition(".")[0])
         self._of_log = FindingCollector(target)
         self._of_indexes: list[FindingCollector] = []
-        self._of_txns = Prefix()
         self._txn_index = self._read_txn_index()
         self._offsets = self._index("index", OffsetIndexJudge)
         self._times = self._index("timeindex", TimeIndexJudge)
@@ -147,23 +136,6 @@ class SegmentJudge:
         self._holes: list[Hole] = []
         self._has_new = False
         self._has_messages = False
-        self._last: tuple[int, int] | None = None
-        """Where the last good batch begins, and the CRC-32 of its header."""
-        self._before = before
-        self._is_at_seam = before is not None
-        if before is not None and before.seam is not None:
-            self._go_on(before, before.seam)
-
-    def _go_on(self, before: SegmentFacts, seam: Seam) -> None:
-        """Begin with what is known of the segment up to a seam."""
-        self._good, self._first, self._end = before.good_end, before.first, before.end
-        self._is_compacted = self._is_sparse = before.is_compacted
-        self._has_new = True
-        self._last = seam.last, seam.header
-        self._epochs.runs = list(before.epochs)
-        for index in (self._offsets, self._times):
-            if index is not None:
-                index.go_on(seam)
 
     def _collector(self, target: Target) -> FindingCollector:
         self._of_indexes.append(FindingCollector(target))
@@ -193,7 +165,6 @@ class SegmentJudge:
         if partial:
             words = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
             findings.add("DUMP-006", len(data) - partial, words)
-        self._of_txns = Prefix(len(data) - partial, crc32(data[: len(data) - partial]))
         return txn_entries(data)
 
     def observe(self, window: Window) -> None:
@@ -216,7 +187,6 @@ class SegmentJudge:
         self._is_broken = count < len(positions) or int(positions[0]) != self._good.position
         if count and int(positions[0]) == self._good.position:
             last = fields[count - 1]
-            self._last = int(positions[count - 1]), header_crc(last.tobytes())
             self._good = GoodEnd(
                 int(positions[count - 1]) + LOG_OVERHEAD + int(last["batch_length"]),
                 int(last["base_offset"]) + int(last["last_offset_delta"]) + 1,
@@ -240,10 +210,6 @@ class SegmentJudge:
         """Look at the headers themselves, and for traces of cleaning."""
         fields, base, last = batches.fields, batches.base, batches.last
         is_old = is_legacy(fields["magic"])
-        if self._is_at_seam and self._end is not None and base[0] < self._end:
-            words = f"offset {base[0]}: not above the batch before it"
-            self._of_log.add("LOG-011", None, words)
-        self._is_at_seam = False
         self._has_new = self._has_new or not bool(is_old.all())
         self._has_messages = self._has_messages or bool(is_old.any())
         count, delta = fields["records_count"], fields["last_offset_delta"]
@@ -271,7 +237,7 @@ class SegmentJudge:
             )
             self._of_log.add("LOG-017", int(batches.positions[at]), words)
 
-    def end(self, piece: Piece) -> SegmentFacts:
+    def end(self, piece: LogPart) -> SegmentFacts:
         """Return what is known of the segment when all of it was read."""
         self._flush()
         if self._offsets is not None and self._offsets.is_missing:
@@ -283,9 +249,8 @@ class SegmentJudge:
             self._offsets.end(is_compacted=self._is_compacted)
         if self._times is not None:
             self._times.end(is_compacted=self._is_compacted)
-        if not piece.summary.batches and piece.size and piece.stop.reason != "zeros" and self._before is None:
+        if not piece.summary.batches and piece.size and piece.stop.reason != "zeros":
             self._report_foreign()
-        end = None if self._before is None else self._before.end
         return SegmentFacts(
             self.base,
             self.target,
@@ -303,26 +268,6 @@ class SegmentJudge:
             () if self._is_broken else tuple(self._holes),
             self._is_sparse,
             self._has_messages,
-            self._seam(),
-            self._before is not None,
-            judged_entries=sum(one.last_offset < (end or 0) for one in self._txn_index),
-        )
-
-    def _seam(self) -> Seam | None:
-        """Return where a later pass may go on; None without a batch, and of messages of magic 0 or 1."""
-        position, offset = self._good
-        if offset is None or self._last is None or self._has_messages:
-            return None
-        if self._offsets is None or self._times is None:
-            return None
-        return Seam(
-            position,
-            offset,
-            *self._last,
-            self._offsets.judged(),
-            self._times.judged(),
-            self._of_txns,
-            self._times.largest_of,
         )
 
     def _report_foreign(self) -> None:

@@ -1,7 +1,6 @@
 """`scan`: rows of segments and partitions, the same however logs are cut and whichever engine reads them."""
 
 import os
-import random
 import time
 
 import pytest
@@ -262,26 +261,6 @@ def wrapping(raw):
     return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_reduce_step_is_associative(data, seed, monkeypatch):
-    """Whatever neighbours are reduced first, the rows and the findings are the same."""
-    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
-    chance = random.Random(seed)
-    reduce, read = scan.ScanReducer(scan.ScanLog(scan.ScanOptions())), scan.ScanLog(scan.ScanOptions())
-    units = scan.split_segments(units_of(data / "orders-1"), 300)
-    outcomes = [read(unit) for unit in units]
-    assert len(outcomes) > 4
-    while len(outcomes) > 1:
-        place = chance.randrange(len(outcomes) - 1)
-        outcomes[place : place + 2] = [reduce(outcomes[place], outcomes[place + 1])]
-    (outcome,) = outcomes
-    reduced = reduce(reduce(None, outcome), None) if seed % 2 else reduce(None, reduce(outcome, None))
-    expected = scanned(data / "orders-1")
-
-    assert reduced.rows == [row for outcome in expected for row in outcome.rows]
-    assert reduced.findings == [finding for outcome in expected for finding in outcome.findings]
-
-
 def test_processes_give_the_same(data):
     assert shape(scanned(data, engine=pool(2), cuts=True)) == shape(scanned(data))
 
@@ -358,7 +337,7 @@ def test_a_batch_without_records_is_decompressed_to_nothing(tmp_path):
 
 
 def test_a_bug_is_one_units_error(data, monkeypatch):
-    monkeypatch.setattr(scan, "read_piece", lambda *_: 1 / 0)
+    monkeypatch.setattr(scan, "read_part", lambda *_: 1 / 0)
 
     assert {o.error.error for o in scanned(data)} == {"internal"}
 

@@ -5,7 +5,7 @@ import random
 from formats.batch import BatchHeader
 from kcli.kafka.integrity import summary as summaries
 from kcli.kafka.integrity.damaged import verified_batches
-from kcli.kafka.integrity.log_part import ReadOptions, read_piece
+from kcli.kafka.integrity.log_part import ReadOptions, read_part
 from kcli.kafka.integrity.summary import Codec, Summary, Tally
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
@@ -144,7 +144,7 @@ def ends(raw):
 
 def read(path, start=0, end=None, **selected):
     with DataFile(str(path)) as file:
-        return read_piece(file, start, end, ReadOptions(**selected))
+        return read_part(file, start, end, ReadOptions(**selected))
 
 
 def compare(path, data):
