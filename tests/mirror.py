@@ -99,7 +99,6 @@ ELSEWHERE = {
     # jobs
     "kcli/jobs/check/partition_start.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/log_dirs.py": "tests/kcli/jobs/check/test_check_damages.py",
-    "kcli/jobs/check/check_partition.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/remote_events.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/incremental.py": "tests/commands/test_check.py",
     "kcli/jobs/cluster.py": "tests/commands/test_validate.py",
@@ -117,7 +116,6 @@ ELSEWHERE = {
     "kcli/jobs/rlmm/storage.py": "tests/commands/test_rlmm_storage.py",
     "kcli/jobs/rlmm/tiers.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/locate.py": "tests/commands/test_rlmm_whole.py",
-    "kcli/jobs/run_diff.py": "tests/commands/test_diff.py",
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/jobs/scan/scan_rows.py": "tests/kcli/jobs/scan/test_scan.py",

@@ -1,28 +1,46 @@
-"""Two runs that `--out NAME/` kept, compared partition by partition."""
+"""`diff`: two runs that `--out NAME/` kept, compared partition by partition."""
 
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.integrity.run_diffs import UNREADABLE, LogFacts, Noted, PartitionFacts, compared
 from kcli.output.run_directory import ERRORS, FINDINGS, RECORD, ROWS, FileRowsError, read_rows
 from kcli.rows.places import Where
 from kcli.rows.runs import RunDiffRow
 
-MOST_RECORD_BYTES = 1 << 20
-UNCHANGED = "unchanged"
-TEXTS = frozenset(
-    (
-        *("dir", "cluster_id", "topic", "path", "file"),
-        *("code", "severity", "error", "message", "result", "outcome"),
-    )
+UNREADABLE = "unreadable"
+RESULTS = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
+"""The better first."""
+COMPARED = ("result", "log_start_offset", "log_end_offset", "latest_epoch", "log_bytes", "segments")
+COLUMNS: dict[str, dict[str, str]] = {
+    "ls": {name: name for name in COMPARED[1:]},
+    "check": {name: name for name in ("result", "log_end_offset")},
+    "scan": {
+        "log_start_offset": "base_offset",
+        "latest_epoch": "last_epoch",
+        "log_bytes": "log_bytes",
+        "segments": "segments",
+    },
+    "startup": {
+        "result": "outcome",
+        **{name: name for name in ("log_start_offset", "log_end_offset", "segments", "epochs")},
+    },
+}
+"""What the rows of each command say of a partition, and in which column."""
+CONTENTS = (
+    *("batches", "records", "base_offset", "last_offset", "max_timestamp"),
+    *("first_epoch", "last_epoch", "valid_batches", "damaged_bytes"),
 )
-"""Names whose values are text; the others are numbers, and epochs a list."""
-NEVER_NULL = frozenset(("code", "severity", "error", "epochs", "epoch", "start_offset"))
-Row = Mapping[str, Any]
+"""Columns of a segment of `scan` that only other batches change."""
+NOT_WRITTEN = "this is not what --out NAME/ writes"
+
+Facts: TypeAlias = dict[str, Any]
+"""What a run says of a partition: `where`, what is COMPARED, `epochs` as (epoch, start offset), `logs` by
+name and `findings`; what its command does not say is missing.
+"""
 
 
 class RunError(Exception):
@@ -37,215 +55,238 @@ class RunRecord(NamedTuple):
     started_timestamp: int
 
 
-class _Partition(NamedTuple):
-    where: Where
-    facts: PartitionFacts
+class RunFinding(NamedTuple):
+    """A finding of a run, or an error; those that are equal are the same one. `rank`: 0 info to -2 error."""
+
+    rank: int
+    code: str
+    file: str
+    position: int
 
 
 def record_of(path: str) -> RunRecord:
     """Return what run.json of a directory says; RunError where there is none, or another text."""
-    place = os.path.join(path, RECORD)
+    file_path = os.path.join(path, RECORD)
     try:
-        with open(place, "rb") as file:
-            found = json.loads(file.read(MOST_RECORD_BYTES))
-        record = RunRecord(path, str(found["command"]), int(found["started_timestamp"]))
+        with open(file_path, "rb") as file:
+            fields = json.load(file)
+        record = RunRecord(path, str(fields["command"]), int(fields["started_timestamp"]))
     except FileNotFoundError as error:
-        raise RunError(f"{place}: not there; expected a directory that --out NAME/ wrote") from error
+        raise RunError(f"{file_path}: not there; expected a directory that --out NAME/ wrote") from error
     except OSError as error:
-        raise RunError(f"{place}: {(error.strerror or str(error)).lower()}") from error
+        raise RunError(f"{file_path}: {(error.strerror or str(error)).lower()}") from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise RunError(f"{place}: this is not what --out NAME/ writes") from error
-    if record.command not in READERS:
-        raise RunError(f"{place}: a run of {record.command}; expected one of {', '.join(READERS)}")
+        raise RunError(f"{file_path}: {NOT_WRITTEN}") from error
+    if record.command not in COLUMNS:
+        raise RunError(f"{file_path}: a run of {record.command}; expected one of {', '.join(COLUMNS)}")
     return record
 
 
 def differences(first: RunRecord, last: RunRecord, *, all_of_them: bool) -> Iterator[RunDiffRow | Finding]:
     """Yield a row for each partition that changed, or for each, with the findings about it; RunError."""
-    try:
-        of_first, of_last = _read(first), _read(last)
-    except FileRowsError as error:
-        raise RunError(str(error)) from error
-    _note_unread(of_first, of_last)
-    before, after = _by_key(of_first), _by_key(of_last)
-    for key in sorted(before.keys() | after.keys()):
-        old, new = before.get(key), after.get(key)
-        if (known := new or old) is None:
-            continue
-        change = compared(old and old.facts, new and new.facts)
-        if change.verdict == UNCHANGED and not all_of_them:
-            continue
-        one, other = (old.facts if old else PartitionFacts()), (new.facts if new else PartitionFacts())
-        new_codes, gone_codes = (
-            tuple(dict.fromkeys(noted.code for noted in some))
-            for some in (change.noted_new, change.noted_gone)
-        )
-        yield RunDiffRow(
-            where=known.where,
-            verdict=change.verdict,
-            result_before=one.result,
-            result_after=other.result,
-            log_start_offset_before=one.log_start_offset,
-            log_start_offset_after=other.log_start_offset,
-            log_end_offset_before=one.log_end_offset,
-            log_end_offset_after=other.log_end_offset,
-            latest_epoch_before=one.latest_epoch,
-            latest_epoch_after=other.latest_epoch,
-            log_bytes_before=one.log_bytes,
-            log_bytes_after=other.log_bytes,
-            segments_before=one.segments,
-            segments_after=other.segments,
-            segments_new=change.logs_new,
-            segments_gone=change.logs_gone,
-            segments_changed=change.logs_changed,
-            findings_new=new_codes,
-            findings_gone=gone_codes,
-        )
-        for code, message in change.findings:
-            yield Finding(code, message, dir=known.where.dir)
+    of_first, of_last = _read(first), _read(last)
+    unread = [directory for directory, facts in of_last.items() if facts.get("result") == UNREADABLE]
+    for directory, facts in of_first.items():  # what the later run could not read is not gone
+        if any(f"{directory}/".startswith(os.path.join(path, "")) for path in unread):
+            later = of_last.get(directory, {"result": UNREADABLE})
+            of_last[directory] = {**later, "where": facts["where"]}
+    before, after = _by_name(of_first), _by_name(of_last)
+    for name in sorted(before.keys() | after.keys()):
+        row, findings = compare(before.get(name), after.get(name))
+        if all_of_them or row.verdict != "unchanged":
+            yield row
+            yield from findings
 
 
-def _read(record: RunRecord) -> dict[str, _Partition]:
+def _read(run: RunRecord) -> dict[str, Facts]:
     """Return what a run says of each partition, by its directory."""
-    places: dict[str, Where] = {}
-    facts: dict[str, PartitionFacts] = {}
-    reader = READERS[record.command]
-    for row in _objects(os.path.join(record.path, ROWS)):
-        if row.get("dir") is not None and "topic" in row:
-            where = Where(*(row[name] for name in Where._fields))
-            facts[where.dir] = reader(facts.get(where.dir) or PartitionFacts(logs={}), row)
-            places[where.dir] = where
-    noted: dict[str, set[Noted]] = {}
-    for row in _objects(os.path.join(record.path, FINDINGS)):
-        directory = row["dir"] or os.path.dirname(row["path"] or "")
-        noted.setdefault(directory, set()).add(
-            Noted(row["code"], row["severity"], row["file"], row["position"])
-        )
-    for row in _objects(os.path.join(record.path, ERRORS)):
-        path = row["path"] or ""
-        if not path or row["error"] == "nothing-matched":
-            if not facts:
-                raise RunError(f"{record.path}: this run read nothing: {row['message']}")
-            continue  # about no file: a topic that was named and is not there
-        directory = next((place for place in (path, os.path.dirname(path)) if place in places), path)
-        noted.setdefault(directory, set()).add(
-            Noted(row["error"], "error", os.path.basename(path), row["position"])
-        )
-        if directory not in facts:
-            facts[directory] = PartitionFacts(result=UNREADABLE)
-    for directory, some in noted.items():
-        facts[directory] = facts.get(directory, PartitionFacts())._replace(noted=frozenset(some))
-    unknown = Where("", None, None, None, None)
-    return {
-        directory: _Partition(places.get(directory, unknown._replace(dir=directory)), found)
-        for directory, found in facts.items()
-    }
+    partitions: dict[str, Facts] = {}
+    for name, add in ((ROWS, _add_row), (FINDINGS, _add_finding), (ERRORS, _add_error)):
+        directory = os.path.join(run.path, name)
+        try:
+            for row in read_rows(directory):
+                add(partitions, run, row)
+        except KeyError as error:
+            raise RunError(f"{directory}: a row without {error.args[0]}") from error
+        except (TypeError, ValueError) as error:
+            raise RunError(f"{directory}: {NOT_WRITTEN}") from error
+        except FileRowsError as error:
+            raise RunError(str(error)) from error
+    for directory, facts in partitions.items():
+        facts.setdefault("where", Where(directory, None, None, None, None))
+    return partitions
 
 
-class _Fields(dict[str, Any]):
-    """An object of a file of a run; what is read of it and is absent, or of another type, is a RunError."""
-
-    def __init__(self, fields: Row, place: str) -> None:
-        super().__init__(fields)
-        self.place = place
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self:
-            raise RunError(f"{self.place}: a row without {name}")
-        value = super().__getitem__(name)
-        kind = list if name == "epochs" else str if name in TEXTS else int
-        if value is None and name not in NEVER_NULL:
-            return None
-        if not isinstance(value, kind) or (name == "severity" and value not in SEVERITIES):
-            self.refuse(name, value)
-        return [self._entry(entry) for entry in value] if isinstance(value, list) else value
-
-    def _entry(self, entry: object) -> "_Fields":
-        return _Fields(entry, self.place) if isinstance(entry, Mapping) else self.refuse("epochs", entry)
-
-    def refuse(self, name: str, value: object) -> NoReturn:
-        raise RunError(f"{self.place}: {name}: this is not what --out NAME/ writes: {str(value)[:40]!r}")
+def _add_row(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, Any]) -> None:
+    if row.get("dir") is None or "topic" not in row:
+        return
+    where = Where(*(row[name] for name in Where._fields))
+    facts = partitions.setdefault(where.dir, {})
+    facts["where"] = where
+    if run.command == "scan" and "file" in row:
+        columns = ("log_bytes", *CONTENTS)
+        facts.setdefault("logs", {})[row["file"]] = {name: row[name] for name in columns}
+        return
+    facts |= {name: row[column] for name, column in COLUMNS[run.command].items()}
+    if run.command == "scan" and row["last_offset"] is not None:
+        facts["log_end_offset"] = row["last_offset"] + 1
+    if run.command == "startup":
+        epochs = [(one["epoch"], one["start_offset"]) for one in row["epochs"]]
+        facts["latest_epoch"] = epochs[-1][0] if epochs else None
+        facts["epochs"] = epochs if row["outcome"] == "loads" else None
 
 
-def _objects(directory: str) -> Iterator[_Fields]:
-    for row in read_rows(directory):
-        yield _Fields(row, directory)
+def _add_finding(partitions: dict[str, Facts], _: RunRecord, row: Mapping[str, Any]) -> None:
+    directory = row["dir"] or os.path.dirname(row["path"] or "")
+    rank = -SEVERITIES.index(row["severity"])
+    finding = RunFinding(rank, str(row["code"]), row["file"] or "", row["position"] or 0)
+    partitions.setdefault(directory, {}).setdefault("findings", set()).add(finding)
 
 
-def _note_unread(before: dict[str, _Partition], after: dict[str, _Partition]) -> None:
-    """Add to a later run the partitions of the first that it could not read, or whose log dir."""
-    unread = [directory for directory, one in after.items() if one.facts.result == UNREADABLE]
-    for directory, one in before.items():
-        if any(f"{directory}/".startswith(os.path.join(place, "")) for place in unread):
-            found = after.get(directory)
-            facts = PartitionFacts(result=UNREADABLE) if found is None else found.facts
-            after[directory] = _Partition(one.where, facts)
+def _add_error(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, Any]) -> None:
+    path = row["path"]
+    if not path or row["error"] == "nothing-matched":  # about no file: a topic that is not there
+        if not partitions:
+            raise RunError(f"{run.path}: this run read nothing: {row['message']}")
+        return
+    directory = next((one for one in (path, os.path.dirname(path)) if one in partitions), path)
+    partitions.setdefault(directory, {"result": UNREADABLE})
+    fields = {"dir": directory, "severity": SEVERITIES[-1], "code": row["error"]}
+    _add_finding(partitions, run, {**row, **fields, "file": os.path.basename(path)})
 
 
-def _by_key(partitions: dict[str, _Partition]) -> dict[tuple[str, ...], _Partition]:
+def _by_name(partitions: dict[str, Facts]) -> dict[tuple[str, ...], Facts]:
     """Return partitions by broker and name of the directory, by the whole path where that is not unique."""
-    times = Counter(_name(one.where) for one in partitions.values())
+    times = Counter(_name(facts["where"]) for facts in partitions.values())
     return {
-        name if times[name := _name(one.where)] == 1 else (*name, directory): one
-        for directory, one in partitions.items()
+        name if times[name := _name(facts["where"])] == 1 else (*name, directory): facts
+        for directory, facts in partitions.items()
     }
 
 
 def _name(where: Where) -> tuple[str, ...]:
-    if where.topic is None:
-        return ("", os.path.basename(os.path.normpath(where.dir)))
-    return (str(where.broker_id), os.path.basename(where.dir))
+    name = os.path.basename(os.path.normpath(where.dir))
+    return ("", name) if where.topic is None else (str(where.broker_id), name)
 
 
-def _of_ls(_: PartitionFacts, row: Row) -> PartitionFacts:
-    return PartitionFacts(
-        log_start_offset=row["log_start_offset"],
-        log_end_offset=row["log_end_offset"],
-        latest_epoch=row["latest_epoch"],
-        log_bytes=row["log_bytes"],
-        segments=row["segments"],
+def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list[Finding]]:
+    """Return what became of a partition, and the findings about it; None for a run without it."""
+    first, last = before or {}, after or {}
+    old, new = first.get("logs", {}), last.get("logs", {})
+    changed = sorted(name for name in old.keys() & new.keys() if _has_changed(old[name], new[name]))
+    old_findings, new_findings = first.get("findings", set()), last.get("findings", set())
+    appeared, gone = sorted(new_findings - old_findings), sorted(old_findings - new_findings)
+    where = (after or first)["where"]
+    messages = dict(_damage(first, last, appeared))
+    if before is not None and after is not None:
+        messages |= _offsets(first, last)
+    if after is None:
+        messages["DIFF-006"] = "the later run does not have it"
+    if lost := _lost(old, new):
+        messages["DIFF-007"] = f"{lost[0]} is gone, and the log before it is as it was"
+    is_better = any(one.rank for one in gone) or _rank(last.get("result")) < _rank(first.get("result"))
+    applying = (
+        ("damaged", "DIFF-001" in messages),
+        ("rewritten", "DIFF-004" in messages),
+        ("shrunk", "DIFF-003" in messages),
+        ("gone", after is None),
+        ("new", before is None),
+        ("changed", bool(changed or messages)),
+        ("repaired", is_better),
+        ("grown", _grew("log_end_offset", first, last)),
+        ("trimmed", _grew("log_start_offset", first, last)),
+        ("unchanged", {**first, "findings": 0, "where": 0} == {**last, "findings": 0, "where": 0}),
+        ("grown", _grew("log_bytes", first, last)),
+        ("changed", True),
     )
-
-
-def _of_scan(known: PartitionFacts, row: Row) -> PartitionFacts:
-    last = row["last_offset"]
-    if "file" in row:
-        contents = (
-            *(row[name] for name in ("batches", "records", "base_offset", "last_offset", "max_timestamp")),
-            *(row[name] for name in ("first_epoch", "last_epoch", "valid_batches", "damaged_bytes")),
-        )
-        ends = (row["base_offset"], row["first_epoch"]), (last, row["last_epoch"])
-        known.logs[row["file"]] = LogFacts(row["log_bytes"], contents, ends)
-        return known
-    return known._replace(
-        log_start_offset=row["base_offset"],
-        log_end_offset=None if last is None else last + 1,
-        latest_epoch=row["last_epoch"],
-        log_bytes=row["log_bytes"],
-        segments=row["segments"],
+    row = RunDiffRow(
+        where=where,
+        verdict=next(verdict for verdict, applies in applying if applies),
+        **{f"{name}_before": first.get(name) for name in COMPARED},
+        **{f"{name}_after": last.get(name) for name in COMPARED},
+        segments_new=tuple(sorted(new.keys() - old.keys())),
+        segments_gone=tuple(sorted(old.keys() - new.keys())),
+        segments_changed=tuple(changed),
+        findings_new=tuple(dict.fromkeys(one.code for one in appeared)),
+        findings_gone=tuple(dict.fromkeys(one.code for one in gone)),
     )
+    return row, [Finding(code, message, dir=where.dir) for code, message in messages.items()]
 
 
-def _of_check(_: PartitionFacts, row: Row) -> PartitionFacts:
-    return PartitionFacts(result=row["result"], log_end_offset=row.get("log_end_offset"))
-
-
-def _of_startup(_: PartitionFacts, row: Row) -> PartitionFacts:
-    epochs = tuple((entry["epoch"], entry["start_offset"]) for entry in row["epochs"])
-    return PartitionFacts(
-        result=row["outcome"],
-        log_start_offset=row["log_start_offset"],
-        log_end_offset=row["log_end_offset"],
-        latest_epoch=epochs[-1][0] if epochs else None,
-        epochs=epochs if row["outcome"] == "loads" else None,
-        segments=row["segments"],
+def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> Iterator[tuple[str, str]]:
+    """Yield what is damaged now and was not."""
+    errors, warnings = (
+        ", ".join(dict.fromkeys(one.code for one in appeared if one.rank == rank)) for rank in (-2, -1)
     )
+    before, now = first.get("result"), last.get("result")
+    if errors:
+        yield "DIFF-001", f"new since the first run: {errors}"
+    elif _rank(now) > max(_rank(before), RESULTS.index("warning")):
+        yield "DIFF-001", f"{before or 'not in the first run'} before, {now} now"
+    if warnings:
+        yield "DIFF-002", f"new since the first run: {warnings}"
 
 
-READERS: dict[str, Callable[[PartitionFacts, Row], PartitionFacts]] = {
-    "ls": _of_ls,
-    "check": _of_check,
-    "scan": _of_scan,
-    "startup": _of_startup,
-}
-"""What a row of each command adds to what is known of its partition."""
+def _offsets(first: Facts, last: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what a log does not do by itself: end earlier, have other epochs, begin earlier."""
+    if _grew("log_end_offset", last, first):
+        before, now = first["log_end_offset"], last["log_end_offset"]
+        yield "DIFF-003", f"the log ended at {before} before, it ends at {now} now"
+    if rewritten := _rewritten(first, last):
+        yield "DIFF-004", rewritten
+    if _grew("log_start_offset", last, first):
+        before, now = first["log_start_offset"], last["log_start_offset"]
+        yield "DIFF-005", f"the log began at {before} before, it begins at {now} now"
+
+
+def _rewritten(first: Facts, last: Facts) -> str | None:
+    """Return how the leader epochs differ from those that the first history can have become.
+
+    Later epochs follow; the oldest go, or begin later, as the log start moves.
+    """
+    if first.get("epochs") is not None and last.get("epochs") is not None:
+        starts, log_start = dict(last["epochs"]), last.get("log_start_offset") or 0
+        for epoch, start in first["epochs"]:
+            now = starts.get(epoch)
+            if now != start and (start >= log_start or (now is not None and now < start)):
+                is_now = "is not there now" if now is None else f"begins at {now} now"
+                return f"leader epoch {epoch} began at {start} before, it {is_now}"
+        return None
+    old_logs, new_logs = first.get("logs", {}), last.get("logs", {})
+    for name in sorted(old_logs.keys() & new_logs.keys()):
+        old, new = old_logs[name], new_logs[name]
+        for offset, epoch in (("base_offset", "first_epoch"), ("last_offset", "last_epoch")):
+            was, now = old[epoch], new[epoch]
+            if old[offset] == new[offset] and None not in {was, now} and was != now:
+                at = f"{name}: offset {old[offset]}"
+                return f"{at} was of leader epoch {was} before, it is of {now} now"
+    if _grew("latest_epoch", last, first):
+        before, now = first["latest_epoch"], last["latest_epoch"]
+        return f"the newest leader epoch was {before} before, it is {now} now"
+    return None
+
+
+def _has_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a segment lost bytes, or has other batches in as many."""
+    return new["log_bytes"] < old["log_bytes"] or (new["log_bytes"] == old["log_bytes"] and new != old)
+
+
+def _lost(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the segments that went from between two others, though the one before did not change.
+
+    Retention removes the oldest; compaction merges a segment into the one before, which it writes anew.
+    """
+    newest = max(new, default="")
+    gone = sorted(name for name in old.keys() - new.keys() if name.endswith(".log") and name < newest)
+    before = {name: max((one for one in new if one < name), default="") for name in gone}
+    return [name for name, one in before.items() if one in new and old.get(one) == new[one]]
+
+
+def _rank(result: str | None) -> int:
+    return RESULTS.index(result) if result in RESULTS else -1 if result is None else len(RESULTS)
+
+
+def _grew(name: str, before: Facts, after: Facts) -> bool:
+    """Whether a number is larger in the second facts; False where one of both lacks it."""
+    old, new = before.get(name), after.get(name)
+    return old is not None and new is not None and new > old

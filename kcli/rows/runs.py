@@ -5,6 +5,11 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import row_type
 from kcli.rows.places import Where
 
+VERDICTS = (
+    *("damaged", "rewritten", "shrunk", "gone", "new"),
+    *("changed", "repaired", "grown", "trimmed", "unchanged"),
+)
+
 
 class RunDiffRow(NamedTuple):
     """One partition, or one log dir: then topic and partition are null.
@@ -13,11 +18,7 @@ class RunDiffRow(NamedTuple):
     """
 
     where: Where
-    verdict: Annotated[
-        str,
-        "the first that applies: damaged, rewritten, shrunk, gone, new, changed, repaired, grown, trimmed, "
-        "unchanged",
-    ]
+    verdict: Annotated[str, f"the first that applies: {', '.join(VERDICTS)}"]
     result_before: Annotated[str | None, "of check, or outcome of startup; unreadable after an error"]
     result_after: Annotated[str | None, "the same of the later run"]
     log_start_offset_before: Annotated[int | None, "of scan: the first offset with a record"]

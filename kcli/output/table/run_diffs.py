@@ -3,20 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from kcli.kafka.integrity.run_diffs import VERDICTS
 from kcli.output.table.grid import SIZE, ShownColumn
 from kcli.output.table.marks import joined
 from kcli.output.table.tables import TableView
 from kcli.output.units import counted, number
-from kcli.rows.runs import RunDiffRow
+from kcli.rows.runs import VERDICTS, RunDiffRow
 
-SEVERITIES = {
-    "damaged": "error",
-    "rewritten": "error",
-    "shrunk": "error",
-    "gone": "warning",
-    "changed": "warning",
-}
+ERRORS, WARNINGS = VERDICTS[:3], ("gone", "changed")
 
 
 def _moved(before: int | str | None, after: int | str | None) -> str:
@@ -31,7 +24,7 @@ def _grown(row: RunDiffRow) -> int | None:
 
 def _segments(row: RunDiffRow) -> str:
     signs = (("+", row.segments_new), ("-", row.segments_gone), ("~", row.segments_changed))
-    return " ".join(f"{sign}{len(some)}" for sign, some in signs if some)
+    return " ".join(f"{sign}{len(names)}" for sign, names in signs if names)
 
 
 def _total(rows: Sequence[RunDiffRow]) -> str:
@@ -42,21 +35,27 @@ def _total(rows: Sequence[RunDiffRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {of_each}."
 
 
+def _severity(row: RunDiffRow) -> str | None:
+    return "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None
+
+
+def _column(title: str, name: str, rank: int) -> ShownColumn:
+    return ShownColumn(
+        title, lambda row: _moved(getattr(row, f"{name}_before"), getattr(row, f"{name}_after")), rank=rank
+    )
+
+
 DIFFERENCES = TableView(
     columns=(
         ShownColumn("VERDICT", "verdict"),
-        ShownColumn("RESULT", lambda row: _moved(row.result_before, row.result_after), rank=2),
-        ShownColumn(
-            "LOG START", lambda row: _moved(row.log_start_offset_before, row.log_start_offset_after), rank=4
-        ),
-        ShownColumn(
-            "LOG END", lambda row: _moved(row.log_end_offset_before, row.log_end_offset_after), rank=1
-        ),
-        ShownColumn("EPOCH", lambda row: _moved(row.latest_epoch_before, row.latest_epoch_after), rank=3),
+        _column("RESULT", "result", 2),
+        _column("LOG START", "log_start_offset", 4),
+        _column("LOG END", "log_end_offset", 1),
+        _column("EPOCH", "latest_epoch", 3),
         ShownColumn("GREW BY", _grown, SIZE, rank=5),
         ShownColumn("SEGMENTS", _segments, rank=6),
         ShownColumn("NEW", lambda row: ", ".join(row.findings_new), least=12),
     ),
     verdict=_total,
-    severity=lambda row: SEVERITIES.get(row.verdict),
+    severity=_severity,
 )
