@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcli.cli.summary import RunSummary
     from kcli.engine.contract import Outcome
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
-    from kcli.logdir.tree import Selection
+    from kcli.logdir.select import Selection
     from kcli.rows import Item
 
 LONGEST = 600_000
@@ -130,7 +130,8 @@ def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> 
         plan,
     )
     from kcli.jobs.rlmm.bootstrap import offsets_on_disk
-    from kcli.logdir.tree import Selection, find
+    from kcli.logdir.find import find
+    from kcli.logdir.select import Selection
 
     found = find(list(inputs(paths, common)), Selection(include_leftovers=common.include_leftovers))
     units, failures = plan(found, PARTITIONS_ONLY)

@@ -199,7 +199,8 @@ def check(
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
-    from kcli.logdir.tree import Selection, find
+    from kcli.logdir.find import find
+    from kcli.logdir.select import Selection
 
     now, query = time.time_ns(), _query(common, at)
     listings = Storage(tuple(storage), now) if storage else None

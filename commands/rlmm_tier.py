@@ -217,7 +217,8 @@ def follow(
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import follow as jobs
     from kcli.jobs.rlmm.leader import NEVER_TIERED, topics
-    from kcli.logdir.tree import Selection, find
+    from kcli.logdir.find import find
+    from kcli.logdir.select import Selection
 
     found = find([leader, *(remote_metadata or [])], Selection())
     if found.failures:

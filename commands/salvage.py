@@ -12,7 +12,7 @@ from kcli.cli.start_options import IndexIntervalBytes
 from kcli.cli.targets import refuse_log_dirs
 
 if TYPE_CHECKING:
-    from kcli.logdir.tree import Found
+    from kcli.logdir.find import Found
 
 WHAT = ("all", "indexes")
 

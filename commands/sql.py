@@ -12,7 +12,7 @@ from kcli.cli.status import UsageError
 if TYPE_CHECKING:
     from kcli.cli.sql import Find
     from kcli.cli.summary import RunSummary
-    from kcli.logdir.tree import Found
+    from kcli.logdir.find import Found
 
 
 @common_options
@@ -72,7 +72,7 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     from kcli.cli.run import new_summary
     from kcli.cli.signals import delivered
     from kcli.jobs.common import failure_of
-    from kcli.logdir.tree import Selection
+    from kcli.logdir.select import Selection
     from kcli.rows import Failure
     from kcli.views.planning import readable
 

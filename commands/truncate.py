@@ -195,7 +195,7 @@ def _with_leaders(
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
     from kcli.jobs.pairs import with_leaders
     from kcli.jobs.rlmm.leader import metadata_targets
-    from kcli.logdir.tree import find
+    from kcli.logdir.find import find
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         found = find([leader], common.selection())

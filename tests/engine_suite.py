@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.kafka.findings.findings import Finding
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows import Failure
 from kcli.rows.declare import row_type
 

@@ -15,7 +15,8 @@ from formats.record import batch_records
 from kcli.engine.contract import Unit
 from kcli.kafka.storage import log_batches
 from kcli.logdir import bulk
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
 

@@ -4,7 +4,7 @@ import os
 
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
-from kcli.logdir.tree import Found
+from kcli.logdir.find import Found
 from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"

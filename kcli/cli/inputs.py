@@ -12,7 +12,9 @@ from kcli.cli.status import RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import version_of
-from kcli.logdir.tree import PARTITION, Found, Selection, Server, find
+from kcli.logdir.find import Found, find
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import PARTITION, Server
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""

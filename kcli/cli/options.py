@@ -22,7 +22,7 @@ from kcli.cli.boundary import boundary, say
 from kcli.cli.status import MissingError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kcli.logdir.tree import Selection
+    from kcli.logdir.select import Selection
 
 __all__ = [
     "Common",
@@ -228,7 +228,7 @@ class Common(NamedTuple):
 
     def selection(self) -> "Selection":
         """Return which partitions are selected; UsageError for a bad regex or partition list."""
-        from kcli.logdir.tree import Selection
+        from kcli.logdir.select import Selection
 
         for regex in self.topic_regex or ():
             try:

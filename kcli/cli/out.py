@@ -15,7 +15,8 @@ from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs
 from kcli.kafka.findings.findings import Finding
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.find import Found
+from kcli.logdir.targets import PARTITION, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
 from kcli.output.formats import TEXT, format_of, is_run_directory
 from kcli.output.parts import Parts, WrittenPart, keep_parts, new_directory

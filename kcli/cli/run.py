@@ -27,8 +27,10 @@ from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.logdir.buffers import shown
+from kcli.logdir.find import Found
 from kcli.logdir.once import each_once
-from kcli.logdir.tree import Found, Selection, Target
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import Failure, Item, RowType

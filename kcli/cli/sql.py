@@ -14,8 +14,8 @@ from kcli.cli.signals import Interrupted, delivered, interruptible
 from kcli.cli.status import MissingError, UsageError
 from kcli.cli.summary import RunSummary
 from kcli.engine.errors import EngineMissingError
+from kcli.logdir.find import Found
 from kcli.logdir.scratch import scratch_directory
-from kcli.logdir.tree import Found
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
 

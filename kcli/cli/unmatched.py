@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from kcli.cli.options import Common, split_list
-from kcli.logdir.tree import Found, find
+from kcli.logdir.find import Found, find
 from kcli.rows import Failure
 
 

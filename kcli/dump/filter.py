@@ -19,7 +19,7 @@ from formats.batch import (
 )
 from formats.magic import is_legacy
 from kcli.logdir.files import file_name
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
     import numpy as np

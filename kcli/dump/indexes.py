@@ -16,7 +16,7 @@ from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.moving import comes_true
 from kcli.logdir.remote_objects import index_beside, open_file, open_log
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 ENTRIES_PER_BLOCK = 512
 INDEX_FILES: dict[str, type[AnyIndexFile]] = {

@@ -24,7 +24,7 @@ from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.files import file_name
 from kcli.logdir.remote_objects import open_file
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_FILE,

@@ -31,7 +31,7 @@ from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.listing import listed as entries
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target, entry_of
+from kcli.logdir.targets import Target, entry_of
 from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat
 from kcli.output.view import View

@@ -16,7 +16,7 @@ from kcli.logdir.files import file_name
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
 from kcli.logdir.remote_objects import index_beside
 from kcli.logdir.segment import Stop, Walk
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 """How a walk ends whose every batch is one that a broker would find, too."""

@@ -36,7 +36,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import segment_base, sibling
 from kcli.logdir.segment import Batch, DamagedRange, Stop
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 
 class Log(NamedTuple):

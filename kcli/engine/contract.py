@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows import Failure, Item
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import TypeVar
 
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 BINS_A_CORE = 4
 COST_OF_A_UNIT = 64 << 10

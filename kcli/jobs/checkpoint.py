@@ -27,7 +27,7 @@ from kcli.logdir.files import first_base
 from kcli.logdir.leftovers import DELETED
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows.checkpoints import CheckpointRow
 
 CLEANER = "cleaner-offset-checkpoint"

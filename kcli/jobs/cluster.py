@@ -12,8 +12,10 @@ from kcli.kafka.kraft.metadata_source import metadata_of_log, metadata_of_snapsh
 from kcli.kafka.kraft.start import start
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Selection, find
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import PARTITION
 
 
 @cache

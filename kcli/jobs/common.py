@@ -11,10 +11,11 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.find import Found, Note
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
-from kcli.logdir.tree import PARTITION, Found, Note, Target, shown_as
+from kcli.logdir.targets import PARTITION, Target, shown_as
 from kcli.rows import Failure, Item
 from kcli.rows.failure import described
 from kcli.rows.places import FromFile, Where

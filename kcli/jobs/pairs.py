@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from kcli.engine.contract import Unit
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 
 
 def pairs(units: Sequence[Unit]) -> list[Unit]:

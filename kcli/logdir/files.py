@@ -9,7 +9,7 @@ from formats.names import IN_PARTITION, LOG, FileName, parse_file
 from kcli.logdir.buffers import FileError
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed, opened_names
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 
 def file_name(target: Target) -> FileName:

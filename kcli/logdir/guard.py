@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from formats.names import LOCK, LOG_DIR_FILES, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
-from kcli.logdir.tree import is_of_a_partition
+from kcli.logdir.classify import is_of_a_partition
 
 TELLING = tuple(name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK)
 """Names that only log dirs have; others, too, have a .lock."""

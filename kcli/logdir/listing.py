@@ -10,9 +10,10 @@ from formats.batch import MAX_LONG
 from formats.java_text import LONG_BITS, integer
 from formats.names import IN_TIERED_STORAGE, canonical_name, has_no_offset, parse_file
 from kcli.logdir.buffers import file_error, shown
+from kcli.logdir.find import Note, not_a_file
 from kcli.logdir.leftovers import SWAP, leftovers
 from kcli.logdir.moving import comes_true
-from kcli.logdir.tree import Note, Target, not_a_file
+from kcli.logdir.targets import Target
 
 
 def listed(path: str) -> tuple[list[str], list[str]]:

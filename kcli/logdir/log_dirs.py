@@ -26,7 +26,7 @@ from kcli.logdir.directory import (
     RECOVERY_POINT,
 )
 from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 PARTITION_METADATA = "partition.metadata"

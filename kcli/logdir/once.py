@@ -3,7 +3,8 @@
 import os
 from dataclasses import replace
 
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.find import Found
+from kcli.logdir.targets import PARTITION, Target
 
 
 def _place(target: Target) -> str:

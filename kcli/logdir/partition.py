@@ -9,9 +9,10 @@ from formats.names import NORMAL, FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.find import Note
 from kcli.logdir.listing import listed_log, unexpected_names
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Note, Target
+from kcli.logdir.targets import Target
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"

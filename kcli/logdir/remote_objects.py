@@ -35,7 +35,7 @@ from kcli.logdir.buffers import (
     reading,
 )
 from kcli.logdir.files import sibling
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
     from formats.segment_manifest import SegmentManifest, StoredPart

@@ -17,7 +17,7 @@ from kcli.jobs.scan.log_ranges import cut
 from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.remote_objects import open_log
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 PIECE_BYTES = 64 << 20
 """A log of twice this size can be cut."""

@@ -35,7 +35,9 @@ from kcli.engine.contract import Engine, Outcome
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
-from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target
+from kcli.logdir.find import Found
+from kcli.logdir.select import ALL_PARTITIONS, Selection
+from kcli.logdir.targets import Target
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock, Failure, RowType
 from kcli.views.arrow_dataset import dataset

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
-from kcli.logdir.tree import ALL_PARTITIONS, Selection
+from kcli.logdir.select import ALL_PARTITIONS, Selection
 from kcli.times import TimeWordError, moment_ms
 from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 from kcli.views.filters import HIGHEST, LOWEST, MATCHES, Filter

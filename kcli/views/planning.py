@@ -30,9 +30,11 @@ from kcli.jobs.scan import log_targets, scan
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.find import Found, Note, find
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Note, Selection, Target, find, partition_of
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import PARTITION, Target, partition_of
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces

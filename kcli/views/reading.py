@@ -22,7 +22,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.merging import merged
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 from kcli.output.arrow import batch
 from kcli.rows import ArrowBlock, Failure, Item, RowType, type_name, values_of
 from kcli.views.definitions import BATCHES, FINDINGS, HEAD, RECORDS, VIEWS, FindingRow, view_columns

@@ -9,7 +9,8 @@ import struct
 from pathlib import Path
 
 from kcli.engine.contract import Unit
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from tests.oracle.logs import RandomLog
 
 

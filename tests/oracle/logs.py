@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.logdir.tree import Selection, Server, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import Server
 from tests.rows import named
 
 from .oracle import Oracle

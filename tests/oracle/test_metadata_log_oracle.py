@@ -18,7 +18,8 @@ from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.kraft.start import LOAD_FAILED
 from kcli.kafka.replication.positions import Position
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from tests.oracle.metadata_logs import NOW, damaged, written
 from tests.rows import named
 from tests.seeds import cases

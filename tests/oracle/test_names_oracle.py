@@ -13,8 +13,9 @@ import pytest
 from formats.names import canonical_name, file_prefix, has_no_offset
 from kcli.kafka.kraft.start import load
 from kcli.logdir.buffers import FileError
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.oracle.written import truncated, written
 from tests.seeds import cases
 

@@ -17,7 +17,8 @@ from kcli.kafka.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch
 from tests.seeds import cases
 

@@ -15,8 +15,9 @@ import pytest
 from kcli.jobs.truncate.truncate import Request
 from kcli.kafka.kraft.start import load
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.oracle.truncations import SPLIT, agree, assert_split, judged_producer, predicted
 from tests.partitions import recover_in_windows
 from tests.recordings import pack

@@ -16,7 +16,7 @@ from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import Shown, java_string
 from kcli.dump.shown_bytes import words_of
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
     from kcli.dump.contents import AnyRecord, DecodedRecord

@@ -59,7 +59,7 @@ from kcli.dump.source import Log, finished
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.files import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"

@@ -13,8 +13,9 @@ from kcli.jobs.startup.brokers import brokers_of, stops_at_rest
 from kcli.kafka.kraft.broker_start import BrokerConfig, StartFailure, broker_start, is_duplicate, release_of
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
+from kcli.logdir.find import Found, Note
 from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, lacks_quorum_state, quorum_state_error
-from kcli.logdir.tree import PARTITION, Found, Note, Target
+from kcli.logdir.targets import PARTITION, Target
 
 TWICE, NOT_TOGETHER, CLUSTERS, QUORUM = "twice", "not-together", "clusters", "quorum-state"
 """Kinds of notes: a partition in two log dirs, log dirs that do not start together or are of different

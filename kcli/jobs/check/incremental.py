@@ -26,7 +26,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 
 VERSION = 4
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")

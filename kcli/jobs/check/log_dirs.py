@@ -20,6 +20,7 @@ from kcli.kafka.kraft.start import Inspected
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.directory import (
     HIGH_WATERMARK,
     LOG_START,
@@ -27,10 +28,15 @@ from kcli.logdir.directory import (
     DirectoryFacts,
     directory_facts,
 )
+from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import Partition
+<<<<<<< HEAD
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.places import Where
+=======
+from kcli.logdir.targets import PARTITION, Target
+>>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 

@@ -17,7 +17,7 @@ from kcli.kafka.storage.epochs import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.listing import listed_log
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target, entry_of
+from kcli.logdir.targets import Target, entry_of
 
 OF_THE_EVENTS = "RLMM-"
 STUCK_AFTER_MS = 3_600_000

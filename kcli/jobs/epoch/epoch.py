@@ -23,7 +23,7 @@ from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
-from kcli.logdir.tree import PARTITION, partition_of
+from kcli.logdir.targets import PARTITION, partition_of
 from kcli.rows import Item
 from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
 

@@ -18,7 +18,7 @@ from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows.elections import ElectionRow
 
 UNKNOWN = "unknown"

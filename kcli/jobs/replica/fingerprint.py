@@ -29,8 +29,10 @@ from kcli.kafka.replication.replicas import (
 )
 from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
+from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Selection, Target
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.fingerprints import FingerprintRow
 from kcli.rows.places import Where
 

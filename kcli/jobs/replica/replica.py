@@ -27,7 +27,7 @@ from kcli.kafka.replication.replicas import (
 from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows.places import Where
 from kcli.rows.replicas import ReplicaRangeRow
 

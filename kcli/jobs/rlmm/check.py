@@ -62,8 +62,10 @@ from kcli.kafka.remote.lineage import (
 )
 from kcli.kafka.remote.objects import StoredObjects
 from kcli.logdir.buffers import FileError
+from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Found, Selection, Target
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 from kcli.times import duration

@@ -36,8 +36,10 @@ from kcli.kafka.replication.replication import Side
 from kcli.kafka.storage.epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.kafka.storage.log_segment import LoadedSegment
+from kcli.logdir.find import Found, find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Found, Selection, Target, find
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import Target
 
 NEVER_TIERED = frozenset(
     {REMOTE_LOG_METADATA, CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}

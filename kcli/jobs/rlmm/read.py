@@ -21,8 +21,9 @@ from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import Event, EventLog, EventQuery
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
+from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Target, entry_of
+from kcli.logdir.targets import PARTITION, Target, entry_of
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemotePartition
 

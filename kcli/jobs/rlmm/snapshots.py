@@ -36,8 +36,10 @@ from kcli.kafka.remote.coverage import OffsetRange
 from kcli.kafka.remote.events import Event, EventLog, EventQuery, user_partition
 from kcli.kafka.remote.serde import has_whole_header, read_entry
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
+from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Selection, Target
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteReplayRow
 

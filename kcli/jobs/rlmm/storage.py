@@ -29,9 +29,9 @@ from kcli.kafka.storage.log_segment import (
     size_of,
 )
 from kcli.logdir.buffers import CANNOT_READ, FileError, file_error
+from kcli.logdir.find import file_target
 from kcli.logdir.objects import stored_objects
 from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, read_target
-from kcli.logdir.tree import file_target
 
 ABSENT_OBJECTS = "RLMM-021"
 

@@ -37,7 +37,7 @@ from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional,
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 from kcli.rows import Failure
 from kcli.rows.salvage import LostRange, SalvageRow, SavedFile
 

@@ -31,7 +31,7 @@ from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import END, Stop
-from kcli.logdir.tree import entry_of
+from kcli.logdir.targets import entry_of
 
 NO_LOG, MISSING_OFFSETS, POSSIBLE, OPEN_INDEX = "SALV-009", "SALV-010", "SALV-011", "SALV-012"
 HOLES = {"LOG-023": MISSING_OFFSETS, "LOG-022": POSSIBLE, "LOG-019": POSSIBLE}

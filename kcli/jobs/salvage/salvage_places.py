@@ -10,7 +10,7 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.moving import SHRANK, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
-from kcli.logdir.tree import Target, shown_as
+from kcli.logdir.targets import Target, shown_as
 
 CHUNK = 4 << 20
 

@@ -11,7 +11,7 @@ from kcli.kafka.integrity.verified_batch import leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 SHOWN_RANGE = 2 << 20
 """Bytes of a log that is shown: what comes out of a range is held in memory until all before it is shown."""

@@ -9,10 +9,12 @@ from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError
+from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.find import Found, Note
 from kcli.logdir.listing import listed, listed_log, unexpected_names
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
-from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Note, Target, entry_of, partition_of
+from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 

@@ -38,7 +38,7 @@ from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT

@@ -19,9 +19,10 @@ from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, Settings, chec
 from kcli.kafka.storage.producers import Producer
 from kcli.kafka.storage.start_files import all_deleted
 from kcli.logdir.buffers import FileError
+from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA, Partition
-from kcli.logdir.tree import LOG_DIR, Target
+from kcli.logdir.targets import Target
 from kcli.rows.startup import StartedProducer, StartupRow
 
 CLEAN = "clean"

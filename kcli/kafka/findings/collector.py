@@ -5,7 +5,7 @@ import os
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.moving import SHRANK
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
 """A torn last batch, and index entries that lead past the end of the log as it was when it was opened."""

@@ -15,7 +15,7 @@ from kcli.logdir.directory import version_of
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.metadata_dirs import METADATA_DIRECTORY, metadata_log, metadata_place
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 
 
 def cluster_image(target: Target) -> Image | None:

@@ -27,7 +27,7 @@ from kcli.logdir.files import first_base
 from kcli.logdir.listing import listed
 from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.tree import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Target
 
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"

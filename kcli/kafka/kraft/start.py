@@ -32,7 +32,7 @@ from kcli.logdir.directory import has_own_files
 from kcli.logdir.metadata_dirs import metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
-from kcli.logdir.tree import Target, partition_of
+from kcli.logdir.targets import Target, partition_of
 
 ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
 LOAD_FAILED = "load-failed"

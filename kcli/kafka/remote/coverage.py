@@ -16,7 +16,7 @@ from formats.magic import is_legacy
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.directory import directory_facts
-from kcli.logdir.tree import Target
+from kcli.logdir.targets import Target
 
 UNREADABLE = "unreadable"
 DAMAGED = "damaged"

@@ -53,7 +53,8 @@ from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.files import segment_base
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
-from kcli.logdir.tree import Selection, Target, partition_of
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""

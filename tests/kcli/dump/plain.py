@@ -18,8 +18,8 @@ from kcli.kafka.findings.merging import merged
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.find import file_target
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import file_target
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow, RecordHeader
 
 

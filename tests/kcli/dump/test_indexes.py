@@ -12,9 +12,9 @@ from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.kafka.findings.merging import merged
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.find import file_target
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk
-from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.partitions import offset_entries
 

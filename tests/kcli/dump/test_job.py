@@ -11,7 +11,7 @@ from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.kafka.findings.merging import merged
 from kcli.logdir import bulk
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.messages import put_message, put_wrapper

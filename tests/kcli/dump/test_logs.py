@@ -5,7 +5,7 @@ from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from tests.partitions import put_range
 
 WRAPPED = 2

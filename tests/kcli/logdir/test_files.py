@@ -1,7 +1,7 @@
 """A file's siblings of the same segment."""
 
 from kcli.logdir.files import file_name, index_file, sibling
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 
 
 def test_a_sibling_has_the_suffix_of_the_file(tmp_path):

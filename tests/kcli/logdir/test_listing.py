@@ -5,8 +5,9 @@ import os
 import pytest
 
 from kcli.logdir.buffers import FileError
+from kcli.logdir.find import find
 from kcli.logdir.listing import is_misnamed, listed, opened_names, unexpected_names
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.partitions import log_dir, segment
 
 LOG, NEXT = f"{0:020}.log", f"{50:020}.log"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from formats.names import OFFSET_INDEX, TXN_INDEX
 from kcli.logdir.buffers import FileError
+from kcli.logdir.find import file_target
 from kcli.logdir.remote_objects import PackedLog, open_file, open_log, read_target, with_parts
-from kcli.logdir.tree import file_target
 from tests.plugin import INDEXES, NO_KEY, store
 from tests.tiered import cluster
 

@@ -13,7 +13,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from kcli.engine.inline import inline
 from kcli.engine.pool import pool
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from kcli.views.definitions import VIEWS
 from kcli.views.duckdb import OPTIONS, Source, SqlError, opened, view_schema
 from kcli.views.options import OptionError

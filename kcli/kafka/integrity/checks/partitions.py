@@ -25,7 +25,7 @@ from kcli.kafka.storage.loaded_log import Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
 from kcli.logdir.files import index_file
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
-from kcli.logdir.tree import Target, entry_of
+from kcli.logdir.targets import Target, entry_of
 
 SNAPSHOT = ".snapshot"
 

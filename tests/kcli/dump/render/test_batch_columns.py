@@ -8,7 +8,7 @@ from kcli.dump.render.batch_columns import NullableColumn, batch_columns, is_con
 from kcli.dump.source import Log, read_log
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from tests.messages import put_message
 from tests.partitions import put_range
 

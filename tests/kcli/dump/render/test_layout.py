@@ -19,7 +19,7 @@ from kcli.dump.render.hexdump import layout_lines
 from kcli.dump.render.layout import LAYOUT_READERS
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.test_message_set import BENT, REFUSED

@@ -15,7 +15,7 @@ from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.scan import log_ranges
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
 from tests.formats import recorded

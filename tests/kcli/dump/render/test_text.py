@@ -17,7 +17,7 @@ from kcli.engine.inline import inline, mapped
 from kcli.jobs.scan.log_ranges import drop_after_end, split_logs
 from kcli.kafka.findings.merging import merged
 from kcli.logdir import bulk
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from kcli.output.files import write_lines
 from tests.builders import put_record, put_records
 from tests.formats import recorded

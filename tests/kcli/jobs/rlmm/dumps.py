@@ -7,7 +7,8 @@ from pathlib import Path
 from kcli.jobs.common import plan
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.read import expand
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
 

@@ -9,7 +9,8 @@ import pytest
 from kcli.jobs.rlmm.snapshots import load_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import OffsetRange
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 
 from .dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file
 

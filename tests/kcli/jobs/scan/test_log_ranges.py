@@ -7,7 +7,7 @@ import pytest
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import reduced
 from kcli.jobs.scan.log_ranges import drop_after_end
-from kcli.logdir.tree import file_target
+from kcli.logdir.find import file_target
 from kcli.rows import Failure
 from tests.engine_suite import Row
 

@@ -14,8 +14,8 @@ from kcli.engine.pool import pool
 from kcli.jobs.scan import scan
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.find import file_target
 from kcli.logdir.segment import DamagedRange, Stop
-from kcli.logdir.tree import file_target
 from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of

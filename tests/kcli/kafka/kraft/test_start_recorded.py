@@ -10,8 +10,9 @@ from formats.types import TopicPartition
 from kcli.kafka.kraft.start import load
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.log_segment import BrokerError
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 
 DATA = Path(__file__).parents[3] / "data" / "startup"
 FACTS = json.loads((DATA / "damaged.json").read_text())["facts"]

@@ -14,8 +14,9 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.find import find
 from kcli.logdir.segment import Walk
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.kcli.jobs.rlmm.dumps import DATA, DELETE, LOG, VALUES, Result, batch
 from tests.messages import put_message
 

@@ -24,8 +24,9 @@ from kcli.kafka.replication.replication import (
     truncation_state,
 )
 from kcli.kafka.storage.loaded_log import checkpoints
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.recordings import pack
 
 RECORDED = json.loads((Path(__file__).parents[3] / "data" / "metadata" / "rounds.json").read_text())

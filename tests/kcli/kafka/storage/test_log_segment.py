@@ -15,8 +15,9 @@ from kcli.kafka.storage.log_segment import (
     read_next_offset,
     translate_offset,
 )
+from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Selection, find
+from kcli.logdir.select import Selection
 from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import offset_entries, put_range, segment, time_entries
 

@@ -5,7 +5,11 @@ import os
 
 import pytest
 
-from kcli.logdir.tree import Selection, directory_kind, expand, find, partition_of
+from kcli.logdir.classify import directory_kind
+from kcli.logdir.find import find
+from kcli.logdir.globs import expand
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import partition_of
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.unprivileged import as_unprivileged
 
@@ -210,7 +214,7 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
         segment(root / "orders-0", 0, put_range(0, 5))
     roots[1].chmod(mode)
     reported = as_unprivileged(
-        "from kcli.logdir.tree import Selection, find; import os",
+        "from kcli.logdir.find import find; from kcli.logdir.select import Selection; import os",
         f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
         "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, "
         "os.R_OK)))",
@@ -267,7 +271,7 @@ def test_a_directory_that_may_not_be_listed(tmp_path):
     root = log_dir(tmp_path / "d")
     root.chmod(0)
     reported = as_unprivileged(
-        "from kcli.logdir.tree import Selection, find",
+        "from kcli.logdir.find import find; from kcli.logdir.select import Selection",
         "print([(failure.path, failure.code) for failure in find(sys.argv[1:], Selection()).failures])",
         root,
     )

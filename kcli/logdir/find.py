@@ -1,0 +1,194 @@
+"""From what the user typed to targets: arguments, globs, log dirs, partition dirs, files.
+
+Every entry that is met is classified; what is not read is reported (`Note`), so that nothing
+is skipped unseen.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from formats.names import (
+    LOG_DIR_FILES,
+    LOG_DIR_KINDS,
+    NORMAL,
+    REMOTE_LOG_INDEX_CACHE,
+    parse_file,
+    parse_partition_dir,
+)
+from kcli.logdir.buffers import FileError, file_error, irregular, shown
+from kcli.logdir.classify import (
+    LOG_DIR,
+    TIERED_STORAGE,
+    Entry,
+    directory_kind,
+    enclosing_log_dir,
+    is_of_a_partition,
+    kind_of_entries,
+    list_entries,
+)
+from kcli.logdir.globs import expand
+from kcli.logdir.metadata_dirs import metadata_dirs
+from kcli.logdir.moving import removal
+from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
+from kcli.logdir.select import Selection
+from kcli.logdir.targets import NO_SERVER, PARTITION, Server, Target, shown_as
+
+
+class Note(NamedTuple):
+    """An entry that was met and not read.
+
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log or of a
+    log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a
+    `non-canonical-name` whose canonical file is missing; `removed` by a running broker (`message` says
+    how); a partition that is there `twice`, in two log dirs of its broker.
+    """
+
+    kind: str
+    path: str
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Found:
+    """What the arguments led to: targets in output order, entries left out, arguments that could not be used.
+
+    `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
+    """
+
+    targets: list[Target] = field(default_factory=list)
+    named_log_dirs: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    failures: list[FileError] = field(default_factory=list)
+
+    @property
+    def log_dirs(self) -> list[str]:
+        """The log dirs that were named, and those around the targets."""
+        around = (target.log_dir for target in self.targets if target.log_dir)
+        return [*dict.fromkeys((*self.named_log_dirs, *around))]
+
+    def miss(self, target: Target, error: FileError) -> None:
+        """Keep why a target could not be listed.
+
+        A note where a running broker removed it, else a failure.
+        """
+        gone = removal(error)
+        if gone is None:
+            self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))
+        else:
+            self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
+
+
+def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
+    """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
+    found = Found()
+    for argument in expand(arguments):
+        try:
+            _argument(argument, selection, found)
+        except FileError as error:
+            found.failures.append(FileError(shown(error.path), *error.args[1:]))
+    apart = [server.metadata_log_dir] if server.metadata_log_dir else []
+    places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
+    if places or server is not NO_SERVER:
+        found.targets = [
+            replace(target, metadata_dir=places.get(target.log_dir or ""), server=server)
+            for target in found.targets
+        ]
+    return found
+
+
+def _argument(path: str, selection: Selection, found: Found) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except ValueError as error:
+        words = "a path holds no NUL; a list of paths that end in NUL is read with -0"
+        raise FileError(path, "not-found", words) from error
+    except OSError as error:
+        raise file_error(path, error) from error
+    if not stat.S_ISDIR(mode):
+        target = file_target(path)
+        if selection.wants(target.name):
+            found.targets.append(target)
+        return
+    path = path.rstrip("/") or "/"
+    entries = list_entries(path)
+    kind = kind_of_entries(path, entries)
+    if kind in {PARTITION, REMOTE_SEGMENTS}:
+        name = partition_around(path)
+        if selection.wants(name):
+            found.targets.append(
+                Target(kind=kind, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path))
+            )
+    elif kind == LOG_DIR:
+        found.named_log_dirs.append(path)
+        _log_dir(path, entries, selection, found)
+    elif kind == TIERED_STORAGE:
+        found.targets.extend(_tiered_storage(entries, selection))
+    else:
+        raise FileError(path, "not-a-log-dir", _advice(entries))
+
+
+def _tiered_storage(entries: list[Entry], selection: Selection) -> Iterator[Target]:
+    for path, name in tiered_dirs(entry.path for entry in entries if entry.is_directory):
+        if selection.wants(name):
+            yield Target(kind=REMOTE_SEGMENTS, path=path, shown=shown(path), name=name, log_dir=None)
+
+
+def _advice(entries: list[Entry]) -> str:
+    for path in sorted(entry.path for entry in entries if entry.is_directory):
+        try:
+            if directory_kind(path) is not None:
+                return f"neither a log dir nor a partition directory; did you mean {shown(path)}?"
+        except FileError:
+            continue
+    return "neither a log dir nor a partition directory: no partition, segment or checkpoint in it"
+
+
+def file_target(path: str) -> Target:
+    """Return the target of a single file; the partition's name comes from the directory around it."""
+    directory = os.path.dirname(path) or "."
+    kind = parse_file(os.path.basename(path)).kind
+    return Target(
+        kind=kind,
+        path=path,
+        shown=shown(path),
+        name=partition_around(os.path.abspath(directory)),
+        log_dir=directory if kind in LOG_DIR_KINDS else enclosing_log_dir(directory),
+    )
+
+
+def not_a_file(path: str, shown_path: str) -> Note:
+    """Return the note about an entry with a file's name that is none; `message` says what it is."""
+    return Note("no-file", shown_path, irregular(path) or "not a regular file")
+
+
+def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found) -> None:
+    partitions: list[tuple[str, int, str, Target]] = []
+    notes: list[Note] = []
+    for entry in entries:
+        if entry.name in LOG_DIR_FILES and irregular(entry.path) is not None:
+            notes.append(not_a_file(entry.path, shown(entry.path)))
+            continue
+        if entry.error is not None:
+            found.failures.append(file_error(shown(entry.path), entry.error))
+            continue
+        if not entry.is_directory:
+            file = parse_file(entry.name)
+            if file.scheme is None or is_of_a_partition(file):
+                notes.append(Note("unknown", shown(entry.path)))
+            continue
+        name = parse_partition_dir(entry.name)
+        if name is None:
+            if entry.name != REMOTE_LOG_INDEX_CACHE:
+                notes.append(Note("unknown-directory", shown(entry.path)))
+        elif selection.wants(name):
+            if name.kind != NORMAL and not selection.include_leftovers:
+                notes.append(Note("leftover", shown(entry.path)))
+                continue
+            target = Target(kind=PARTITION, path=entry.path, shown=shown(entry.path), name=name, log_dir=path)
+            partitions.append((name.topic, name.partition, entry.name, target))
+    partitions.sort(key=lambda item: item[:3])
+    found.targets.extend(item[3] for item in partitions)
+    found.notes.extend(sorted(notes))

@@ -1,0 +1,84 @@
+"""Targets: one thing to read each, a partition directory or a file, and where it was reached from."""
+
+import os
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formats.names import (
+    PartitionDir,
+)
+from kcli.logdir.buffers import shown
+
+PARTITION = "partition"
+
+
+class Server(NamedTuple):
+    """What the server.properties of a broker says: `remote_log` is remote.log.storage.system.enable."""
+
+    metadata_log_dir: str | None = None
+    remote_log: bool | None = None
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+
+
+NO_SERVER = Server()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One thing to read: a partition directory, or a file.
+
+    `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is
+    `partition`, `remote-segments` or the file's kind in `formats.names`. `name` is the partition directory's
+    parsed name, None where it has none (a file outside a partition directory, a directory of another name).
+    `log_dir` is the log dir around it, None when there is none. `metadata_dir` is another log dir, in which
+    the metadata log of its broker lies; None where none is known, or it lies in `log_dir`.
+    """
+
+    kind: str
+    path: str
+    shown: str
+    name: PartitionDir | None
+    log_dir: str | None
+    metadata_dir: str | None = None
+    server: Server = NO_SERVER
+
+
+def entry_of(directory: Target, name: str, kind: str) -> Target:
+    """Return the target of an entry of a directory, of the partition that the directory is of."""
+    return Target(
+        kind=kind,
+        path=os.path.join(directory.path, name),
+        shown=os.path.join(directory.shown, shown(name)),
+        name=directory.name,
+        log_dir=directory.log_dir,
+        metadata_dir=directory.metadata_dir,
+        server=directory.server,
+    )
+
+
+def partition_of(target: Target) -> Target:
+    """Return the target of the partition directory around a file's target."""
+    return Target(
+        kind=PARTITION,
+        path=os.path.dirname(target.path) or ".",
+        shown=os.path.dirname(target.shown) or ".",
+        name=target.name,
+        log_dir=target.log_dir,
+        metadata_dir=target.metadata_dir,
+        server=target.server,
+    )
+
+
+def shown_as(target: Target, path: str) -> str:
+    """Return the path of a target, of its directory or of a file in it, as reached from the argument.
+
+    A path elsewhere, as of remote storage, is shown as it is.
+    """
+    around = target if target.kind == PARTITION else partition_of(target)
+    if path == around.path:
+        return around.shown
+    if path == target.path:
+        return target.shown
+    name = os.path.basename(path)
+    return os.path.join(around.shown, shown(name)) if path == os.path.join(around.path, name) else shown(path)
