@@ -9,14 +9,9 @@ from kcli.cli.reading_options import ReadingOptions
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
     from kcli.engine.contract import Reduce, Unit
     from kcli.jobs.check.incremental import IncrementalState
-    from kcli.logdir.tree import Found
-=======
-    from kcli.jobs.check.incremental import State
     from kcli.logdir.find import Found
->>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
 
 MOST_STATE = 256 << 20
 """Bytes of a state."""

@@ -9,9 +9,8 @@ from kcli.cli.options import Common, Paths, UsageError, common_options
 from kcli.cli.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
-    from kcli.logdir.tree import Found
-
     from kcli.engine.contract import Reduce
+    from kcli.logdir.find import Found
 
 
 @common_options

@@ -52,20 +52,13 @@ from kcli.kafka.kraft.broker_start import StartFailure
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
 from kcli.logdir.buffers import FileError, shown
-<<<<<<< HEAD
-from kcli.logdir.listing import listed
-from kcli.logdir.once import each_once
-from kcli.logdir.partition import Partition
-from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
-from kcli.rows import Failure
-=======
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.find import Found
 from kcli.logdir.listing import listed
 from kcli.logdir.once import each_once
+from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
->>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
+from kcli.rows import Failure
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 
 ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}

@@ -31,12 +31,8 @@ from kcli.logdir.directory import (
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import Partition
-<<<<<<< HEAD
-from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
-from kcli.rows.places import Where
-=======
 from kcli.logdir.targets import PARTITION, Target
->>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
+from kcli.rows.places import Where
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 

@@ -22,12 +22,9 @@ from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.kafka.storage.metadata_log import snapshots
 from kcli.logdir.buffers import FileError
-<<<<<<< HEAD
 from kcli.logdir.files import first_base
-from kcli.logdir.leftovers import SWAP
-=======
 from kcli.logdir.find import find
->>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
+from kcli.logdir.leftovers import SWAP
 from kcli.logdir.partition import Partition
 from kcli.logdir.select import Selection
 from kcli.logdir.targets import PARTITION, Target

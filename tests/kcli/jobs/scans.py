@@ -7,14 +7,9 @@ from kcli.engine.inline import inline
 from kcli.jobs.common import plan
 from kcli.jobs.scan import scan
 from kcli.jobs.scan.log_targets import ACCEPTS, expand
-<<<<<<< HEAD
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, split_segments
-from kcli.logdir.tree import Selection, find
-=======
-from kcli.jobs.scan.scan import ScanLog, ScanOptions, ScanReducer, split_segments
 from kcli.logdir.find import find
 from kcli.logdir.select import Selection
->>>>>>> c3acdbc4 (logdir: split tree into targets, select, classify and find)
 from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment
 from tests.rows import named
