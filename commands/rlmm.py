@@ -28,8 +28,9 @@ app.command("bootstrap")(rlmm_cluster.command)
 app.add_typer(rlmm_tier.lookup, name="lookup")
 
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
-FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
-LAYOUTS = (KAFKA, KIP)
+LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
+LAYOUT_NAMES = (KAFKA, KIP)
+LAYOUT_METAVAR = "|".join(LAYOUT_NAMES)
 TEXT = "text"
 DEFAULT_PARTITIONS = 50
 
@@ -43,7 +44,7 @@ def dump(
         str | None,
         typer.Option(
             "--format",
-            metavar="|".join(FORMATS),
+            metavar="|".join(LINE_FORMATS),
             help="Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
             show_default=False,
         ),
@@ -60,7 +61,9 @@ def dump(
     layout: Annotated[
         str,
         typer.Option(
-            "--layout", metavar="|".join(LAYOUTS), help="As brokers write it, or as KIP-405 says (rows only)."
+            "--layout",
+            metavar=LAYOUT_METAVAR,
+            help="As brokers write it, or as KIP-405 says (rows only).",
         ),
     ] = KAFKA,
     common: Common,
@@ -71,8 +74,8 @@ def dump(
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
-    if text_format is not None and text_format not in FORMATS:
-        raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
+    if text_format is not None and text_format not in LINE_FORMATS:
+        raise UsageError(f"--format {text_format}: expected one of {', '.join(LINE_FORMATS)}")
     if text_format is not None and common.output != TEXT:
         raise UsageError("--format needs -o text")
     if properties and text_format != KIP:
@@ -115,8 +118,8 @@ def dump(
 
 
 def _check_layout(layout: str) -> None:
-    if layout not in LAYOUTS:
-        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
+    if layout not in LAYOUT_NAMES:
+        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUT_NAMES)}")
 
 
 def _parts(properties: list[str]) -> "LineParts":
@@ -152,7 +155,8 @@ def partition(
         ),
     ] = DEFAULT_PARTITIONS,
     layout: Annotated[
-        str, typer.Option("--layout", metavar="|".join(LAYOUTS), help="As brokers do, or as KIP-405 says.")
+        str,
+        typer.Option("--layout", metavar=LAYOUT_METAVAR, help="As brokers do, or as KIP-405 says."),
     ] = KAFKA,
     common: Common,
 ) -> None:

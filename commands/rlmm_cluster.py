@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcli.logdir.select import Selection
     from kcli.rows import Item
 
-LONGEST = 600_000
+LONGEST_WAIT_MS = 600_000
 """The longest --timeout, in ms."""
 NOT_ASKED = "note: the cluster is not asked for -4, -5 and -6: librdkafka knows no request for them"
 TEXT = "text"
@@ -65,8 +65,10 @@ def bootstrap(
     if common.output == TEXT and not events:
         raise UsageError("-o text needs --events")
     milliseconds = parse_duration(timeout)
-    if not 0 < milliseconds <= LONGEST:
-        raise UsageError(f"--timeout {timeout}: expected more than 0s and at most {LONGEST // 60_000}m")
+    if not 0 < milliseconds <= LONGEST_WAIT_MS:
+        raise UsageError(
+            f"--timeout {timeout}: expected more than 0s and at most {LONGEST_WAIT_MS // 60_000}m"
+        )
     settings = _settings(bootstrap_server, command_config)
     summary = new_summary(common)
     on_disk = _on_disk(paths, common, summary) if has_paths else {}

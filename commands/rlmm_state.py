@@ -16,7 +16,7 @@ HISTORY, REPLAY = "--history", "--replay"
 FIRST_TIME_MS = 100_000_000_000
 """Digits as long as these are a time: March 1973. No metadata partition comes to such an offset."""
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
-SOURCES = ("events", "snapshots")
+EVENT_SOURCES = ("events", "snapshots")
 
 Source: TypeAlias = Annotated[
     str | None,
@@ -122,7 +122,7 @@ def state(
         raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
     if deleted and asked:
         raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
-    if (source == SOURCES[0] and replay) or (source == SOURCES[1] and history is not None):
+    if (source == EVENT_SOURCES[0] and replay) or (source == EVENT_SOURCES[1] and history is not None):
         raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
@@ -131,9 +131,9 @@ def state(
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
-        job, source = partial(jobs.history, query=query, segment_id=history), SOURCES[0]
+        job, source = partial(jobs.history, query=query, segment_id=history), EVENT_SOURCES[0]
     elif replay:
-        job, source = partial(jobs.replays, query=query), SOURCES[1]
+        job, source = partial(jobs.replays, query=query), EVENT_SOURCES[1]
     else:
         answer = queries[asked[0]] if asked else jobs.every_segment
         job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
@@ -229,7 +229,7 @@ def check(
 
 
 def _source(source: str | None) -> str | None:
-    if source is not None and source not in SOURCES:
+    if source is not None and source not in EVENT_SOURCES:
         raise UsageError(f"--from {source}: expected events or snapshots")
     return source
 
@@ -246,9 +246,9 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _query(common: Common, at: str | None) -> "EventQuery":
     """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.kafka.remote.events import EVERYTHING, EventQuery, Until
+    from kcli.kafka.remote.events import NO_LIMIT, EventQuery, Until
 
-    until = EVERYTHING
+    until = NO_LIMIT
     if at is not None and at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS)):
         until = Until(metadata_offset=int(at))
     elif at is not None:

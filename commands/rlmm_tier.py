@@ -216,7 +216,8 @@ def follow(
     from formats.names import REMOTE_LOG_METADATA
     from kcli.cli.run import Command, run
     from kcli.jobs.rlmm import follow as jobs
-    from kcli.jobs.rlmm.leader import NEVER_TIERED, topics
+    from kcli.jobs.rlmm.leader import topics
+    from kcli.kafka.kraft.start_settings import NEVER_TIERED
     from kcli.logdir.find import find
     from kcli.logdir.select import Selection
 

@@ -22,8 +22,8 @@ from formats.primitives import UUID_SIZE, string_bytes, unsigned_varint, utf8, u
 from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata, state_name
 from formats.types import Buffer
 
-MAGIC = 0
-VERSION = 0
+FLAT_MAGIC = 0
+FLAT_VERSION = 0
 
 ENTRIES = declared("""
 RemoteLogSegmentMetadataRecordStored 0 versions 0
@@ -56,8 +56,8 @@ class FlatFile(NamedTuple):
 def read_flat_file(data: Buffer) -> tuple[FlatFile, int]:
     """Return the head of a flat file, and where its entries begin; FormatError for other bytes."""
     magic, start = unsigned_varint(data, 0, "magic")
-    if magic != MAGIC:
-        raise UnsupportedError(0, "magic", MAGIC, magic)
+    if magic != FLAT_MAGIC:
+        raise UnsupportedError(0, "magic", FLAT_MAGIC, magic)
     name, position = string_bytes(data, start, "topic name")
     if name is None:
         raise CorruptError(start, "topic name", "a name", "null")
@@ -87,9 +87,9 @@ def _read_entry(entry: bytes) -> tuple[str, dict[str, Any]]:
     schema = next((each for each in ENTRIES.values() if each.api_key == kind), None)
     if schema is None:
         raise UnsupportedError(0, "type", f"0 to {len(ENTRIES) - 1}", kind)
-    if version != VERSION:
-        raise UnsupportedError(0, "version", VERSION, version)
-    message = read_message(schema, VERSION, entry, position, Collector())
+    if version != FLAT_VERSION:
+        raise UnsupportedError(0, "version", FLAT_VERSION, version)
+    message = read_message(schema, FLAT_VERSION, entry, position, Collector())
     if message.rest:
         raise CorruptError(len(entry) - len(message.rest), "value", "its end", f"{len(message.rest)} bytes")
     return schema.name, message.fields

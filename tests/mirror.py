@@ -113,7 +113,6 @@ ELSEWHERE = {
     "kcli/jobs/epoch/positions.py": "tests/commands/test_validate.py",
     "kcli/jobs/rlmm/leader.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/read.py": "tests/commands/test_rlmm_fold.py",
-    "kcli/jobs/rlmm/storage.py": "tests/commands/test_rlmm_storage.py",
     "kcli/jobs/rlmm/tiers.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/locate.py": "tests/commands/test_rlmm_whole.py",
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",

@@ -47,13 +47,15 @@ class RlmmLookupOffsetRow(NamedTuple):
     where: Where
     topic_id: Annotated[str | None, "of partition.metadata"]
     offset: Annotated[int, "the offset asked for"]
-    found: Annotated[bool, "whether a tier serves it"]
-    tier: Annotated[str | None, "local or remote; null for none"]
-    epoch: Annotated[int | None, "leader epoch of the offset by the replica's cache; null if it has none"]
-    remote: RemotePlace
-    batch: FoundBatch
-    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"]
-    reason: Annotated[str, "why this is the answer"]
+    found: Annotated[bool, "whether a tier serves it"] = False
+    tier: Annotated[str | None, "local or remote; null for none"] = None
+    epoch: Annotated[int | None, "leader epoch of the offset by the replica's cache; null if it has none"] = (
+        None
+    )
+    remote: RemotePlace = RemotePlace()
+    batch: FoundBatch = FoundBatch()
+    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"] = ()
+    reason: Annotated[str, "why this is the answer"] = ""
 
 
 class RlmmLookupTimestampRow(NamedTuple):
@@ -62,12 +64,12 @@ class RlmmLookupTimestampRow(NamedTuple):
     where: Where
     topic_id: Annotated[str | None, "of partition.metadata"]
     timestamp: Annotated[Timestamp, "the timestamp asked for"]
-    found: Annotated[bool, "whether a tier answers"]
-    tier: Annotated[str | None, "local or remote; null for none"]
-    remote: RemotePlace
-    record: FoundRecord
-    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"]
-    reason: Annotated[str, "why this is the answer"]
+    found: Annotated[bool, "whether a tier answers"] = False
+    tier: Annotated[str | None, "local or remote; null for none"] = None
+    remote: RemotePlace = RemotePlace()
+    record: FoundRecord = FoundRecord()
+    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"] = ()
+    reason: Annotated[str, "why this is the answer"] = ""
 
 
 class RlmmCoverageRow(NamedTuple):

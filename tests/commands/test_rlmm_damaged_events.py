@@ -9,10 +9,8 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from tests.builders import put_record, put_records
-from tests.commands.test_rlmm_tier import ask
-from tests.commands.test_rlmm_whole import LOG, METADATA, batch
 from tests.stories import TOPIC_ID, Story, event, uuid
-from tests.tiered import cluster
+from tests.tiered import LOG, METADATA, ask, batch_position, cluster
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +26,7 @@ def stored_check(node, *words):
 def without_offsets(first, last):
     def damage(log):
         data = log.read_bytes()
-        begin, end = batch(data, first), batch(data, last + 1)
+        begin, end = batch_position(data, first), batch_position(data, last + 1)
         log.write_bytes(data[:begin] + data[end:])
 
     return damage
@@ -101,7 +99,7 @@ def test_a_record_that_stops_brokers_says_so(tmp_path):
     directory.mkdir()
     stop = put_records([put_record(value=b"\x09\x00")], base_offset=12)
     data = source.read_bytes()
-    at, after = batch(data, 12), batch(data, 13)
+    at, after = batch_position(data, 12), batch_position(data, 13)
     (directory / LOG).write_bytes(data[:at] + stop + data[after:])
     words = "brokers stop at this offset, and do not hold what follows of any metadata partition"
     for command in (
@@ -120,7 +118,7 @@ def with_flipped_bit(tmp_path, *, clean):
     for kind in ("index", "timeindex"):
         (directory / f"{0:020}.{kind}").touch()  # a start recovers a segment without them
     data = bytearray((directory / LOG).read_bytes())
-    data[batch(data, 12) + 100] ^= 0x40
+    data[batch_position(data, 12) + 100] ^= 0x40
     (directory / LOG).write_bytes(data)
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n0\n")
     if clean:
@@ -192,7 +190,7 @@ def test_events_that_do_not_rise_are_skipped_by_each_command(tmp_path, base, lef
     """A consumer goes on from the next offset (`CompletedFetch`); no checksum covers a base offset."""
     directory = shutil.copytree(node_of(METADATA), tmp_path / "events" / METADATA)
     data = bytearray((directory / LOG).read_bytes())
-    at = batch(data, 12)
+    at = batch_position(data, 12)
     data[at : at + 8] = base.to_bytes(8, "big")
     (directory / LOG).write_bytes(data)
     state, _ = ask("rlmm", "state", tmp_path / "events")
@@ -268,7 +266,7 @@ def test_brokers_stop_at_a_damaged_header_below_the_log_end(tmp_path, field, val
     here = with_flipped_bit(tmp_path, clean=True)
     directory = here / METADATA
     data = bytearray((cluster().node1 / METADATA / LOG).read_bytes())
-    at, after = batch(data, 12), batch(data, 30)
+    at, after = batch_position(data, 12), batch_position(data, 30)
     data[at + field.start : at + field.stop] = value
     (directory / LOG).write_bytes(data)
     entry = struct.pack(">ii", 30, after)  # a clean start reads the log from the last entry on

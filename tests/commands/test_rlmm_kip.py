@@ -2,7 +2,7 @@
 
 import json
 
-from tests.formats.test_kip405 import FILE
+from tests.remote_events import FILE
 
 DUMP = ("rlmm", "dump", "--layout", "kip")
 

@@ -1,6 +1,5 @@
 """`rlmm` about tiers: a recorded tiered cluster, and what it answered while it ran."""
 
-import json
 import shutil
 
 import pytest
@@ -9,17 +8,9 @@ from typer.testing import CliRunner
 from commands.app import app
 from tests.partitions import time_entries
 from tests.stories import Story, event
-from tests.tiered import cluster
+from tests.tiered import SPECS, ask, cluster
 
 pytestmark = pytest.mark.slow
-
-SPECS = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload")
-
-
-def ask(*words):
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
-    document = json.loads(done.stdout)
-    return document, done.exit_code
 
 
 def test_every_special_offset_is_what_the_live_cluster_answered():

@@ -4,15 +4,12 @@ import shutil
 
 import pytest
 
-from tests.commands.test_rlmm_tier import SPECS, ask
-from tests.tiered import cluster
+from tests.tiered import LOG, METADATA, SPECS, ask, batch_position, cluster
 
 pytestmark = pytest.mark.slow
 
 ABSENT = {"t-plain-0", "t-delete-records-0"}
 """Their events are in __remote_log_metadata-0."""
-METADATA = "__remote_log_metadata-0"
-LOG = f"{0:020}.log"
 
 
 def live_offsets():
@@ -151,15 +148,6 @@ def test_a_topic_with_remote_storage_and_no_event_yet_is_tiered(node):
     assert (row["remote_storage"], row["latest_tiered_offset"]) == (True, -1)
 
 
-def batch(data, offset):
-    """Return the position of the batch that begins at an offset."""
-    position = 0
-    while int.from_bytes(data[position : position + 8], "big") < offset:
-        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
-    assert int.from_bytes(data[position : position + 8], "big") == offset
-    return position
-
-
 def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
     whole = ask("rlmm", "offsets", node)[0]["rows"]
     state = [{**row, "dir": None} for row in ask("rlmm", "state", node / METADATA)[0]["rows"]]
@@ -170,8 +158,8 @@ def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
     shutil.copy(source / "meta.properties", tmp_path / "gap")
     data = (source / METADATA / LOG).read_bytes()
     (tmp_path / "gap" / METADATA / LOG).unlink()
-    (tmp_path / "gap" / METADATA / f"{12:020}.log").write_bytes(data[batch(data, 12) :])
-    (tmp_path / "late" / METADATA / LOG).write_bytes(data[: batch(data, 20)])
+    (tmp_path / "gap" / METADATA / f"{12:020}.log").write_bytes(data[batch_position(data, 12) :])
+    (tmp_path / "late" / METADATA / LOG).write_bytes(data[: batch_position(data, 20)])
     shutil.rmtree(node / METADATA)
 
     for names in (("gap", "late"), ("late", "gap")):
@@ -192,7 +180,7 @@ def test_copies_of_a_metadata_partition_are_taken_together(node, tmp_path):
 def test_a_copy_that_looks_whole_is_not_where_another_one_goes_on_past_its_end(node, tmp_path):
     source = cluster().node1
     data = (source / METADATA / LOG).read_bytes()
-    pieces = {"early": (0, data[: batch(data, 20)]), "late": (25, data[batch(data, 25) :])}
+    pieces = {"early": (0, data[: batch_position(data, 20)]), "late": (25, data[batch_position(data, 25) :])}
     for name, (base, log) in pieces.items():
         shutil.copytree(source / METADATA, tmp_path / name / METADATA)
         (tmp_path / name / METADATA / LOG).unlink()

@@ -1,37 +1,10 @@
 """Bytes of KIP-405's layouts, put together by hand from its tables: no release writes them."""
 
-import struct
-
 import pytest
 
 from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.kip405 import PROPERTIES, LineParts, flat_entries, parts, read_flat_file, read_offsets
-
-TOPIC_ID = bytes.fromhex("bb835d49f591423699fc4372c4c5cb24")
-SEGMENT_ID = bytes(15) + b"\1"
-PLACE = struct.pack(">h", 3) + b"foo" + TOPIC_ID + struct.pack(">i", 7)
-SEGMENT = struct.pack(">qqiqqi iq iq ib".replace(" ", ""), 10, 19, 5, 1000, 2000, 2, 4, 10, 5, 15, 4096, 1)
-STORED = SEGMENT_ID + SEGMENT
-FIELDS = {
-    "startOffset": 10,
-    "endOffset": 19,
-    "leaderEpoch": 5,
-    "maxTimestamp": 1000,
-    "eventTimestamp": 2000,
-    "segmentLeaderEpochs": [{"leaderEpoch": 4, "offset": 10}, {"leaderEpoch": 5, "offset": 15}],
-    "segmentSizeInBytes": 4096,
-    "remoteLogSegmentState": 1,
-}
-TEXT_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
-
-
-def entry(kind, data, version=0):
-    body = bytes((kind, version)) + data
-    return bytes((len(body),)) + body
-
-
-FLAT = b"\0" + struct.pack(">h", 3) + b"foo" + TOPIC_ID + b"\x54"  # the zigzag of 42 is 84
-FILE = FLAT + entry(0, STORED) + entry(1, struct.pack(">iqb", 6, 2002, 1))
+from tests.remote_events import FIELDS, FILE, FLAT, STORED, TEXT_ID, entry
 
 
 def test_a_flat_file_covers_an_offset_and_numbers_its_entries_apart():

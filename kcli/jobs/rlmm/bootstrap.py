@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir
-from formats.remote_metadata import (
-    RemoteLogMetadata,
-    RemoteLogSegmentMetadataSnapshot,
-)
+from formats.remote_metadata import RemoteLogMetadata
 from kcli.broker.cluster import (
     LEADER_NOT_AVAILABLE,
     UNKNOWN_TOPIC_OR_PARTITION,
@@ -20,7 +17,7 @@ from kcli.broker.cluster import (
 )
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.rlmm.dump import event_row
+from kcli.jobs.rlmm.dump import event_row, is_selected
 from kcli.jobs.rlmm.leader import with_metadata
 from kcli.jobs.rlmm.state import every_segment
 from kcli.jobs.rlmm.tiers import offsets
@@ -48,15 +45,9 @@ SPECIAL = {
 }
 """A special timestamp of ListOffsets -> the columns of `rlmm offsets` about it, in the order of offsets."""
 
+_Decoded: TypeAlias = tuple[ClusterRecord, RemoteLogMetadata | None, str | None]
+"""A record of the topic, what it says, None where it cannot be decoded, and why a broker cannot use it."""
 OffsetsOnDisk: TypeAlias = dict[TopicPartition, list[RlmmOffsetsRow]]
-
-
-class _Event(NamedTuple):
-    """A record of the topic: what it says, None where it cannot be decoded; whether a broker can use it."""
-
-    record: ClusterRecord
-    metadata: RemoteLogMetadata | None
-    refused: str | None
 
 
 def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
@@ -69,14 +60,16 @@ def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
         event = RlmmEventRow(directory, file, metadata_partition=_number(target))
         findings, rows = FindingCollector(target), list[Item]()
         try:
-            for found in _events(cluster, target, findings):
-                if not selection.names or _is_about(found.metadata, selection):
-                    rows.append(_row(event, found))
+            for record, metadata, refused in _events(cluster, target, findings):
+                of_record = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
+                row = event_row(of_record, record.value, metadata, refused)
+                if not selection.names or is_selected(row, target, selection):
+                    rows.append(row)
                 if len(rows) >= ROWS_PER_OUTCOME:
                     yield Outcome(number=_number(target), rows=rows)
                     rows = []
         except ClusterError as error:
-            yield replace(_failed(target, error), rows=rows, findings=findings.take())
+            yield replace(_failed(target.shown, error, _number(target)), rows=rows, findings=findings.take())
         else:
             yield Outcome(number=_number(target), rows=rows, findings=findings.take())
 
@@ -99,7 +92,7 @@ def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Ite
             for offset, metadata in EventQuery(selection).select(usable, EventCoverage()):
                 store.apply(metadata, offset)
         except ClusterError as error:
-            outcome = _failed(target, error)
+            outcome = _failed(target.shown, error, _number(target))
         for (topic_id, topic, partition), cache in store:
             has_segments = bool(cache.segments) and (topic_id, topic, partition) not in store.deletions
             partitions[topic, partition] = has_segments or partitions.get((topic, partition), False)
@@ -112,18 +105,16 @@ def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Ite
 
 def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnDisk, list[Outcome]]:
     """Return the rows of `rlmm offsets` of the units' user partitions, and outcomes without them."""
-    found: OffsetsOnDisk = {}
+    on_disk: OffsetsOnDisk = {}
     outcomes = []
     for outcome in inline(Job(offsets), with_metadata(units, (), selection)):
         for row in outcome.rows:
-            if (
-                isinstance(row, RlmmOffsetsRow)
-                and row.where.topic is not None
-                and row.where.partition is not None
-            ):
-                found.setdefault((row.where.topic, row.where.partition), []).append(row)
+            if not isinstance(row, RlmmOffsetsRow):
+                continue
+            if row.where.topic is not None and row.where.partition is not None:
+                on_disk.setdefault((row.where.topic, row.where.partition), []).append(row)
         outcomes.append(replace(outcome, rows=[]))
-    return found, outcomes
+    return on_disk, outcomes
 
 
 def _targets(cluster: Cluster) -> tuple[list[Target], Outcome | None]:
@@ -146,8 +137,11 @@ def _targets(cluster: Cluster) -> tuple[list[Target], Outcome | None]:
 
 def _refused(cluster: Cluster, name: str, message: str) -> Outcome:
     """Return the outcome of a topic or a partition about which the cluster gives nothing."""
-    place = f"{cluster.settings.servers}/{name}"
-    return Outcome(number=0, error=Failure(place, "cluster", None, None, message))
+    return _failed(f"{cluster.settings.servers}/{name}", message)
+
+
+def _failed(place: str, error: ClusterError | str, number: int = 0) -> Outcome:
+    return Outcome(number=number, error=Failure(place, "cluster", None, None, str(error)))
 
 
 def _number(target: Target) -> int:
@@ -155,30 +149,13 @@ def _number(target: Target) -> int:
     return target.name.partition
 
 
-def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Iterator[_Event]:
+def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Iterator[_Decoded]:
     bounds = cluster.bounds(REMOTE_LOG_METADATA)[_number(target)]
     if isinstance(bounds, ClusterError):
         raise bounds
     reader = EventReader(findings)
     for record in cluster.records(REMOTE_LOG_METADATA, _number(target), *bounds):
-        yield _Event(record, *reader.read(record.offset, record.value))
-
-
-def _row(event: RlmmEventRow, found: _Event) -> RlmmEventRow:
-    record, metadata, refused = found
-    event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
-    return event_row(event, record.value, metadata, refused)
-
-
-def _is_about(metadata: RemoteLogMetadata | None, selection: Selection) -> bool:
-    if metadata is None or isinstance(metadata, RemoteLogSegmentMetadataSnapshot):
-        return False
-    return selection.wants(PartitionDir(metadata.topic, metadata.partition))
-
-
-def _failed(target: Target, error: ClusterError) -> Outcome:
-    failure = Failure(target.shown, "cluster", None, None, str(error))
-    return Outcome(number=_number(target), error=failure)
+        yield record, *reader.read(record.offset, record.value)
 
 
 def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iterator[Outcome]:
@@ -208,46 +185,44 @@ def _offsets(
     cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
 ) -> Iterator[Outcome]:
     """Yield the answers to ListOffsets of each partition, beside what the disk's files give."""
-    found: dict[TopicPartition, dict[int, ListedOffset]] = {each: {} for each in partitions}
-    for each, timestamp, listed in cluster.special_offsets(partitions):
-        name = f"{each[0]}-{each[1]}"
-        if isinstance(listed, ClusterError):
-            yield _refused(cluster, name, str(listed))
+    listed: dict[TopicPartition, dict[int, ListedOffset]] = {each: {} for each in partitions}
+    for each, timestamp, answer in cluster.special_offsets(partitions):
+        if isinstance(answer, ClusterError):
+            yield _refused(cluster, f"{each[0]}-{each[1]}", str(answer))
         else:
-            found[each][timestamp] = listed
-    for number, (each, answers) in enumerate(found.items()):
-        rows: list[Item] = []
-        for timestamp in SPECIAL:
-            if timestamp in answers or each in on_disk:
-                rows.extend(
-                    _beside(cluster, each, timestamp, answers.get(timestamp), on_disk.get(each, [None]))
-                )
+            listed[each][timestamp] = answer
+    for number, (each, answers) in enumerate(listed.items()):
+        rows: list[Item] = [
+            _offset_row(cluster, each, timestamp, answers.get(timestamp), disk)
+            for timestamp in SPECIAL
+            if timestamp in answers or each in on_disk
+            for disk in on_disk.get(each, [None])
+        ]
         if rows:
             yield Outcome(number=number, rows=rows)
 
 
-def _beside(
+def _offset_row(
     cluster: Cluster,
-    each: TopicPartition,
+    partition: TopicPartition,
     timestamp: int,
     listed: ListedOffset | None,
-    on_disk: Sequence[RlmmOffsetsRow | None],
-) -> Iterator[RlmmClusterOffsetRow]:
-    leader = cluster.leaders.get(each)
-    for disk in on_disk:
-        name = SPECIAL[timestamp]
-        offset = None if disk is None else getattr(disk, f"{name}_offset")
-        yield RlmmClusterOffsetRow(
-            dir=None if disk is None else disk.where.dir,
-            broker_id=None if disk is None else disk.where.broker_id,
-            topic=each[0],
-            partition=each[1],
-            leader=None if leader is None else leader.id,
-            query=name.replace("_", "-"),
-            timestamp=timestamp,
-            cluster_offset=None if listed is None else listed.offset,
-            cluster_epoch=None if listed is None or listed.epoch < 0 else listed.epoch,
-            disk_offset=offset,
-            disk_epoch=None if disk is None else getattr(disk, f"{name}_epoch"),
-            agrees=None if listed is None or offset is None else listed.offset == offset,
-        )
+    disk: RlmmOffsetsRow | None,
+) -> RlmmClusterOffsetRow:
+    """Return the answer to a special timestamp, beside what a log dir gives for it."""
+    leader, name = cluster.leaders.get(partition), SPECIAL[timestamp]
+    offset = None if disk is None else getattr(disk, f"{name}_offset")
+    return RlmmClusterOffsetRow(
+        dir=None if disk is None else disk.where.dir,
+        broker_id=None if disk is None else disk.where.broker_id,
+        topic=partition[0],
+        partition=partition[1],
+        leader=None if leader is None else leader.id,
+        query=name.replace("_", "-"),
+        timestamp=timestamp,
+        cluster_offset=None if listed is None else listed.offset,
+        cluster_epoch=None if listed is None or listed.epoch < 0 else listed.epoch,
+        disk_offset=offset,
+        disk_epoch=None if disk is None else getattr(disk, f"{name}_epoch"),
+        agrees=None if listed is None or offset is None else listed.offset == offset,
+    )

@@ -36,7 +36,7 @@ from kcli.jobs.rlmm.storage import (
     objects_of,
     storage_defects,
 )
-from kcli.jobs.rlmm.tiers import coverage_rows
+from kcli.jobs.rlmm.tiers import NO_TIER, coverage_rows
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import (
     COPY_SEGMENT_FINISHED,
@@ -50,7 +50,7 @@ from kcli.kafka.remote.cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.kafka.remote.coverage import CUT, UNREADABLE
+from kcli.kafka.remote.coverage import CUT_BY_AT, UNREADABLE_COPY
 from kcli.kafka.remote.events import Event, EventQuery
 from kcli.kafka.remote.lineage import (
     contradicting_starts,
@@ -78,7 +78,7 @@ CODE_OF_REFUSAL = {
 }
 MOST_FINDINGS = 1000
 """Findings of one partition that are listed; more are counted."""
-RESULTS = {"error": "damaged", "warning": "warning", "info": "clean"}
+RESULT_OF_SEVERITY = {"error": "damaged", "warning": "warning", "info": "clean"}
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ class EventChecks:
         self._unread: list[FileError] = []
         self._deleted: dict[str, None] = {}
         """Those whose deletion is finished by an event."""
-        self._lacks: str | None = UNREADABLE
+        self._lacks: str | None = UNREADABLE_COPY
 
     def known(self, target: Target) -> KnownSegments:
         """Return what a StorageReducer must know of the metadata partition that a file is of."""
@@ -271,11 +271,11 @@ class EventChecks:
         if cache.segments and marked is not None:
             checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
-        if worst == "info" and partition.lacks not in {CUT, None}:
+        if worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
             worst = "warning"
         return RemoteCheckRow(
             checked.place,
-            result=RESULTS[worst],
+            result=RESULT_OF_SEVERITY[worst],
             events=checked.events,
             copied=states[SEGMENT_STATES[COPY_SEGMENT_FINISHED]],
             superseded=states["superseded"],
@@ -366,7 +366,7 @@ def leader_defects(leader: Leader) -> Iterator[tuple[str, str]]:
         elif segment.begun.end_offset >= stable:
             yield "RLMM-029", f"{_named(segment)}: the leader's last stable offset is {stable}"
     for row in coverage_rows(leader) if leader.is_tiered else ():
-        if row.tiers == "none":
+        if row.tiers == NO_TIER:
             what = f"offsets {row.first_offset}..{row.last_offset} are neither there nor on the leader's disk"
             yield "RLMM-030", what
 

@@ -49,11 +49,11 @@ from kcli.rows.remote_metadata import (
 )
 
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
-ROWS_PER_CALL = 2000
-BYTES_PER_CALL = 4 * 1024 * 1024
+EVENT_ROWS = 2000
+EVENT_BYTES = 4 * 1024 * 1024
 MOST_ROWS = 100_000
 """Rows that are read for a suggestion."""
-COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
+RENAMED_COLUMNS = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""
 
 RECORD_TYPES: dict[str, type[Any]] = {
@@ -100,10 +100,10 @@ def dump_selected(unit: Unit, selection: Selection) -> Outcome:
     outcome = dump(unit)
     if not selection.names:
         return outcome
-    return replace(outcome, rows=[row for row in outcome.rows if _is_selected(row, unit.target, selection)])
+    return replace(outcome, rows=[row for row in outcome.rows if is_selected(row, unit.target, selection)])
 
 
-def _is_selected(row: Item, target: Target, selection: Selection) -> bool:
+def is_selected(row: Item, target: Target, selection: Selection) -> bool:
     """Whether a row is about a selected partition; an event that cannot be read is about none."""
     if isinstance(row, RlmmEventRow):
         is_known = row.topic is not None and row.partition is not None
@@ -152,14 +152,14 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
         return replace(unit, resume=ResumePoint(position, 2 * records + reader.is_old_reported))
 
     for batch in walk:
-        if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.position) >= BYTES_PER_CALL:
+        if len(rows) >= EVENT_ROWS or max(held, batch.position - unit.position) >= EVENT_BYTES:
             return rest(batch.position, 0)
         done = first_records if batch.position == unit.position else 0
         coverage.add(batch.header.base_offset, batch.header.last_offset)
         for index, record in enumerate(records_of(file, batch, findings, coverage, again=done > 0)):
             if index < done:
                 continue
-            if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+            if len(rows) >= EVENT_ROWS or held >= EVENT_BYTES:
                 return rest(batch.position, index)
             rows.append(_event_row(event, record, reader, batch.position))
             held += len(record.value or b"")
@@ -203,7 +203,7 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
         event = event._replace(topic=name.topic, partition=name.partition)
     position, held = unit.position or SNAPSHOT_HEADER.size, 0
     for entry in read_entries(file.read, file.size, header, position=position, number=unit.cursor):
-        if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+        if len(rows) >= EVENT_ROWS or held >= EVENT_BYTES:
             return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
         rows.append(event_row(event, entry.value, *read_entry(entry, findings)))
         held += len(entry.value)
@@ -245,7 +245,7 @@ def with_record(row: RlmmEventRow, record: RemoteLogMetadata) -> RlmmEventRow:
 
     All of it but unknown tags, which only `raw` shows.
     """
-    columns = {COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()}
+    columns = {RENAMED_COLUMNS.get(name, name): value for name, value in record._asdict().items()}
     del columns["unknown_tags"]
     if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):
         columns["segment_leader_epochs"] = tuple(
@@ -261,7 +261,7 @@ def record_of(row: RlmmEventRow) -> RemoteLogMetadata | None:
         return None
     record_type = RECORD_TYPES[row.record_type]
     columns = row._asdict()
-    values = {name: columns.get(COLUMN_OF_FIELD.get(name, name)) for name in record_type._fields}
+    values = {name: columns.get(RENAMED_COLUMNS.get(name, name)) for name in record_type._fields}
     values["state"] = STATE_NUMBERS[row.state] if row.state in STATE_NUMBERS else int(row.state)
     values["unknown_tags"] = ()
     if "segment_leader_epochs" in values:

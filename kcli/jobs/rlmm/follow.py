@@ -16,12 +16,13 @@ from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
-from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, load_leader, side_of_leader
+from kcli.jobs.rlmm.leader import Leader, load_leader, side_of_leader
 from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
 from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.start_settings import NEVER_TIERED
 from kcli.kafka.replication.candidates import LoadedReplica, side_of
 from kcli.kafka.replication.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
 from kcli.kafka.replication.tiered_follow import FAILED, LOCAL, Follow, follow
@@ -33,7 +34,7 @@ from kcli.logdir.select import Selection
 from kcli.logdir.targets import Target
 from kcli.rows.remote_tier import RlmmFollowRow
 
-STORAGE, LEADER = "storage", "leader"
+FROM_STORAGE, FROM_LEADER = "storage", "leader"
 FOR_EVER = "the follower tries again for ever"
 
 
@@ -81,100 +82,102 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     given = checkpoints(partition)
     follower = side_of(LoadedReplica(log, given.high_watermark))
     leading = side_of_leader(leader)
-    found = follow(leading, leader.remote, meet(leading, follower), follower)
-    auxiliary = _auxiliary(found, leader, storage)
-    epochs = follower.cut(found.fetch_offset).epochs if auxiliary is None else auxiliary.epochs
-    if auxiliary is not None and auxiliary.lost is not None:
+    followed = follow(leading, leader.remote, meet(leading, follower), follower)
+    auxiliary = _auxiliary(followed, leader, storage)
+    if auxiliary is None:
+        auxiliary = Auxiliary(follower.cut(followed.fetch_offset).epochs, None)
+    outcome, next_offset = followed.outcome, followed.next_offset
+    if auxiliary.lost is not None:
         outcome, next_offset = FAILED, None
-    else:
-        outcome, next_offset = found.outcome, found.next_offset
+    writes_snapshot = auxiliary.source is not None and next_offset is not None
     yield RlmmFollowRow(
         where(partition),
         leader.partition.shown,
         leader.topic_id,
         outcome,
-        found.fetch_offset,
-        found.last_fetched_epoch,
+        followed.fetch_offset,
+        followed.last_fetched_epoch,
         leader.log_start_offset,
-        None if found.earliest_local is None else found.earliest_local.start_offset,
-        None if found.earliest_local is None else found.earliest_local.epoch,
-        found.asked_epoch,
-        None if found.answered is None else found.answered.epoch,
-        None if found.answered is None else found.answered.start_offset,
-        found.target_epoch,
-        place_of(found.segment),
-        epochs,
-        None if auxiliary is None else auxiliary.source,
-        f"{file_prefix(next_offset)}.snapshot" if auxiliary and next_offset is not None else None,
-        None if auxiliary is None else auxiliary.producers,
+        None if followed.earliest_local is None else followed.earliest_local.start_offset,
+        None if followed.earliest_local is None else followed.earliest_local.epoch,
+        followed.asked_epoch,
+        None if followed.answered is None else followed.answered.epoch,
+        None if followed.answered is None else followed.answered.start_offset,
+        followed.target_epoch,
+        place_of(followed.segment),
+        auxiliary.epochs,
+        auxiliary.source,
+        f"{file_prefix(next_offset or 0)}.snapshot" if writes_snapshot else None,
+        auxiliary.producers,
         next_offset,
-        tuple(_steps(found, leader, auxiliary)),
+        tuple(_steps(followed, leader, auxiliary)),
     )
 
 
-def _auxiliary(found: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxiliary | None:
+def _auxiliary(followed: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxiliary | None:
     """Return what the follower takes from remote storage with a segment; None where it takes none."""
-    if found.segment is None or found.next_offset is None:
+    if followed.segment is None or followed.next_offset is None:
         return None
     if not storage:
-        return Auxiliary(truncate_from_end(leader.epochs, found.next_offset), LEADER)
-    lines = fetched_index(found.segment, storage, LEADER_EPOCH_CHECKPOINT)
+        return Auxiliary(truncate_from_end(leader.epochs, followed.next_offset), FROM_LEADER)
+    lines = fetched_index(followed.segment, storage, LEADER_EPOCH_CHECKPOINT)
     if lines is None:
         return Auxiliary((), None, lost=f"leader epoch checkpoint: not in {', '.join(storage)}")
     with reading(lines[0]):
         epochs = replay(read_leader_epoch_checkpoint(lines[1]))
-    snapshot = fetched_index(found.segment, storage, PRODUCER_SNAPSHOT)
+    snapshot = fetched_index(followed.segment, storage, PRODUCER_SNAPSHOT)
     if snapshot is None:
-        return Auxiliary(epochs, STORAGE, lost=f"producer snapshot: not in {', '.join(storage)}")
+        return Auxiliary(epochs, FROM_STORAGE, lost=f"producer snapshot: not in {', '.join(storage)}")
     with reading(snapshot[0]):
-        return Auxiliary(epochs, STORAGE, len(read_snapshot(snapshot[1]).entries))
+        return Auxiliary(epochs, FROM_STORAGE, len(read_snapshot(snapshot[1]).entries))
 
 
-def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterator[str]:
+def _fetch(offset: int | None, last_epoch: int | None) -> str:
+    return f"fetch from {offset}, last epoch {'none' if last_epoch is None else last_epoch}"
+
+
+def _steps(followed: Follow, leader: Leader, auxiliary: Auxiliary) -> Iterator[str]:
     """Yield what happens, request by request."""
-    for one in found.meeting.rounds:
-        epoch = "none" if one.last_fetched_epoch is None else one.last_fetched_epoch
-        asked = f"fetch from {one.fetch_offset}, last epoch {epoch}"
-        if one.end_offset is not None:
-            answer = f"it diverges: epoch {one.leader_epoch} ends at {one.end_offset}"
-            yield f"{asked}: {answer}; truncate to {one.truncate_to}"
-        elif one.rule == LEADER_END:
-            yield f"{asked}: OFFSET_OUT_OF_RANGE; ListOffsets latest: {one.truncate_to}; truncate to it"
-        elif one.rule == LEADER_START:
-            answer = f"ListOffsets earliest: {one.truncate_to}; truncate the whole log, and begin there"
-            yield f"{asked}: OFFSET_OUT_OF_RANGE; {answer}"
-    epoch = "none" if found.last_fetched_epoch is None else found.last_fetched_epoch
-    fetch = f"fetch from {found.fetch_offset}, last epoch {epoch}"
-    if found.meeting.outcome == STUCK:
+    for each in followed.meeting.rounds:
+        fetch = _fetch(each.fetch_offset, each.last_fetched_epoch)
+        if each.end_offset is not None:
+            answer = f"it diverges: epoch {each.leader_epoch} ends at {each.end_offset}"
+            yield f"{fetch}: {answer}; truncate to {each.truncate_to}"
+        elif each.rule == LEADER_END:
+            yield f"{fetch}: OFFSET_OUT_OF_RANGE; ListOffsets latest: {each.truncate_to}; truncate to it"
+        elif each.rule == LEADER_START:
+            answer = f"ListOffsets earliest: {each.truncate_to}; truncate the whole log, and begin there"
+            yield f"{fetch}: OFFSET_OUT_OF_RANGE; {answer}"
+    fetch = _fetch(followed.fetch_offset, followed.last_fetched_epoch)
+    if followed.meeting.outcome == STUCK:
         yield f"{fetch}: OFFSET_OUT_OF_RANGE; the follower tries the same again for ever"
         return
-    if found.outcome in {LOCAL, OUT_OF_RANGE}:
-        yield f"{fetch}: records from {found.next_offset}"
+    if followed.outcome in {LOCAL, OUT_OF_RANGE}:
+        yield f"{fetch}: records from {followed.next_offset}"
         return
-    assert found.earliest_local is not None
-    local_epoch, local_start = found.earliest_local
+    assert followed.earliest_local is not None
+    local_epoch, local_start = followed.earliest_local
     yield f"{fetch}: OFFSET_MOVED_TO_TIERED_STORAGE"
     yield f"ListOffsets earliest: {leader.log_start_offset}"
     yield f"ListOffsets earliest local: {local_start}, epoch {local_epoch}"
-    if found.answered is not None:
-        yield (
-            f"OffsetForLeaderEpoch {found.asked_epoch}: epoch {found.answered.epoch} "
-            f"ends at {found.answered.start_offset}"
-        )
-    lookup = f"remote segment of epoch {found.target_epoch}, offset {local_start - 1}"
-    if found.segment is None or auxiliary is None:
+    if followed.answered is not None:
+        epoch, end_offset = followed.answered
+        yield f"OffsetForLeaderEpoch {followed.asked_epoch}: epoch {epoch} ends at {end_offset}"
+    lookup = f"remote segment of epoch {followed.target_epoch}, offset {local_start - 1}"
+    if followed.segment is None or followed.next_offset is None:
         yield f"{lookup}: none, RemoteStorageException; {FOR_EVER}"
         return
-    metadata = found.segment.metadata
+    metadata = followed.segment.metadata
     yield f"{lookup}: {metadata.segment_id}, offsets {metadata.start_offset} to {metadata.end_offset}"
-    yield f"truncate the whole log, and begin at {found.next_offset}; log start {leader.log_start_offset}"
-    yield from _taking(auxiliary, found.next_offset or 0)
+    yield f"truncate the whole log, and begin at {followed.next_offset}; log start {leader.log_start_offset}"
+    yield from _taking(auxiliary, followed.next_offset)
 
 
 def _taking(auxiliary: Auxiliary, next_offset: int) -> Iterator[str]:
     """Yield what happens once the log is truncated, up to the next fetch or the failure."""
     if auxiliary.source is not None:
-        where_from = "by the segment's checkpoint" if auxiliary.source == STORAGE else "as the leader's below"
+        is_stored = auxiliary.source == FROM_STORAGE
+        where_from = "by the segment's checkpoint" if is_stored else "as the leader's below"
         epochs = ", ".join(f"{entry.epoch} from {entry.start_offset}" for entry in auxiliary.epochs)
         yield f"its leader epochs, {where_from}: {epochs or 'none'}"
     if auxiliary.lost is not None:
@@ -182,5 +185,4 @@ def _taking(auxiliary: Auxiliary, next_offset: int) -> Iterator[str]:
         return
     count = "" if auxiliary.producers is None else f", {auxiliary.producers} producers"
     yield f"producer snapshot {file_prefix(next_offset)}.snapshot{count}"
-    newest = auxiliary.epochs[-1].epoch if auxiliary.epochs else "none"
-    yield f"fetch from {next_offset}, last epoch {newest}"
+    yield _fetch(next_offset, auxiliary.epochs[-1].epoch if auxiliary.epochs else None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from formats.checkpoint import EpochEntry
 from formats.errors import FormatError
-from formats.kip405 import MAGIC, VERSION, flat_entries, read_flat_file, read_offsets
+from formats.kip405 import FLAT_MAGIC, FLAT_VERSION, flat_entries, read_flat_file, read_offsets
 from formats.names import COMMITTED_OFFSETS, REMOTE_LOG_SNAPSHOT, UNKNOWN
 from formats.remote_metadata import PARTITION_DELETE_STATES, SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
@@ -18,13 +18,13 @@ from kcli.rows import Item
 from kcli.rows import remote_metadata as rlmm
 
 ACCEPTS = frozenset({REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, UNKNOWN})
-COLUMN_OF_FIELD = {
+KIP_COLUMNS = {
     "epoch": "leader_epoch",
     "max_timestamp": "max_timestamp_ms",
     "event_timestamp": "event_timestamp_ms",
     "segment_size_in_bytes": "segment_size_bytes",
 }
-STATES = {"remoteLogSegmentState": SEGMENT_STATES, "remotePartitionDeleteState": PARTITION_DELETE_STATES}
+KIP_STATES = {"remoteLogSegmentState": SEGMENT_STATES, "remotePartitionDeleteState": PARTITION_DELETE_STATES}
 
 
 def dump(unit: Unit) -> Outcome:
@@ -47,20 +47,22 @@ def dump(unit: Unit) -> Outcome:
             rows.append(_event_row(event, *entry))
     except FormatError as raised:
         error = failed(unit, file_error(target.path, raised)).error
-    first = rlmm.RlmmKipFileRow(*place, MAGIC, head.topic, head.topic_id, head.metadata_offset, len(rows))
+    first = rlmm.RlmmKipFileRow(
+        *place, FLAT_MAGIC, head.topic, head.topic_id, head.metadata_offset, len(rows)
+    )
     return Outcome(number=unit.number, rows=[first, *rows], error=error)
 
 
 def _event_row(event: rlmm.RlmmKipEventRow, position: int, name: str, fields: dict[str, Any]) -> Item:
-    columns: dict[str, Any] = {"position": position, "record_type": name, "record_version": VERSION}
+    columns: dict[str, Any] = {"position": position, "record_type": name, "record_version": FLAT_VERSION}
     for field, value in fields.items():
         column = re.sub("([A-Z])", r"_\1", field).lower()
-        if field in STATES:
-            columns["state"] = STATES[field].get(value, str(value))
+        if field in KIP_STATES:
+            columns["state"] = KIP_STATES[field].get(value, str(value))
         elif field == "segmentLeaderEpochs":
             columns[column] = tuple(EpochEntry(each["leaderEpoch"], each["offset"]) for each in value)
         else:
-            columns[COLUMN_OF_FIELD.get(column, column)] = value
+            columns[KIP_COLUMNS.get(column, column)] = value
     return event._replace(**columns)
 
 

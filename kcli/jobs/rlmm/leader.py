@@ -8,14 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from formats.names import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    REMOTE_LOG_INDEX_CACHE,
-    REMOTE_LOG_METADATA,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
-)
+from formats.names import REMOTE_LOG_INDEX_CACHE, REMOTE_LOG_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.epoch.epoch import no_epochs
@@ -24,6 +17,7 @@ from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import segment_at
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.start_settings import NEVER_TIERED
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
 from kcli.kafka.remote.lineage import (
     NOTHING_REMOTE,
@@ -40,10 +34,6 @@ from kcli.logdir.find import Found, find
 from kcli.logdir.partition import Partition
 from kcli.logdir.select import Selection
 from kcli.logdir.targets import Target
-
-NEVER_TIERED = frozenset(
-    {REMOTE_LOG_METADATA, CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
-)
 
 
 class Leader(NamedTuple):
@@ -81,8 +71,8 @@ def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Sel
 
     Those among the units, and those of elsewhere.
     """
-    here = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
-    metadata = dict.fromkeys([*here, *elsewhere])
+    among_units = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
+    metadata = dict.fromkeys([*among_units, *elsewhere])
     users = [unit for unit in units if _topic(unit) not in NEVER_TIERED and selection.wants(unit.target.name)]
     return [
         replace(unit, number=number, targets=(unit.target, *metadata)) for number, unit in enumerate(users)
@@ -136,9 +126,13 @@ def load_leader(
 
 def unreached(cache: RemoteCache, epochs: EpochCache, log_start: int, log_end: int) -> int:
     """Return how many copied segments a log has from its start on; 0 if an epoch of it leads to one."""
-    copied = [one for one in cache.segments.values() if one.state == COPY_SEGMENT_FINISHED]
-    held = [one for one in copied if one.begun.end_offset >= log_start]
-    return 0 if any(_is_reached(cache, epochs, one, log_start, log_end) for one in held) else len(held)
+    copied = [
+        segment
+        for segment in cache.segments.values()
+        if segment.state == COPY_SEGMENT_FINISHED and segment.begun.end_offset >= log_start
+    ]
+    is_reached = any(_is_reached(cache, epochs, segment, log_start, log_end) for segment in copied)
+    return 0 if is_reached else len(copied)
 
 
 def _is_reached(
@@ -147,8 +141,8 @@ def _is_reached(
     """Whether a leader reads any offset of a remote segment: of those where that may change."""
     first = max(segment.begun.start_offset, log_start)
     end = min(segment.begun.end_offset + 1, log_end)
-    places = {first, *(one.start_offset for one in epochs), *segment.epochs.values()}
-    return any(serving(cache, epochs, one).segment is not None for one in places if first <= one < end)
+    starts = {first, *(entry.start_offset for entry in epochs), *segment.epochs.values()}
+    return any(serving(cache, epochs, offset).segment for offset in starts if first <= offset < end)
 
 
 def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:

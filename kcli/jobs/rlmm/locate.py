@@ -72,10 +72,10 @@ def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]
     `partitions`: the number of each copy that is here, and what it lacks. Where the number is not known, any
     that has all its events will do.
     """
-    found = [why for at, why in partitions if number in {at, None}]
-    if not found:
+    reasons = [why for other, why in partitions if number in {other, None}]
+    if not reasons:
         return ABSENT
-    return None if None in found else found[0]
+    return None if None in reasons else reasons[0]
 
 
 def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = True) -> RemoteCache:
@@ -84,35 +84,35 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
     So it is where they are not here, if they are needed, and the topic may have remote storage.
     """
     topic_id = partition.topic_id()
-    found = [
+    caches = [
         (key, cache)
         for key, cache in events.store
         if key[1:] == (partition.topic, partition.number) and topic_id in {key[0], None}
     ]
-    if len(found) > 1:
-        ids = ", ".join(key[0] for key, _ in found)
+    if len(caches) > 1:
+        ids = ", ".join(key[0] for key, _ in caches)
         message = f"no partition.metadata, and events are about several topics of this name: {ids}"
         raise FileError(partition.path, "unknown-topic-id", message)
-    if not found and has_remote_storage(partition) is False:
+    if not caches and has_remote_storage(partition) is False:
         return RemoteCache()
     size = topic_size(partition.target)
     by_name = topic_id or _id_by_name(partition) or ""
-    user = found[0][0] if found else (by_name, partition.topic or "", partition.number or 0)
+    user = caches[0][0] if caches else (by_name, partition.topic or "", partition.number or 0)
     number = metadata_partition_of(user, events.places.items(), size)
     cluster = cluster_of(partition.target)
-    here = [
+    copies = [
         each
         for each in events.partitions
         if number in {each.number, None} and _may_be_same(cluster, each.cluster_id)
     ]
-    error = next((each.error for each in here if each.error is not None), None)
-    if error is not None and all(each.error is not None for each in here):
+    error = next((each.error for each in copies if each.error is not None), None)
+    if error is not None and all(each.error is not None for each in copies):
         message = f"{_partition_words(partition, number, events, size)} cannot be read: {error}"
         raise FileError(partition.path, error.code, message)
-    if not found and is_needed and not here:
+    if not caches and is_needed and not copies:
         words = _partition_words(partition, number, events, size)
         raise FileError(partition.path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
-    return found[0][1] if found else RemoteCache()
+    return caches[0][1] if caches else RemoteCache()
 
 
 def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[FileError]:

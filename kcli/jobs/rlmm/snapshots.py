@@ -47,7 +47,7 @@ MOST_DIFFERENCES = 3
 """Segments that a finding about a file names; more are counted."""
 NO_TOPIC_ID = ""
 """Of a file without a partition.metadata beside it."""
-EVENTS, SNAPSHOTS = "events", "snapshots"
+FROM_EVENTS, FROM_SNAPSHOTS = "events", "snapshots"
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 
 
@@ -125,7 +125,7 @@ class SnapshotVisitor(NamedTuple):
 
 
 def expand_source(source: str | None, found: Found, *, selection: Selection) -> Found:
-    """Return the same with the segments of __remote_log_metadata as targets, for SNAPSHOTS its files too.
+    """Return the same with the segments of __remote_log_metadata as targets, for FROM_SNAPSHOTS files too.
 
     Without a source these count only where there are no segments. Where segments are the source, a selected
     partition without its events among them is a failure.
@@ -134,8 +134,8 @@ def expand_source(source: str | None, found: Found, *, selection: Selection) -> 
     targets = [target for target in expanded.targets if target.kind in ACCEPTS]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
-        source = EVENTS if has_events else SNAPSHOTS
-    if source == EVENTS:
+        source = FROM_EVENTS if has_events else FROM_SNAPSHOTS
+    if source == FROM_EVENTS:
         targets = [target for target in targets if target.kind == LOG]
         expanded.failures.extend(without_events(found.targets, selection))
     elif not any(target.kind == REMOTE_LOG_SNAPSHOT for target in targets):

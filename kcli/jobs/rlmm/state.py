@@ -68,11 +68,11 @@ def history(unit: Unit, *, query: EventQuery, segment_id: str) -> Outcome:
 
 
 def segment_rows(
-    place: RemotePartition, cache: RemoteCache, found: Iterable[CachedSegment]
+    place: RemotePartition, cache: RemoteCache, segments: Iterable[CachedSegment]
 ) -> Iterator[Item]:
     """Yield the rows of segments of a cache."""
     referenced = cache.referenced()
-    for segment in found:
+    for segment in segments:
         metadata = segment.metadata
         yield RemoteSegmentRow(
             place,
@@ -98,9 +98,9 @@ def segment_rows(
 
 def every_segment(place: RemotePartition, cache: RemoteCache) -> Iterator[Item]:
     """Yield a row for each segment by start offset, deleted ones too where the cache keeps them."""
-    found = [*cache.segments.values(), *cache.deleted]
-    found.sort(key=lambda segment: (segment.metadata.start_offset, segment.times[0] or 0))
-    return segment_rows(place, cache, found)
+    segments = [*cache.segments.values(), *cache.deleted]
+    segments.sort(key=lambda segment: (segment.metadata.start_offset, segment.times[0] or 0))
+    return segment_rows(place, cache, segments)
 
 
 def listed(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
@@ -110,14 +110,14 @@ def listed(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterato
 
 def looked_up(place: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
     """Yield what `remoteLogSegmentMetadata` gives for an offset of a leader epoch."""
-    found = cache.find(*at)
-    return segment_rows(place, cache, [] if found is None else [found])
+    segment = cache.find(*at)
+    return segment_rows(place, cache, [] if segment is None else [segment])
 
 
 def next_with_txn_index(place: RemotePartition, cache: RemoteCache, *, at: tuple[int, int]) -> Iterator[Item]:
     """Yield what `nextSegmentWithTxnIndex` gives for an offset of a leader epoch."""
-    found = cache.next_with_txn_index(*at)
-    return segment_rows(place, cache, [] if found is None else [found])
+    segment = cache.next_with_txn_index(*at)
+    return segment_rows(place, cache, [] if segment is None else [segment])
 
 
 def highest(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:

@@ -19,7 +19,14 @@ from formats.names import (
 )
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
-from kcli.kafka.remote.objects import LOG, MANIFEST, RemoteObject, StoredObjects, remote_object, stored
+from kcli.kafka.remote.objects import (
+    LOG_PART,
+    MANIFEST_PART,
+    RemoteObject,
+    StoredObjects,
+    remote_object,
+    stored,
+)
 from kcli.kafka.storage.log_segment import (
     NO_OFFSETS,
     NO_TIMES,
@@ -52,22 +59,22 @@ def objects_of(storage: Storage) -> StoredObjects:
 
     FileError where one cannot be read, or holds objects and none of a segment.
     """
-    found: list[RemoteObject] = []
+    objects: list[RemoteObject] = []
     for path in storage.paths:
-        before, count = len(found), 0
+        before, count = len(objects), 0
         for count, (name, size) in enumerate(stored_objects(path), 1):  # noqa: B007 - counted
-            one = remote_object(name, size)
-            if one is not None:
-                found.append(one)
-        if count and len(found) == before:
+            each = remote_object(name, size)
+            if each is not None:
+                objects.append(each)
+        if count and len(objects) == before:
             message = f"none of its {count} objects has the name of a remote segment's"
             raise FileError(path, "nothing-to-read", message)
-    return stored(found)
+    return stored(objects)
 
 
 def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
     """Return how many segments of a partition are copied, where none of them has an object; 0 else."""
-    copied = [key for key, one in cache.segments.items() if one.state == COPY_SEGMENT_FINISHED]
+    copied = [key for key, each in cache.segments.items() if each.state == COPY_SEGMENT_FINISHED]
     return 0 if any(key in objects.objects for key in copied) else len(copied)
 
 
@@ -93,11 +100,11 @@ def _against_manifest(
     metadata: RemoteLogSegmentMetadata, objects: StoredObjects
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong about a segment by the manifest that the plugin wrote; of a listing nothing."""
-    parts = {one.part: one for one in objects.objects.get(metadata.segment_id, ())}
-    if MANIFEST not in parts or not os.path.isfile(parts[MANIFEST].name):
+    parts = {each.part: each for each in objects.objects.get(metadata.segment_id, ())}
+    if MANIFEST_PART not in parts or not os.path.isfile(parts[MANIFEST_PART].name):
         return
     try:
-        manifest = read_manifest(parts[MANIFEST].name)
+        manifest = read_manifest(parts[MANIFEST_PART].name)
     except FileError as error:
         if error.code in CANNOT_READ:
             raise
@@ -110,16 +117,16 @@ def _against_manifest(
             f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
         )
     indexes = max(part.position + part.size for part in manifest.indexes.values())
-    for part, said in ((LOG, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
-        if part in parts and parts[part].size != said and (part != LOG or parts[part].size):
+    for part, said in ((LOG_PART, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
+        if part in parts and parts[part].size != said and (part != LOG_PART or parts[part].size):
             yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {said}"
 
 
 def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:
     """Return how many objects there are and how large; with the name of one."""
-    size = sum(one.size for one in objects)
+    size = sum(each.size for each in objects)
     count = f"{len(objects)} objects" if len(objects) > 1 else "1 object"
-    name = f": {min(one.name for one in objects)}" if named else ""
+    name = f": {min(each.name for each in objects)}" if named else ""
     return f"{count}, {size} bytes{name}"
 
 

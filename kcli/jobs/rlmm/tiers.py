@@ -9,7 +9,8 @@ given; without them the log dir's index cache says where a read begins.
 
 from collections.abc import Generator, Iterator
 from functools import partial
-from itertools import count, pairwise
+from itertools import count, groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
@@ -33,6 +34,7 @@ from kcli.kafka.remote.retention import (
     Verdict,
     expire_local,
     expire_remote,
+    offset_after,
 )
 from kcli.kafka.storage import lookup
 from kcli.kafka.storage.epochs import epoch_for_offset
@@ -47,8 +49,9 @@ from kcli.rows.remote_tier import (
     RlmmRetentionRow,
 )
 
-LOCAL, REMOTE = "local", "remote"
-TIERS = {(True, True): "both", (True, False): LOCAL, (False, True): REMOTE, (False, False): "none"}
+LOCAL_TIER, REMOTE_TIER = "local", "remote"
+BOTH_TIERS, NO_TIER = "both", "none"
+_Columns: TypeAlias = tuple[str | None, int, int, int, int, str | None]
 Tries: TypeAlias = list[str]
 
 
@@ -154,12 +157,7 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
         where(leader.partition),
         leader.topic_id,
         number,
-        found=False,
-        tier=None,
         epoch=served.epoch,
-        remote=RemotePlace(),
-        batch=FoundBatch(),
-        tries=(),
         reason=reason or "",
     )
     disk = (
@@ -171,7 +169,7 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
         found = first_batch(leader.partition, log, number)
         batch, why = found or (FoundBatch(), f"{lookup.NO_BATCH}: a fetch returns no records")
         yield row._replace(
-            found=found is not None, tier=LOCAL, batch=batch, tries=(f"{disk}: read there",), reason=why
+            found=found is not None, tier=LOCAL_TIER, batch=batch, tries=(f"{disk}: read there",), reason=why
         )
     elif not reason.startswith(lookup.REMOTE):
         yield row._replace(tries=(disk,))
@@ -201,7 +199,7 @@ def _remote_offset(
         if found is not None:
             return row._replace(
                 found=True,
-                tier=REMOTE,
+                tier=REMOTE_TIER,
                 remote=place_of(segment),
                 batch=found[0],
                 tries=tuple(tries),
@@ -235,7 +233,7 @@ def _found_without_log(
         tries.append(f"its cached offset index leads to byte {entry[1]}")
     return row._replace(
         found=True,
-        tier=REMOTE,
+        tier=REMOTE_TIER,
         remote=place_of(segment),
         batch=batch,
         tries=tuple(tries),
@@ -274,21 +272,11 @@ def _others(leader: Leader, number: int) -> Iterator[str]:
 
 def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
     tries: Tries = []
-    row = RlmmLookupTimestampRow(
-        where(leader.partition),
-        leader.topic_id,
-        asked,
-        found=False,
-        tier=None,
-        remote=RemotePlace(),
-        record=FoundRecord(),
-        tries=(),
-        reason="",
-    )
+    row = RlmmLookupTimestampRow(where(leader.partition), leader.topic_id, asked)
     candidate = _candidate(asked, leader, tries) if leader.is_tiered else None
     if candidate is not None:
         stored = stored_segment(candidate, storage)
-        row = row._replace(tier=REMOTE, remote=place_of(candidate))
+        row = row._replace(tier=REMOTE_TIER, remote=place_of(candidate))
         if stored is None:
             reason = f"the record is in this segment, if anywhere, {_by_metadata(storage, 'it')}"
             yield row._replace(found=True, tries=tuple(tries), reason=reason)
@@ -303,7 +291,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
     local = yield from _local(asked, leader)
     tries.append("the local log is searched")
     if isinstance(local, FoundRecord):
-        row = row._replace(found=True, tier=LOCAL, record=local)
+        row = row._replace(found=True, tier=LOCAL_TIER, record=local)
     yield row._replace(tries=tuple(tries), reason=lookup.FOUND if isinstance(local, FoundRecord) else local)
 
 
@@ -373,37 +361,30 @@ def coverage(unit: Unit) -> Outcome:
 
 def coverage_rows(leader: Leader) -> Iterator[RlmmCoverageRow]:
     """Yield the ranges of offsets of a partition, from log start to log end, with their tiers."""
-    pieces = list(_pieces(leader))
-    sizes = {key: each.metadata.segment_size_in_bytes for key, each in leader.remote.segments.items()}
+    segments, remote = leader.log.segments, leader.remote.segments
+    ends = [*(segment.base_offset for segment in segments[1:]), leader.log.log_end_offset]
     begun: set[str] = set()
-    while pieces:
-        same = next((n for n, each in enumerate(pieces) if each.tiers != pieces[0].tiers), len(pieces))
-        merged, rest = pieces[:same], pieces[same:]
-        ids = {each.segment_id for each in merged if each.segment_id is not None}
-        first, end = merged[0].first, merged[-1].end
-        local = [each for each in leader.log.segments if first <= each.base_offset < end]
+    for tiers, group in groupby(_pieces(leader), key=attrgetter("tiers")):
+        pieces = list(group)
+        first, end = pieces[0].first, pieces[-1].end
+        ids = {piece.segment_id for piece in pieces if piece.segment_id is not None}
+        local = [
+            (segment.log_size, segment_end)
+            for segment, segment_end in zip(segments, ends, strict=True)
+            if first <= segment.base_offset < end
+        ]
         yield RlmmCoverageRow(
             where(leader.partition),
             leader.topic_id,
             first,
             end - 1,
-            merged[0].tiers,
+            tiers,
             len(ids),
-            local_bytes=sum(each.log_size for each in local),
-            remote_bytes=sum(sizes[key] for key in ids - begun),
-            safe_to_lose_bytes=sum(
-                each.log_size for each in local if merged[0].tiers == "both" and _end(leader, each) <= end
-            ),
+            local_bytes=sum(size for size, _ in local),
+            remote_bytes=sum(remote[key].metadata.segment_size_in_bytes for key in ids - begun),
+            safe_to_lose_bytes=sum(size for size, stop in local if tiers == BOTH_TIERS and stop <= end),
         )
         begun |= ids
-        pieces = rest
-
-
-def _end(leader: Leader, segment: object) -> int:
-    """Return the offset after the last of a local segment."""
-    segments = leader.log.segments
-    place = next(number for number, each in enumerate(segments) if each is segment)
-    return segments[place + 1].base_offset if place + 1 < len(segments) else leader.log.log_end_offset
 
 
 def _pieces(leader: Leader) -> Iterator[_Piece]:
@@ -415,7 +396,11 @@ def _pieces(leader: Leader) -> Iterator[_Piece]:
     for first, after in pairwise(sorted(place for place in places if begin <= place <= end)):
         remote = serving(leader.remote, leader.epochs, first).segment
         segment_id = None if remote is None else remote.metadata.segment_id
-        yield _Piece(first, after, TIERS[first >= leader.local_start, remote is not None], segment_id)
+        if first >= leader.local_start:
+            tiers = LOCAL_TIER if remote is None else BOTH_TIERS
+        else:
+            tiers = NO_TIER if remote is None else REMOTE_TIER
+        yield _Piece(first, after, tiers, segment_id)
 
 
 # rlmm retention
@@ -456,8 +441,8 @@ def _retention(limits: Limits, now_ms: int, leader: Leader) -> Yield:
     after = max(remote.log_start_offset or 0, log.log_start_offset)
     local = expire_local(log, limits, now_ms)
     if not leader.is_tiered:
-        gone = [each.segment for each in local if each.action == DELETE]
-        after = max([after, *(_last_offset(segment, log) + 1 for segment in gone)])
+        deleted = (each.segment for each in local if each.action == DELETE)
+        after = max([after, *(offset_after(each, log) for each in deleted if isinstance(each, LocalSegment))])
     for tier, verdicts in (("remote", remote.verdicts), ("local", local)):
         yield from _rows(leader, log, tier, verdicts, after)
 
@@ -469,32 +454,12 @@ def _rows(
     for segment, action, rule, reason in verdicts:
         if isinstance(segment, CachedSegment):
             metadata = segment.metadata
-            what: tuple[str | None, int, int, int, int, str | None] = (
-                metadata.segment_id,
-                metadata.start_offset,
-                metadata.end_offset,
-                metadata.segment_size_in_bytes,
-                metadata.max_timestamp_ms,
-                SEGMENT_STATES[metadata.state],
-            )
+            segment_id, size, state = metadata.segment_id, metadata.segment_size_in_bytes, metadata.state
+            start, end, largest = metadata.start_offset, metadata.end_offset, metadata.max_timestamp_ms
+            columns: _Columns = (segment_id, start, end, size, largest, SEGMENT_STATES[state])
         else:
-            end = _last_offset(segment, log)
-            what = (None, segment.base_offset, end, segment.size, segment.largest_timestamp, None)
-        yield RlmmRetentionRow(
-            where(leader.partition),
-            leader.topic_id,
-            next(order) if action == DELETE else None,
-            tier,
-            action,
-            rule,
-            *what,
-            after,
-            reason,
-        )
-
-
-def _last_offset(segment: LocalSegment | CachedSegment, log: LeaderLog) -> int:
-    """Return the last offset of a local segment."""
-    assert isinstance(segment, LocalSegment)
-    above = (each.base_offset for each in log.segments if each.base_offset > segment.base_offset)
-    return min(above, default=log.log_end_offset) - 1
+            end = offset_after(segment, log) - 1
+            columns = (None, segment.base_offset, end, segment.size, segment.largest_timestamp, None)
+        number = next(order) if action == DELETE else None
+        place = where(leader.partition)
+        yield RlmmRetentionRow(place, leader.topic_id, number, tier, action, rule, *columns, after, reason)

@@ -18,11 +18,11 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.targets import Target
 
-UNREADABLE = "unreadable"
+UNREADABLE_COPY = "unreadable"
 DAMAGED = "damaged"
 ENDS_IN_PART = "a batch is there in part"
 CUT_AT_START = "a start cuts the log"
-CUT = "cut by --at"
+CUT_BY_AT = "cut by --at"
 TORN_TAIL = "LOG-001"
 NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003", "RLMM-036"})
 """Findings about events that may name a segment, and are not taken: unreadable, refused or skipped."""
@@ -129,7 +129,7 @@ class EventCoverage:
         What damage or an unreadable file may hold is not missing.
         """
         ranges = self.kept
-        if self.trouble == UNREADABLE or (self.trouble == DAMAGED and not ranges):
+        if self.trouble == UNREADABLE_COPY or (self.trouble == DAMAGED and not ranges):
             return []
         begins = max(self.start, ranges[0][0]) if ranges else self.start
         before = [(0, begins - 1)] if begins > 0 else []

@@ -39,8 +39,8 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
 from kcli.kafka.kraft.start import start
 from kcli.kafka.remote.coverage import (
-    CUT,
-    UNREADABLE,
+    CUT_BY_AT,
+    UNREADABLE_COPY,
     EventCoverage,
     OffsetRange,
     coverage_of,
@@ -59,7 +59,7 @@ from kcli.logdir.targets import Target, partition_of
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""
 
-STOPS = "brokers stop at this offset, and do not hold what follows of any metadata partition"
+CONSUMERS_STOP = "brokers stop at this offset, and do not hold what follows of any metadata partition"
 """ConsumerTask, which reads every metadata partition, ends at an exception that is not retriable."""
 NOT_NAMED = "not in the segments that were named"
 
@@ -78,28 +78,28 @@ class Until(NamedTuple):
         return self.event_timestamp_ms is None or record.event_timestamp_ms <= self.event_timestamp_ms
 
 
-EVERYTHING = Until()
+NO_LIMIT = Until()
 
 
 class EventQuery(NamedTuple):
     """The events that count: about these user partitions, up to there."""
 
     selection: Selection = Selection()
-    until: Until = EVERYTHING
+    until: Until = NO_LIMIT
 
     def select(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
         """Yield the events that count; `coverage` is then without those after them."""
         if self.selection.names:
             wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
             events = (event for event in events if wants(*user_partition(event[1])))
-        return events if self.until == EVERYTHING else self._up_to(events, coverage)
+        return events if self.until == NO_LIMIT else self._up_to(events, coverage)
 
     def _up_to(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
         for event in events:
             if self.until.includes(event):
                 yield event
             else:
-                coverage.trouble = coverage.trouble or CUT
+                coverage.trouble = coverage.trouble or CUT_BY_AT
 
 
 EVERY_EVENT = EventQuery()
@@ -124,7 +124,7 @@ class _Copy:
     def fail(self, target: Target, error: FileError) -> None:
         """Take that a file, or the directory, cannot be read."""
         self.errors.append((target, error))
-        self.coverage.trouble = UNREADABLE
+        self.coverage.trouble = UNREADABLE_COPY
 
     def __iter__(self) -> Iterator[Event]:
         for target in self.files:
@@ -220,16 +220,16 @@ class EventReader:
         The value is of the record at `offset`, in a batch at `position`, if it is of a file.
         """
         if value is None:
-            self._findings.add("RLMM-002", position, f"offset {offset}: null value; {STOPS}")
+            self._findings.add("RLMM-002", position, f"offset {offset}: null value; {CONSUMERS_STOP}")
             return None, "null value"
         try:
             metadata = self._decode(value)
         except FormatError as error:
-            self._findings.add("RLMM-001", position, f"offset {offset}: {error}; {STOPS}")
+            self._findings.add("RLMM-001", position, f"offset {offset}: {error}; {CONSUMERS_STOP}")
             return None, str(error)
         refused = refusal(metadata, in_topic=True)
         if refused is not None:
-            self._findings.add("RLMM-003", position, f"offset {offset}: {refused}; {STOPS}")
+            self._findings.add("RLMM-003", position, f"offset {offset}: {refused}; {CONSUMERS_STOP}")
         if metadata.layout == LAYOUT_3_0 and not self.is_old_reported:
             self.is_old_reported = not isinstance(metadata, RemotePartitionDeleteMetadata)
             if self.is_old_reported:
@@ -424,7 +424,7 @@ def report_stop(offset: int, position: int, findings: FindingCollector, coverage
     Their consumer checks what it fetches (`CompletedFetch`); the broker does not before it answers.
     """
     if coverage.stop_at(offset, position):
-        findings.add("RLMM-035", position, f"offset {offset}: {STOPS}")
+        findings.add("RLMM-035", position, f"offset {offset}: {CONSUMERS_STOP}")
 
 
 def report_end(

@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 from formats.names import INDEXES_EXTENSION, MANIFEST_EXTENSION, parse_object_dirs, parse_tiered_dir
 
-LOG = "log"
-MANIFEST = MANIFEST_EXTENSION
-PARTS_OF_PLUGIN = (LOG, INDEXES_EXTENSION, MANIFEST)
-PARTS_OF_LOCAL = (LOG, "index", "timeindex", "snapshot", "leader_epoch_checkpoint")
+LOG_PART = "log"
+MANIFEST_PART = MANIFEST_EXTENSION
+PARTS_OF_PLUGIN = (LOG_PART, INDEXES_EXTENSION, MANIFEST_PART)
+PARTS_OF_LOCAL = (LOG_PART, "index", "timeindex", "snapshot", "leader_epoch_checkpoint")
 
 _OBJECT = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.([A-Za-z0-9_.-]+)")
 
@@ -48,7 +48,7 @@ class StoredObjects(NamedTuple):
 
     def lacks(self, segment_id: str) -> list[str]:
         """Return the parts of a segment that are not there."""
-        there = {one.part for one in self.objects.get(segment_id, ())}
+        there = {each.part for each in self.objects.get(segment_id, ())}
         return [part for part in self.parts if part not in there]
 
     def log(self, segment_id: str) -> RemoteObject | None:
@@ -56,8 +56,8 @@ class StoredObjects(NamedTuple):
 
         None for none, and where manifests say that logs were transformed. That makes no log empty.
         """
-        log = next((one for one in self.objects.get(segment_id, ()) if one.part == LOG), None)
-        return None if log is not None and log.size and MANIFEST in self.parts else log
+        log = next((each for each in self.objects.get(segment_id, ()) if each.part == LOG_PART), None)
+        return None if log is not None and log.size and MANIFEST_PART in self.parts else log
 
 
 def remote_object(name: str, size: int) -> RemoteObject | None:
@@ -69,21 +69,21 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
     part = match[3]
     local = parse_tiered_dir(directories[-1]) if directories else None
     plugin = parse_object_dirs(*directories[-2:]) if local is None and len(directories) > 1 else None
-    found = local or plugin
-    owner = None if found is None else (found[1], found[0].topic, found[0].partition)
+    named = local or plugin
+    owner = None if named is None else (named[1], named[0].topic, named[0].partition)
     whole = None
     for parts, directory in ((PARTS_OF_PLUGIN, plugin), (PARTS_OF_LOCAL, local)):
-        if directory is not None or (found is None and part in parts[1:]):
+        if directory is not None or (named is None and part in parts[1:]):
             whole = parts
     return RemoteObject(name, size, match[2], part, owner, whole)
 
 
 def stored(objects: Iterable[RemoteObject]) -> StoredObjects:
     """Return objects by segment, and what a whole segment has: its log alone where no name says more."""
-    found: dict[str, list[RemoteObject]] = {}
+    by_segment: dict[str, list[RemoteObject]] = {}
     whole: set[tuple[str, ...] | None] = set()
-    for one in objects:
-        found.setdefault(one.segment_id, []).append(one)
-        whole.add(one.whole)
+    for each in objects:
+        by_segment.setdefault(each.segment_id, []).append(each)
+        whole.add(each.whole)
     known = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
-    return StoredObjects(found, next(known, (LOG,)))
+    return StoredObjects(by_segment, next(known, (LOG_PART,)))

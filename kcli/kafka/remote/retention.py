@@ -15,9 +15,15 @@ from kcli.kafka.storage.epochs import EpochCache
 from kcli.times import duration
 
 DELETE, KEEP = "delete", "keep"
-RETRY, LOG_START, TIME, SIZE, BELOW_LINEAGE = "retry", "log-start", "time", "size", "below-lineage"
+RETRY, BELOW_LOG_START, BY_TIME, BY_SIZE, BELOW_LINEAGE = (
+    "retry",
+    "log-start",
+    "time",
+    "size",
+    "below-lineage",
+)
 LINEAGE, WITHIN_LIMITS, NOT_REACHED = "lineage", "within-limits", "not-reached"
-HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
+ABOVE_HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
 """The rules by which segments go and stay."""
 INHERIT = -2
 """As local.retention.ms or local.retention.bytes: the limit of the whole log."""
@@ -96,7 +102,7 @@ def expire_remote(cache: RemoteCache, log: LeaderLog, limits: Limits, now_ms: in
             continue
         verdict = walk.verdict(segment)
         verdicts[segment.metadata.segment_id] = verdict
-        if verdict.code in {TIME, SIZE}:
+        if verdict.code in {BY_TIME, BY_SIZE}:
             log_start = max(segment.metadata.end_offset + 1, log_start or 0)
         if verdict.action == KEEP and verdict.code != LINEAGE:
             stopped = segment.metadata.segment_id
@@ -157,18 +163,18 @@ class _Walk:
             return Verdict(segment, DELETE, RETRY, "an earlier deletion did not finish")
         start = self.log.log_start_offset
         if metadata.end_offset < start and max(segment.epochs) <= min(self.epochs):
-            return Verdict(segment, DELETE, LOG_START, f"it ends below the log start offset {start}")
+            return Verdict(segment, DELETE, BELOW_LOG_START, f"it ends below the log start offset {start}")
         outside = outside_lineage(segment, self.log.log_end_offset, self.epochs)
         if outside is not None:
             return Verdict(segment, KEEP, LINEAGE, f"not within the leader's epochs: {outside}")
         age = self.now_ms - metadata.max_timestamp_ms
         if 0 <= limits.retention_ms < age and limits.retention_ms <= self.now_ms:
             self.surplus = max(self.surplus - metadata.segment_size_in_bytes, 0)
-            return Verdict(segment, DELETE, TIME, f"newest record {duration(age)} old")
+            return Verdict(segment, DELETE, BY_TIME, f"newest record {duration(age)} old")
         if self.surplus > 0 and self.surplus >= metadata.segment_size_in_bytes:
             reason = f"the log is {self.surplus} bytes above retention.bytes"
             self.surplus -= metadata.segment_size_in_bytes
-            return Verdict(segment, DELETE, SIZE, reason)
+            return Verdict(segment, DELETE, BY_SIZE, reason)
         return Verdict(segment, KEEP, WITHIN_LIMITS, self._why_kept(metadata))
 
     def _why_kept(self, metadata: RemoteLogSegmentMetadata) -> str:
@@ -212,17 +218,17 @@ def expire_local(log: LeaderLog, limits: Limits, now_ms: int) -> tuple[Verdict, 
             verdicts.append(Verdict(segment, DELETE, code, reason))
             left = left[1:]
 
-    take(LOG_START, [_below_start(segment, log) for segment in left])
+    take(BELOW_LOG_START, [_below_start(segment, log) for segment in left])
     surplus = sum(each.size for each in left) - size if size >= 0 else -1
-    take(SIZE, _above_size(left, surplus))
-    take(TIME, [_too_old(segment, ms, now_ms) for segment in left])
+    take(BY_SIZE, _above_size(left, surplus))
+    take(BY_TIME, [_too_old(segment, ms, now_ms) for segment in left])
     for segment in left:
         is_blocked = blocked is not None and blocked.segment is segment
         verdicts.append(blocked if is_blocked and blocked else _kept(segment, left, ms, now_ms))
     return tuple(verdicts)
 
 
-def _upper(segment: LocalSegment, log: LeaderLog) -> int:
+def offset_after(segment: LocalSegment, log: LeaderLog) -> int:
     """Return the offset after a segment's last."""
     return min(
         (each.base_offset for each in log.segments if each.base_offset > segment.base_offset),
@@ -232,10 +238,10 @@ def _upper(segment: LocalSegment, log: LeaderLog) -> int:
 
 def _held(segment: LocalSegment, log: LeaderLog) -> tuple[str, str] | None:
     """Return why a segment may not go, whatever its age or the log's size."""
-    upper = _upper(segment, log)
+    upper = offset_after(segment, log)
     is_last = segment is log.segments[-1]
     if log.high_watermark < upper:
-        return HIGH_WATERMARK, f"the high watermark is {log.high_watermark}"
+        return ABOVE_HIGH_WATERMARK, f"the high watermark is {log.high_watermark}"
     if is_last and not segment.size:
         return ACTIVE, "it is the active segment, and empty"
     is_below_start = not is_last and log.log_start_offset >= upper
@@ -246,7 +252,7 @@ def _held(segment: LocalSegment, log: LeaderLog) -> tuple[str, str] | None:
 
 def _below_start(segment: LocalSegment, log: LeaderLog) -> str | None:
     is_last = segment is log.segments[-1]
-    if is_last or _upper(segment, log) > log.local_log_start_offset:
+    if is_last or offset_after(segment, log) > log.local_log_start_offset:
         return None
     return f"it ends below the local log start offset {log.local_log_start_offset}"
 

@@ -7,7 +7,7 @@ from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
 from kcli.jobs.rlmm.read import MetadataPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
-from tests.kcli.kafka.remote.test_cache import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
+from tests.remote_events import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
 from tests.rows import named
 
 HOUR = 3_600_000

@@ -78,7 +78,7 @@ def test_a_wrapper_that_cannot_be_opened_is_a_finding_and_is_skipped(dump):
 
 
 def test_findings_of_a_code_are_one_however_a_log_is_split(kcli, tmp_path, monkeypatch):
-    monkeypatch.setattr(rlmm, "ROWS_PER_CALL", 4)
+    monkeypatch.setattr(rlmm, "EVENT_ROWS", 4)
     folder = tmp_path / "__remote_log_metadata-7"
     folder.mkdir()
     batches = [

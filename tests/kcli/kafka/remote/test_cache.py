@@ -1,10 +1,7 @@
 """What a broker's cache makes of events: rules easy to get wrong; random events are in tests.oracle."""
 
 from formats.remote_metadata import (
-    RemoteLogSegmentMetadata,
-    RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
-    SegmentLeaderEpoch,
 )
 from kcli.kafka.remote.cache import (
     INVALID_TRANSITION,
@@ -14,34 +11,7 @@ from kcli.kafka.remote.cache import (
     RemoteCache,
     RemoteStore,
 )
-
-STARTED, COPIED, DELETING, DELETED = range(4)
-PLACE = {"layout": "4.0", "version": 0, "topic": "t", "topic_id": "id", "partition": 0, "unknown_tags": ()}
-
-
-def segment(name, start, end, epochs=((0, None),), state=STARTED, time=0):
-    return RemoteLogSegmentMetadata(
-        **PLACE,
-        segment_id=name,
-        start_offset=start,
-        end_offset=end,
-        broker_id=1,
-        max_timestamp_ms=0,
-        event_timestamp_ms=time,
-        segment_leader_epochs=tuple(
-            SegmentLeaderEpoch(epoch, start if at is None else at) for epoch, at in epochs
-        ),
-        segment_size_in_bytes=1,
-        custom_metadata=None,
-        state=state,
-        txn_index_empty=True,
-    )
-
-
-def update(name, state, time=0, custom=None):
-    return RemoteLogSegmentMetadataUpdate(
-        **PLACE, segment_id=name, broker_id=2, event_timestamp_ms=time, custom_metadata=custom, state=state
-    )
+from tests.remote_events import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
 
 
 def folded(*events):

@@ -6,10 +6,10 @@ import pytest
 from formats.bulk import dtype
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.coverage import (
-    CUT,
+    CUT_BY_AT,
     DAMAGED,
     ENDS_IN_PART,
-    UNREADABLE,
+    UNREADABLE_COPY,
     EventCoverage,
     merge_coverages,
     missing_events,
@@ -78,7 +78,7 @@ def test_after_damage_nothing_is_known_to_be_gone_but_what_is_before_the_first_e
     assert coverage((0, 19), (25, 29), end=40, trouble=DAMAGED).lacks == DAMAGED
 
 
-@pytest.mark.parametrize("trouble", [DAMAGED, UNREADABLE])
+@pytest.mark.parametrize("trouble", [DAMAGED, UNREADABLE_COPY])
 def test_nothing_is_known_to_be_gone_of_a_log_of_which_nothing_is_read(trouble):
     assert coverage(start=7, end=9, trouble=trouble).missing() == []
     assert coverage(start=7, end=9, trouble=trouble).lacks == trouble
@@ -93,12 +93,12 @@ def test_past_a_batch_that_is_there_in_part_a_file_has_no_event():
 
 
 def test_an_unreadable_file_may_hold_what_is_not_coverage():
-    assert coverage((10, 19), (25, 29), end=40, trouble=UNREADABLE).missing() == []
+    assert coverage((10, 19), (25, 29), end=40, trouble=UNREADABLE_COPY).missing() == []
 
 
 def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
-    assert coverage((10, 19), trouble=CUT).missing() == [(0, 9)]
-    assert coverage((0, 19), trouble=CUT).lacks == CUT
+    assert coverage((10, 19), trouble=CUT_BY_AT).missing() == [(0, 9)]
+    assert coverage((0, 19), trouble=CUT_BY_AT).lacks == CUT_BY_AT
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ def test_events_are_missing_after_damage_and_where_a_value_is_not_taken(code, tr
 
 
 def test_a_file_that_cannot_be_read_stays_the_trouble():
-    found = coverage((0, 9), trouble=UNREADABLE)
+    found = coverage((0, 9), trouble=UNREADABLE_COPY)
     found.add_findings([Finding("LOG-003", "")])
 
-    assert found.trouble == UNREADABLE
+    assert found.trouble == UNREADABLE_COPY
 
 
 def test_copies_have_together_what_one_of_them_has():
@@ -139,10 +139,10 @@ def test_copies_have_together_what_one_of_them_has():
 @pytest.mark.parametrize(
     ("troubles", "trouble"),
     [
-        ((None, UNREADABLE), None),
+        ((None, UNREADABLE_COPY), None),
         ((DAMAGED, None), None),
-        ((UNREADABLE, DAMAGED), DAMAGED),
-        ((UNREADABLE, UNREADABLE), UNREADABLE),
+        ((UNREADABLE_COPY, DAMAGED), DAMAGED),
+        ((UNREADABLE_COPY, UNREADABLE_COPY), UNREADABLE_COPY),
     ],
 )
 def test_a_copy_without_trouble_makes_up_for_the_others(troubles, trouble):
