@@ -5,12 +5,12 @@ from functools import cache
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
 from kcli.jobs.common import topic_id_of
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import PartitionState
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_source import metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.start import start
-from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
@@ -44,7 +44,7 @@ def read_metadata(path: str) -> Image:
     if target.kind == KRAFT_SNAPSHOT:
         return metadata_of_snapshot(target.path, target.shown).image
     partition = Partition(target)
-    return metadata_of_log(partition, _loaded(start(partition))).image
+    return metadata_of_log(partition, collect_findings(start(partition))).image
 
 
 def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[str, PartitionState] | None]:
@@ -67,13 +67,3 @@ def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[
 @cache
 def _topic_ids(path: str) -> dict[str | None, str]:
     return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
-
-
-def _loaded(loading: Generator[Finding, None, LoadedLog]) -> LoadedLog:
-    """Return the log of a start whose findings are left out."""
-    while True:
-        try:
-            next(loading)
-        except StopIteration as done:
-            found: LoadedLog = done.value
-            return found

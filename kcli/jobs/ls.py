@@ -20,6 +20,7 @@ from kcli.jobs.common import (
     where,
 )
 from kcli.jobs.epoch.epoch import checkpointed_epochs
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity import directory_sizes
 from kcli.kafka.kraft.start import start
@@ -94,7 +95,7 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
             return None
 
     totals = directory_sizes.totals(_files(partition, problems))
-    loaded = read(lambda: _collected(begin(partition), findings))
+    loaded = read(lambda: collect_findings(begin(partition), findings))
     is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
     facts = partition.directory
     high_watermark = directory_sizes.checkpointed(facts.high_watermarks, partition.topic, partition.number)
@@ -125,7 +126,7 @@ def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, L
     is_live = is_running(partition.target)
     unflushed = 0 if recover else _unflushed_bytes(partition)
     findings: list[Finding] = []
-    loaded = _collected(
+    loaded = collect_findings(
         start(partition, exact=recover or (unflushed <= RECOVERED_BYTES and not is_live)), findings
     )
     if loaded.source != HEADERS or is_live:
@@ -156,16 +157,6 @@ def _unflushed_bytes(partition: Partition) -> int:
 def _unclean_start(partition: Partition) -> Generator[Finding, None, LoadedLog | None]:
     """Do as `_start` unless the log was stopped cleanly."""
     return None if checkpoints(partition).clean else (yield from _start(partition, recover=False))
-
-
-def _collected(reporting: Generator[Finding, None, T], findings: list[Finding]) -> T:
-    """Return what a generator returns; `findings` gets what it yields."""
-    while True:
-        try:
-            findings.append(next(reporting))
-        except StopIteration as done:
-            result: T = done.value
-            return result
 
 
 def _topic_id(partition: Partition) -> str | None:

@@ -37,6 +37,7 @@ from kcli.jobs.rlmm.storage import (
     storage_defects,
 )
 from kcli.jobs.rlmm.tiers import NO_TIER, coverage_rows
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import (
     COPY_SEGMENT_FINISHED,
@@ -238,13 +239,7 @@ class EventChecks:
         own = replica.topic_id()
         if own not in {topic_id, None}:
             return
-        loading = load_leader(replica, own, cache)
-        while True:
-            try:
-                next(loading)  # what a start finds is said by other commands
-            except StopIteration as done:
-                leader: Leader = done.value
-                break
+        leader = collect_findings(load_leader(replica, own, cache))  # other commands report them
         for code, message in leader_defects(leader):
             checked.add(code, message)
 

@@ -1,14 +1,29 @@
 """Collects the findings about one file: one per code, the first in full, with how many more there are."""
 
 import os
+from collections.abc import Generator
+from typing import TypeVar
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.moving import SHRANK
 from kcli.logdir.targets import Target
 
+T = TypeVar("T")
 LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
 """A torn last batch, and index entries that lead past the end of the log as it was when it was opened."""
+
+
+def collect_findings(reporting: Generator[Finding, None, T], findings: list[Finding] | None = None) -> T:
+    """Return what a generator of findings returns; `findings` gets what it yields, if it is given."""
+    while True:
+        try:
+            finding = next(reporting)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        if findings is not None:
+            findings.append(finding)
 
 
 class FindingCollector:

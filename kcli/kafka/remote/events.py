@@ -34,7 +34,7 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     RemotePartitionDeleteMetadata,
 )
-from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
 from kcli.kafka.kraft.start import start
@@ -407,15 +407,9 @@ def log_end(target: Target) -> int | None:
     partition = Partition(partition_of(target))
     if all(f"{segment.stem}.log" != os.path.basename(target.path) for segment in partition.segments):
         return sys.maxsize
-    ends: list[int] = []
-
-    def started() -> Iterator[Finding]:
-        ends.append((yield from start(partition)).log_end_offset)
-
     with suppress(FileError):
-        for _ in started():
-            pass  # what a start finds is said by other commands
-    return ends[0] if ends else None
+        return collect_findings(start(partition)).log_end_offset  # other commands report what it finds
+    return None
 
 
 def report_stop(offset: int, position: int, findings: FindingCollector, coverage: EventCoverage) -> None:
