@@ -72,15 +72,15 @@ _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
 
 
 class ChunkCount(NamedTuple):
-    """How many sizes there are."""
+    """How many sizes there are; `count` hides the method of tuples, which nothing here needs."""
 
-    count: Annotated[int, INT32, "sizes that follow"]  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+    count: Annotated[int, INT32, "sizes that follow"]  # type: ignore[assignment]
 
 
 class ChunkSizesHeader(NamedTuple):
     """The bytes before two sizes or more."""
 
-    count: Annotated[int, INT32, "sizes that follow, 2 or more"]  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+    count: Annotated[int, INT32, "sizes that follow, 2 or more"]  # type: ignore[assignment]
     base: Annotated[int, INT32, "the smallest of them, the last left out"]
     bytes_per_value: Annotated[int, INT8, "bytes of each size less the base"]
 

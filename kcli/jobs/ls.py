@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import TypeAlias, TypeVar
 
 from formats.names import parse_file
@@ -145,10 +146,9 @@ def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, L
 def _unflushed_bytes(partition: Partition) -> int:
     """Return the bytes of the segments that a start recovers."""
     given = checkpoints(partition)
-    bases = [segment.base_offset for segment in partition.segments]
     unflushed = 0
-    for segment, following in zip(partition.segments, (*bases[1:], None), strict=True):
-        if given.recovers(following):
+    for segment, following in zip_longest(partition.segments, partition.segments[1:]):
+        if given.recovers(None if following is None else following.base_offset):
             with suppress(OSError):  # the start says what is wrong with the file
                 unflushed += os.stat(segment.path("log")).st_size
     return unflushed

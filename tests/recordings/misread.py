@@ -6,7 +6,7 @@ LEADER_CHANGE = (
 )
 """A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ.
 
-Nobody granted.
+No voter granted its vote.
 """
 
 
