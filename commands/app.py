@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from importlib import import_module
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kcli import __version__
 from kcli.cli.boundary import boundary
+from kcli.cli.option import option
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, keep_given
 
@@ -171,16 +172,10 @@ def _version(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - typer c
 @app.callback()
 def kcli(
     *,
-    version: Annotated[  # noqa: ARG001 - its callback has done it
-        bool,
-        typer.Option(
-            "--version",
-            callback=_version,
-            is_eager=True,
-            help="Print the version and exit; -v: all versions.",
-        ),
-    ] = False,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, hidden=True)] = 0,
+    version: bool = option(  # noqa: ARG001 - its callback has done it
+        "--version", "Print the version and exit; -v: all versions.", callback=_version, is_eager=True
+    ),
+    verbose: int = option("-v --verbose", "", default=0, count=True, hidden=True),
 ) -> None:
     """Read the files of an Apache Kafka broker, offline, and say what the broker would do with them."""
     if verbose:

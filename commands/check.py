@@ -1,11 +1,11 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import Common, Paths, UsageError, common_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.reading_options import ReadingOptions
+from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
@@ -19,26 +19,16 @@ MOST_STATE = 256 << 20
 
 @common_options
 def check(
-    paths: Paths = None,
     *,
-    records: Annotated[
-        bool, typer.Option("--records", help="Read the records of every batch, too: decompress and decode.")
-    ] = False,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Of all segments but the last of each partition read headers alone."),
-    ] = False,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="STATE",
-            help="Read only what is new since this file was written; keep it up to date.",
-            show_default=False,
-        ),
-    ] = None,
+    records: bool = option("--records", "Read the records of every batch, too: decompress and decode."),
+    quick: bool = option("--quick", "Of all segments but the last of each partition read headers alone."),
+    since: str | None = option(
+        "--since STATE", "Read only what is new since this file was written; keep it up to date."
+    ),
     reading: ReadingOptions,
-    common: Common,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Read everything that a broker relies on, and say for each partition whether it is whole.
 
@@ -64,15 +54,15 @@ def check(
         rows=frozenset(),
     )
     scan = ScanLog(options)
-    node_id, metadata_log_dir, apart = node_of(common)
+    node_id, metadata_log_dir, apart = node_of(inputs)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
-    properties = server_properties(common)
+    properties = server_properties(inputs)
     metadata: list[KnownMetadata] = []
 
     def job_of(found: "Found") -> CheckLog:
         metadata.extend(metadata_of(found))
         known = known_settings(metadata, properties)
-        return CheckLog(scan, records, quick, not common.include_leftovers, known)
+        return CheckLog(scan, records, quick, not inputs.include_leftovers, known)
 
     def reduce_of(found: "Found") -> "Reduce":
         log_dirs = BrokerLogDirs(found, config, metadata)
@@ -92,7 +82,7 @@ def check(
         rows_from_reduce=True,
     )
     try:
-        run(command, [*(paths or []), *apart], common)
+        run(command, inputs.with_paths(apart), output, engine)
     finally:
         if state is not None and since is not None:
             replace_file("--since", since, state.dumps())

@@ -1,6 +1,7 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from kcli.cli.options import Common, Paths, common_options
+from kcli.cli.option import common_options
+from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.typer_command import Group
 
 app = Group(no_args_is_help=True, help="The checkpoint files of a log dir, joined by partition.")
@@ -13,7 +14,7 @@ def checkpoint() -> None:
 
 @app.command("show")
 @common_options
-def show(paths: Paths = None, *, common: Common) -> None:
+def show(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Print the offsets of all checkpoint files for each partition, and what contradicts the log.
 
     Example: kcli checkpoint show /var/lib/kafka/data
@@ -21,4 +22,4 @@ def show(paths: Paths = None, *, common: Common) -> None:
     from kcli.cli.run import Command, run
     from kcli.jobs import checkpoint as jobs
 
-    run(Command(name="checkpoint show", job=jobs.show), paths, common)
+    run(Command(name="checkpoint show", job=jobs.show), inputs, output, engine)

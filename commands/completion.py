@@ -1,17 +1,14 @@
 """`kcli completion`: the script that makes a shell complete kcli's words."""
 
-from typing import Annotated
-
 import typer
 
 from kcli.cli.boundary import boundary
+from kcli.cli.option import REQUIRED, argument
 from kcli.cli.status import UsageError
 
 
 def completion(
-    shell: Annotated[
-        str, typer.Argument(metavar="bash|zsh|fish", help="The shell that you use.", show_default=False)
-    ],
+    shell: str = argument("bash|zsh|fish", "The shell that you use.", default=REQUIRED),
 ) -> None:
     """Print the script that completes commands, options and their values in a shell.
 

@@ -3,11 +3,11 @@
 import os
 import shlex
 from contextlib import chdir
-from typing import Annotated
 
 import typer
 
 from kcli.cli.boundary import boundary, lost
+from kcli.cli.option import option
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
 
 MAIN_JOBS = (
@@ -33,11 +33,8 @@ FOLDER = "kcli-demo"
 
 def demo(
     *,
-    spark: Annotated[bool, typer.Option("--spark", help="Run on a local Spark instead.")] = False,
-    keep: Annotated[
-        str | None,
-        typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False),
-    ] = None,
+    spark: bool = option("--spark", "Run on a local Spark instead."),
+    keep: str | None = option("--keep DIR", "Unpack into DIR and leave it there."),
 ) -> None:
     """Run the main commands on a small log dir that comes with kcli.
 

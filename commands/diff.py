@@ -1,20 +1,19 @@
 """`kcli diff`: what changed from one run to a later one."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
-import typer
+from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.options import Output
+from kcli.cli.status import UsageError
 
-from kcli.cli.options import Common, UsageError, output_options
 
-
-@output_options
+@common_options
 def diff(
-    first: Annotated[str, typer.Argument(metavar="RUN1", help="A directory of --out NAME/.")],
-    last: Annotated[str, typer.Argument(metavar="RUN2", help="That of a later run of the same command.")],
+    first: str = argument("RUN1", "A directory of --out NAME/.", default=REQUIRED),
+    last: str = argument("RUN2", "That of a later run of the same command.", default=REQUIRED),
     *,
-    all_partitions: Annotated[bool, typer.Option("--all", help="Unchanged partitions, too.")] = False,
-    common: Common,
+    all_partitions: bool = option("--all", "Unchanged partitions, too."),
+    output: Output,
 ) -> None:
     """Compare two runs of ls, check, scan or startup: new damage, logs that shrank, rewritten epochs.
 
@@ -27,7 +26,7 @@ def diff(
     from kcli.kafka.findings.findings import Finding
     from kcli.rows import Failure, Item
 
-    summary = new_summary(common)
+    summary = new_summary(output)
     summary.inputs = 2
 
     def rows() -> Iterator[Item]:
@@ -48,4 +47,4 @@ def diff(
         except RunError as error:
             summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
 
-    run_answer("diff", rows(), common, summary)
+    run_answer("diff", rows(), output, summary)

@@ -5,7 +5,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, split_list
+from kcli.cli.option import common_options
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, split_list
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.cli.run import Command
@@ -18,13 +21,14 @@ TEXT = "text"
 
 @common_options
 def dump(
-    paths: Paths = None,
     *,
     contents: ContentOptions,
     selection: SelectionOptions,
     tool: ToolOptions,
     checks: CheckOptions,
-    common: Common,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print what files hold: batches or records of logs, entries of all others.
 
@@ -33,18 +37,18 @@ def dump(
 
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
-    if contents.layout and common.output is None and common.out is None:
-        common = common._replace(output=TEXT)
-    _refuse_contradictions(contents, selection, tool, checks, common)
+    if contents.layout and output.format is None and output.out is None:
+        output = output._replace(format=TEXT)
+    _refuse_contradictions(contents, selection, tool, checks, output)
     from kcli.cli.run import run
     from kcli.dump.job import Dump
 
-    options = _job_options(contents, selection, tool, checks, common)
-    some = bool(common.topic or common.topic_regex or common.partition)
-    command = _command(Dump(options, only_partitions=some), options, common)
+    options = _job_options(contents, selection, tool, checks, output)
+    some = bool(inputs.topic or inputs.topic_regex or inputs.partition)
+    command = _command(Dump(options, only_partitions=some), options, output, engine)
     # --limit counts lines of text: some rows print none
-    common = common._replace(include_leftovers=True, limit=None if options.text else common.limit)
-    run(command, [*(paths or []), *tool.paths()], common)
+    output = output._replace(limit=None if options.text else output.limit)
+    run(command, inputs.with_paths(tool.paths())._replace(include_leftovers=True), output, engine)
 
 
 def _refuse_contradictions(
@@ -52,7 +56,7 @@ def _refuse_contradictions(
     selection: SelectionOptions,
     tool: ToolOptions,
     checks: CheckOptions,
-    common: Common,
+    output: Output,
 ) -> None:
     """Raise UsageError for options that exclude each other."""
     if contents.layout and (contents.redact or contents.bytes_as):
@@ -63,7 +67,7 @@ def _refuse_contradictions(
         )
     if contents.bytes_as and (tool.key_decoder_class or tool.value_decoder_class):
         raise UsageError("--bytes and the decoder classes both say how contents are shown: use only one")
-    if common.output == TEXT and (common.only or common.columns or common.sort or common.where):
+    if output.format == TEXT and (output.only or output.columns or output.sort or output.where):
         raise UsageError("--only, --columns, --where and --sort are about rows; -o text prints lines")
 
 
@@ -72,12 +76,12 @@ def _job_options(
     selection: SelectionOptions,
     tool: ToolOptions,
     checks: CheckOptions,
-    common: Common,
+    output: Output,
 ) -> "DumpOptions":
     """Return the options of the job."""
     from kcli.dump.job import DumpOptions
 
-    as_text, layout = common.output == TEXT, contents.layout
+    as_text, layout = output.format == TEXT, contents.layout
     topic = tool.topic() or contents.topic()
     record_filter = selection.record_filter()
     is_decoded = bool(topic or tool.key_decoder_class or tool.value_decoder_class)
@@ -87,8 +91,8 @@ def _job_options(
         records=contents.records or tool.print_data_log or tool.deep_iteration or shows_records,
         text=as_text and not layout,
         layout=layout,
-        blocks=_takes_rows_at_once(common) and _takes_blocks(common),
-        form=_form(common) if not (as_text or layout) else None,
+        blocks=_takes_rows_at_once(output) and _takes_blocks(output),
+        form=_form(output) if not (as_text or layout) else None,
         print_data_log=tool.print_data_log or contents.records or shows_records,
         decoder=None if contents.redact else topic,
         decode_by_name=contents.decoder == AUTO and not ((as_text and not layout) or contents.redact),
@@ -101,17 +105,16 @@ def _job_options(
         index_sanity_check=checks.index_sanity_check,
         filter=record_filter,
         tail=selection.tail,
-        limit=common.limit if common.sort is None and common.where is None else None,
+        limit=output.limit if output.sort is None and output.where is None else None,
         bytes_as=contents.mode(),
         salt=contents.salt_bytes(),
-        max_batch_bytes=contents.largest_batch(common.out),
+        max_batch_bytes=contents.largest_batch(output.out),
     )
 
 
-def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
+def _command(job: "Dump", options: "DumpOptions", output: Output, engine: EngineOptions) -> "Command":
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
-    from kcli.cli.engine import uses_spark
-    from kcli.cli.run import Command
+    from kcli.cli.run import Answer, Command
     from kcli.dump.job import ACCEPTS
     from kcli.dump.render.hexdump import layout_lines
     from kcli.dump.render.lines import dump_log_lines
@@ -126,23 +129,25 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     from kcli.rows import row_types
     from kcli.rows.dump import DUMP_BATCH, DUMP_LAYOUT, DUMP_RECORD
 
-    if common.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
+    if output.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
         raise UsageError(
-            f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
+            f"--only {output.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
     shown_range = SHOWN_RANGE if options.records else BATCHES_RANGE
-    splits = job.comes_in_pieces and (common.jobs > 1 or uses_spark(common))
+    splits = job.comes_in_pieces and (engine.jobs > 1 or engine.uses_spark)
     return Command(
         name="dump",
         job=job,
         accepts=ACCEPTS,
         expand=job.expand,
-        row_types=types_as_shown(row_types("dump"), options),
+        answer=Answer(
+            types=types_as_shown(row_types("dump"), options),
+            default_type=job.row_type_of_a_log,
+            text=layout_lines if options.layout else partial(dump_log_lines, limit=output.limit),
+            stop_at_limit=True,
+        ),
         possible_types=job.row_types,
-        usual_type=job.row_type_of_a_log,
-        text=layout_lines if options.layout else partial(dump_log_lines, limit=common.limit),
-        stop_at_limit=True,
         split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else shown_range))
         if splits
         else None,
@@ -151,35 +156,35 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     )
 
 
-def _takes_blocks(common: Common) -> bool:
-    output = _format(common)
-    return output is not None and output.takes_blocks
+def _takes_blocks(output: Output) -> bool:
+    found = _format(output)
+    return found is not None and found.takes_blocks
 
 
-def _takes_rows_at_once(common: Common) -> bool:
+def _takes_rows_at_once(output: Output) -> bool:
     """Whether rows are written as they come, all of them."""
-    return common.sort is None and common.limit is None and common.where is None
+    return output.sort is None and output.limit is None and output.where is None
 
 
-def _format(common: Common) -> "OutputFormat | None":
+def _format(output: Output) -> "OutputFormat | None":
     """Return the format of the output; None if the words name none."""
     from kcli.output.formats import format_of
 
-    return format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
+    return format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
 
 
-def _form(common: Common) -> "Form | None":
+def _form(output: Output) -> "Form | None":
     """Return the format in which rows can be made where they are read, and which columns.
 
     None where there is none.
     """
     from kcli.output.structured import Form
 
-    output = _format(common)
-    if output is None or output.style is None or not _takes_rows_at_once(common):
+    found = _format(output)
+    if found is None or found.style is None or not _takes_rows_at_once(output):
         return None
     return Form(
-        output.name,
-        None if common.columns is None else tuple(split_list(common.columns)),
-        common.null,
+        found.name,
+        None if output.columns is None else tuple(split_list(output.columns)),
+        output.null,
     )

@@ -1,23 +1,13 @@
 """`kcli epoch`: leader epochs of partitions, and the answers to OffsetForLeaderEpoch."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, TypedDict
 
 from kcli.cli.metadata import metadata_path
-from kcli.cli.options import (
-    INT32,
-    INT64,
-    Common,
-    Paths,
-    UsageError,
-    common_options,
-    integer,
-    parse_epochs,
-    parse_offset,
-    split_list,
-)
+from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, INT64, integer, parse_epochs, parse_offset, split_list
+from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
@@ -31,60 +21,46 @@ app = Group(
 
 SOURCES = ("checkpoint", "batches")
 
-From = Annotated[
-    str,
-    typer.Option(
-        "--from",
-        metavar="checkpoint|batches",
-        show_default=False,
-        help="Take the epochs from leader-epoch-checkpoint (the default), or from the batches themselves.",
-    ),
-]
+FROM = option(
+    "--from",
+    "Take the epochs from leader-epoch-checkpoint (the default), or from the batches themselves.",
+    default="checkpoint",
+    choices=SOURCES,
+    show_default=False,
+)
 
 TEXT = "text"
 BROKERS = ("starting", "running")
 
-Broker = Annotated[
-    str,
-    typer.Option(
-        "--broker",
-        metavar="starting|running",
-        show_default=False,
-        help="starting (the default): the epochs that a broker holds after its start. "
-        "running: also keeps an epoch that has no records yet.",
-    ),
-]
+BROKER = option(
+    "--broker",
+    "starting (the default): the epochs that a broker holds after its start. "
+    "running: also keeps an epoch that has no records yet.",
+    default="starting",
+    choices=BROKERS,
+    show_default=False,
+)
 
 RESETS = ("earliest", "latest", "none")
 
-CurrentLeaderEpoch = Annotated[
-    int | None,
-    typer.Option(
-        "--current-leader-epoch",
-        metavar="N",
-        min=0,
-        max=INT32,
-        show_default=False,
-        help="The leader epoch that the request names; a broker that knows another answers with an error.",
-    ),
-]
+CURRENT_LEADER_EPOCH = option(
+    "--current-leader-epoch N",
+    "The leader epoch that the request names; a broker that knows another answers with an error.",
+    min=0,
+    max=INT32,
+)
 
-Metadata = Annotated[
-    str | None,
-    typer.Option(
-        "--metadata",
-        metavar="PATH",
-        show_default=False,
-        help="Take the partition's leader and its epoch from this KRaft metadata log or .checkpoint; without "
-        "it the newest epoch of the cache counts.",
-    ),
-]
+METADATA = option(
+    "--metadata PATH",
+    "Take the partition's leader and its epoch from this KRaft metadata log or .checkpoint; without "
+    "it the newest epoch of the cache counts.",
+)
 
 
 @app.command("show")
 @common_options
 def show(
-    paths: Paths = None, *, source: From = "checkpoint", broker: Broker = "starting", common: Common
+    *, source: str = FROM, broker: str = BROKER, inputs: Inputs, output: Output, engine: EngineOptions
 ) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
@@ -92,19 +68,19 @@ def show(
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
-    if common.output == TEXT:
+    if output.format == TEXT:
         if source != "batches":
             raise UsageError("-o text prints the file that the batches give; use --from batches")
-        if common.only or common.columns or common.sort or common.where or common.limit:
+        if output.only or output.columns or output.sort or output.where or output.limit:
             raise UsageError(
                 "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
             )
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.engine.contract import Unit
     from kcli.jobs.epoch import epoch as jobs
 
     def of_one_partition(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - Command.split
-        if common.output == TEXT and len(units) > 1:
+        if output.format == TEXT and len(units) > 1:
             raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
         return units
 
@@ -114,40 +90,30 @@ def show(
         job=job,
         accepts=jobs.ACCEPTS,
         split=of_one_partition,
-        text=jobs.checkpoint_lines,
+        answer=Answer(text=jobs.checkpoint_lines),
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 @app.command("end-offset")
 @common_options
 def end_offset(
-    paths: Paths = None,
     *,
-    epoch: Annotated[
-        list[str],
-        typer.Option(
-            "--epoch",
-            metavar="0..3,7|all",
-            help="The epochs to ask for; all: every epoch in the cache and its neighbours.",
-        ),
-    ],
-    log_end_offset: Annotated[
-        int | None,
-        typer.Option(
-            "--log-end-offset",
-            metavar="N",
-            min=0,
-            max=INT64,
-            help="The log end offset, instead of the one that the files give.",
-            show_default=False,
-        ),
-    ] = None,
-    current_leader_epoch: CurrentLeaderEpoch = None,
-    metadata: Metadata = None,
-    source: From = "checkpoint",
-    broker: Broker = "starting",
-    common: Common,
+    epoch: list[str] = option(
+        "--epoch 0..3,7|all",
+        "The epochs to ask for; all: every epoch in the cache and its neighbours.",
+        default=REQUIRED,
+    ),
+    log_end_offset: int | None = option(
+        "--log-end-offset N", "The log end offset, instead of the one that the files give.", min=0, max=INT64
+    ),
+    current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
+    metadata: str | None = METADATA,
+    source: str = FROM,
+    broker: str = BROKER,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print where leader epochs end: what a broker answers to OffsetForLeaderEpoch, and by which rule.
 
@@ -163,20 +129,19 @@ def end_offset(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), paths, common)
+    run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), inputs, output, engine)
 
 
 @app.command("at")
 @common_options
 def at(
-    offset: Annotated[
-        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
-    ],
-    paths: Paths = None,
+    offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
-    source: From = "checkpoint",
-    broker: Broker = "starting",
-    common: Common,
+    source: str = FROM,
+    broker: str = BROKER,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print the leader epoch that an offset was written in.
 
@@ -186,38 +151,31 @@ def at(
     from kcli.jobs.epoch import epoch as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
-    run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), paths, common)
+    run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), inputs, output, engine)
 
 
 @app.command("validate")
 @common_options
 def validate(
-    paths: Paths = None,
     *,
-    position: Annotated[
-        list[str],
-        typer.Option(
-            "--position",
-            metavar="OFFSET:EPOCH,...",
-            help="The offset that a consumer reads next, and the leader epoch that it knows of it.",
-        ),
-    ],
-    reset: Annotated[
-        str,
-        typer.Option("--reset", metavar="earliest|latest|none", help="The consumer's auto.offset.reset."),
-    ] = "latest",
-    current_leader_epoch: CurrentLeaderEpoch = None,
-    metadata: Metadata = None,
-    source: From = "checkpoint",
-    broker: Broker = "starting",
-    common: Common,
+    position: list[str] = option(
+        "--position OFFSET:EPOCH,...",
+        "The offset that a consumer reads next, and the leader epoch that it knows of it.",
+        default=REQUIRED,
+    ),
+    reset: str = option("--reset", "The consumer's auto.offset.reset.", default="latest", choices=RESETS),
+    current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
+    metadata: str | None = METADATA,
+    source: str = FROM,
+    broker: str = BROKER,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Say whether a consumer keeps its position when this replica leads, or where it goes back to.
 
     Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
     """
-    if reset not in RESETS:
-        raise UsageError(f"--reset {reset}: expected one of {', '.join(RESETS)}")
     from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch as epochs
     from kcli.jobs.epoch import positions as jobs
@@ -229,15 +187,16 @@ def validate(
         **_cache(source, broker),
     )
     run(
-        Command(name="epoch validate", job=job, accepts=epochs.ACCEPTS, differs=jobs.has_truncated),
-        paths,
-        common,
+        Command(name="epoch validate", job=job, accepts=epochs.ACCEPTS, is_difference=jobs.has_truncated),
+        inputs,
+        output,
+        engine,
     )
 
 
 @app.command("diff")
 @common_options
-def diff(paths: Paths = None, *, common: Common) -> None:
+def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Show where the leader epochs of replicas part: the first log dir or partition with each other one.
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
@@ -249,14 +208,19 @@ def diff(paths: Paths = None, *, common: Common) -> None:
 
     expand, split = comparing(pairs)
     command = Command(
-        name="epoch diff", job=jobs.diff, expand=expand, split=split, differs=jobs.has_parted, compares=True
+        name="epoch diff",
+        job=jobs.diff,
+        expand=expand,
+        split=split,
+        is_difference=jobs.has_parted,
+        compares=True,
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 @app.command("check")
 @common_options
-def check(paths: Paths = None, *, common: Common) -> None:
+def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Hold each leader-epoch-checkpoint against the batches: epochs missing, extra, shifted, past the end.
 
     Example: kcli epoch check /var/lib/kafka/data
@@ -264,7 +228,7 @@ def check(paths: Paths = None, *, common: Common) -> None:
     from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_lines as jobs
 
-    run(Command(name="epoch check", job=jobs.check, differs=jobs.is_wrong), paths, common)
+    run(Command(name="epoch check", job=jobs.check, is_difference=jobs.is_wrong), inputs, output, engine)
 
 
 class _Cache(TypedDict):
@@ -273,9 +237,6 @@ class _Cache(TypedDict):
 
 
 def _cache(source: str, broker: str) -> _Cache:
-    for option, word, words in (("--from", source, SOURCES), ("--broker", broker, BROKERS)):
-        if word not in words:
-            raise UsageError(f"{option} {word}: expected one of {', '.join(words)}")
     return {"source": source, "running": broker == "running"}
 
 

@@ -1,21 +1,18 @@
 """`kcli explain`: what a finding's code means."""
 
 import re
-from typing import Annotated
 
 import typer
 
 from kcli.cli.boundary import boundary
+from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging
 from kcli.kafka.findings.catalogue import CATALOGUE
 
 
 def explain(
-    codes: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False),
-    ] = None,
+    codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; none: list all."),
 ) -> None:
     """Say what a finding means, what the broker will do about it, and what to do."""
     with boundary():

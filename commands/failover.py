@@ -1,54 +1,39 @@
 """`kcli failover`: which partitions get which leader when a broker goes away."""
 
 from functools import partial
-from typing import Annotated
-
-import typer
 
 from kcli.cli.brokers import broker_ids
-from kcli.cli.options import INT32, Common, Paths, UsageError, common_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32
+from kcli.cli.status import UsageError
 
 SETTINGS = "Settings that the metadata lacks"
 
 
 @common_options
 def failover(
-    paths: Paths = None,
     *,
-    broker: Annotated[
-        list[str] | None,
-        typer.Option("--broker", metavar="N,...", help="These brokers go away, one after the other."),
-    ] = None,
-    controller: Annotated[
-        bool, typer.Option("--controller", help="The active controller goes away.")
-    ] = False,
-    everything: Annotated[
-        bool,
-        typer.Option("--all", help="Show the partitions that do not change, too; alone: all as they are."),
-    ] = False,
-    zk: Annotated[
-        bool, typer.Option("--zk", help="By the rules of a controller of the ZooKeeper era.")
-    ] = False,
-    min_insync_replicas: Annotated[
-        int,
-        typer.Option(
-            "--min-insync-replicas",
-            metavar="N",
-            min=1,
-            max=INT32,
-            help="Of server.properties, for topics without their own.",
-            rich_help_panel=SETTINGS,
-        ),
-    ] = 1,
-    unclean_leader_election: Annotated[
-        bool,
-        typer.Option(
-            "--unclean-leader-election",
-            help="server.properties enables it, for topics without their own.",
-            rich_help_panel=SETTINGS,
-        ),
-    ] = False,
-    common: Common,
+    broker: list[str] | None = option("--broker N,...", "These brokers go away, one after the other."),
+    controller: bool = option("--controller", "The active controller goes away."),
+    everything: bool = option(
+        "--all", "Show the partitions that do not change, too; alone: all as they are."
+    ),
+    zk: bool = option("--zk", "By the rules of a controller of the ZooKeeper era."),
+    min_insync_replicas: int = option(
+        "--min-insync-replicas N",
+        "Of server.properties, for topics without their own.",
+        SETTINGS,
+        default=1,
+        min=1,
+        max=INT32,
+    ),
+    unclean_leader_election: bool = option(
+        "--unclean-leader-election", "server.properties enables it, for topics without their own.", SETTINGS
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Show which partitions get which leader, ISR and epoch when brokers go away, by KRaft metadata.
 
@@ -60,7 +45,7 @@ def failover(
         raise UsageError("use --broker N or --controller: who goes away? --all shows what is")
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.jobs.replica import failover as jobs
     from kcli.kafka.kraft.failover import Defaults
     from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER
@@ -72,9 +57,9 @@ def failover(
         zookeeper=zk,
         everything=everything,
         defaults=Defaults(min_insync_replicas, unclean_leader_election),
-        selection=common.selection(),
+        selection=inputs.selection(),
     )
-    of_metadata = common._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
+    of_metadata = inputs.without_selection()
     types = {*[FAILOVER.name] * bool(brokers or everything), *[FAILOVER_CONTROLLER.name] * controller}
     command = Command(
         name="failover",
@@ -82,6 +67,6 @@ def failover(
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,
-        possible_types=lambda _: frozenset(types),
+        answer=Answer(possible=frozenset(types)),
     )
-    run(command, paths, of_metadata)
+    run(command, of_metadata, output, engine)

@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Iterator
 from io import StringIO
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from kcli.cli.boundary import boundary
+from kcli.cli.option import argument, option
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
@@ -18,18 +19,11 @@ COLUMNS = "columns"
 
 
 def help(  # noqa: A001 - it has the name of its command
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TOPIC]",
-            help="A page of the manual; a command; columns COMMAND: what the columns of its rows mean.",
-            show_default=False,
-        ),
-    ] = None,
+    words: list[str] | None = argument(
+        "[TOPIC]", "A page of the manual; a command; columns COMMAND: what the columns of its rows mean."
+    ),
     *,
-    man: Annotated[
-        bool, typer.Option("--man", help="Print the man page: kcli help --man | man -l -")
-    ] = False,
+    man: bool = option("--man", "Print the man page: kcli help --man | man -l -"),
 ) -> None:
     """Show a page of the manual, or list its pages and the commands.
 

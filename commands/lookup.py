@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, parse_offset, parse_time
+from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, parse_offset, parse_time
+from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ app = Group(
 )
 
 MAX = "max"
-ExitCode: TypeAlias = Annotated[
-    bool, typer.Option("--exit-code", help="End with status 1 if a partition does not have it.")
-]
+EXIT_CODE = option("--exit-code", "End with status 1 if a partition does not have it.")
 
 
 def _is_missing(row: object) -> bool:
@@ -31,22 +30,16 @@ def _is_missing(row: object) -> bool:
 @app.command("offset")
 @common_options
 def offset(
-    offset: Annotated[
-        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
-    ],
-    paths: Paths = None,
+    offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
-    remote_metadata: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--remote-metadata",
-            metavar="PATH",
-            help="Name the remote segment of an offset that is not on disk, by __remote_log_metadata here.",
-            show_default=False,
-        ),
-    ] = None,
-    exit_code: ExitCode = False,
-    common: Common,
+    remote_metadata: list[str] | None = option(
+        "--remote-metadata PATH",
+        "Name the remote segment of an offset that is not on disk, by __remote_log_metadata here.",
+    ),
+    exit_code: bool = EXIT_CODE,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print the segment, position and batch that a fetch at this offset starts with.
 
@@ -67,32 +60,29 @@ def offset(
         name="lookup offset",
         job=partial(jobs.offset, offset=parse_offset(offset), by_events=bool(remote_metadata)),
         split=split if remote_metadata else None,
-        differs=_is_missing if exit_code else None,
+        is_difference=_is_missing if exit_code else None,
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 @app.command("timestamp")
 @common_options
 def timestamp(
-    timestamp: Annotated[
-        str,
-        typer.Argument(
-            metavar="TIME",
-            help="Epoch ms, ISO-8601 (UTC without a zone), 1h (ago), yesterday, or max.",
-            show_default=False,
-        ),
-    ],
-    paths: Paths = None,
+    timestamp: str = argument(
+        "TIME", "Epoch ms, ISO-8601 (UTC without a zone), 1h (ago), yesterday, or max.", default=REQUIRED
+    ),
     *,
-    exit_code: ExitCode = False,
-    max_batch_bytes: Annotated[
-        int,
-        typer.Option(
-            "--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is decompressed."
-        ),
-    ] = LARGEST_BATCH,
-    common: Common,
+    exit_code: bool = EXIT_CODE,
+    max_batch_bytes: int = option(
+        "--max-batch-bytes N",
+        "Bound on a batch that is decompressed.",
+        default=LARGEST_BATCH,
+        min=1,
+        max=INT32,
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print the first record at or after a time as ListOffsets finds it.
 
@@ -105,4 +95,9 @@ def timestamp(
 
     earliest = None if timestamp == MAX else parse_time(timestamp)
     job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)
-    run(Command(name="lookup timestamp", job=job, differs=_is_missing if exit_code else None), paths, common)
+    run(
+        Command(name="lookup timestamp", job=job, is_difference=_is_missing if exit_code else None),
+        inputs,
+        output,
+        engine,
+    )

@@ -1,25 +1,18 @@
 """`kcli ls`: one row per partition directory."""
 
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from kcli.cli.options import Common, Paths, common_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
 
 
 @common_options
 def ls(
-    paths: Paths = None,
     *,
-    recover: Annotated[
-        bool,
-        typer.Option(
-            "--recover",
-            help="After an unclean stop, recover logs of any size as a broker does.",
-        ),
-    ] = False,
-    common: Common,
+    recover: bool = option("--recover", "After an unclean stop, recover logs of any size as a broker does."),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """List partitions with their sizes, offsets, newest epoch, topic id and leftovers.
 
@@ -33,8 +26,5 @@ def ls(
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import with_contradictions
 
-    run(
-        Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions),
-        paths,
-        common._replace(include_leftovers=True),
-    )
+    command = Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions)
+    run(command, inputs._replace(include_leftovers=True), output, engine)

@@ -1,11 +1,12 @@
 """`kcli partition-for`: which partition a key, a group or another name belongs to."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import INT32, Common, UsageError, output_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import Output
+from kcli.cli.parsers import INT32
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.rows.identifiers import PartitionForRow
@@ -14,49 +15,32 @@ FORMS = ("string", "short", "int", "long", "hex", "base64")
 EXAMPLE_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 
 
-def _repeatable(name: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=f"{text}; repeatable.", show_default=False)
-
-
-@output_options
+@common_options
 def partition_for(
     *,
-    key: Annotated[
-        list[str] | None, _repeatable("--key", "TEXT", "Records with this key, as producers place them")
-    ] = None,
-    key_format: Annotated[
-        str,
-        typer.Option(
-            "--as",
-            metavar="|".join(FORMS),
-            help="How --key is written: as Kafka's serializers make bytes of it, or the bytes.",
-        ),
-    ] = FORMS[0],
-    group: Annotated[list[str] | None, _repeatable("--group", "ID", "A group, in __consumer_offsets")] = None,
-    transactional_id: Annotated[
-        list[str] | None,
-        _repeatable("--transactional-id", "ID", "A transactional id, in __transaction_state"),
-    ] = None,
-    topic_id: Annotated[
-        list[str] | None,
-        _repeatable("--topic-id", "ID:PARTITION", "A user partition, in __remote_log_metadata"),
-    ] = None,
-    share_group: Annotated[
-        list[str] | None,
-        _repeatable("--share-group", "GROUP:ID:PARTITION", "A share partition, in __share_group_state"),
-    ] = None,
-    partitions: Annotated[
-        int | None,
-        typer.Option(
-            "--partitions",
-            metavar="N",
-            min=1,
-            max=INT32,
-            help="Partitions of the topic; 50 unless a --key is given.",
-            show_default=False,
-        ),
-    ] = None,
-    common: Common,
+    key: list[str] | None = option(
+        "--key TEXT", "Records with this key, as producers place them; repeatable."
+    ),
+    key_format: str = option(
+        "--as",
+        "How --key is written: as Kafka's serializers make bytes of it, or the bytes.",
+        default=FORMS[0],
+        choices=FORMS,
+    ),
+    group: list[str] | None = option("--group ID", "A group, in __consumer_offsets; repeatable."),
+    transactional_id: list[str] | None = option(
+        "--transactional-id ID", "A transactional id, in __transaction_state; repeatable."
+    ),
+    topic_id: list[str] | None = option(
+        "--topic-id ID:PARTITION", "A user partition, in __remote_log_metadata; repeatable."
+    ),
+    share_group: list[str] | None = option(
+        "--share-group GROUP:ID:PARTITION", "A share partition, in __share_group_state; repeatable."
+    ),
+    partitions: int | None = option(
+        "--partitions N", "Partitions of the topic; 50 unless a --key is given.", min=1, max=INT32
+    ),
+    output: Output,
 ) -> None:
     """Print which partition a key, a group, a transactional id or a topic id belongs to.
 
@@ -66,8 +50,6 @@ def partition_for(
     from kcli.jobs import identifiers as jobs
     from kcli.kafka.remote.partitioning import DEFAULT_PARTITIONS
 
-    if key_format not in FORMS:
-        raise UsageError(f"--as {key_format}: expected one of {', '.join(FORMS)}")
     if key and partitions is None:
         raise UsageError("--key needs --partitions N: how many the topic has")
     count = partitions or DEFAULT_PARTITIONS
@@ -97,7 +79,7 @@ def partition_for(
     found = list(rows())
     if not found:
         raise UsageError("use one of --key, --group, --transactional-id, --topic-id, --share-group at least")
-    run_rows("partition-for", found, common)
+    run_rows("partition-for", found, output)
 
 
 def _rows(

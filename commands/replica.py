@@ -1,13 +1,13 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
 from functools import partial
-from typing import Annotated
-
-import typer
 
 from kcli.cli.brokers import broker_ids
 from kcli.cli.metadata import metadata_path
-from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, output_options
+from kcli.cli.option import argument, choose, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32
+from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 DEFAULT_RANGE = 10_000
@@ -18,15 +18,13 @@ app = Group(no_args_is_help=True, help="Replicas of a partition: what they have 
 @app.command("diff")
 @common_options
 def diff(
-    paths: Paths = None,
     *,
-    ignore_compression: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-compression", help="Batches of the same records are equal, however they are compressed."
-        ),
-    ] = False,
-    common: Common,
+    ignore_compression: bool = option(
+        "--ignore-compression", "Batches of the same records are equal, however they are compressed."
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Compare replicas batch by batch: the first log dir or partition with each of the others.
 
@@ -40,7 +38,7 @@ def diff(
     from kcli.jobs.replica import fingerprint
     from kcli.jobs.replica import replica as jobs
 
-    expand, split = comparing(pairs, lambda found: fingerprint.expand(found, common.selection()))
+    expand, split = comparing(pairs, lambda found: fingerprint.expand(found, inputs.selection()))
     command = Command(
         name="replica diff",
         job=partial(jobs.diff, ignore_compression=ignore_compression),
@@ -49,22 +47,22 @@ def diff(
         split=split,
         compares=True,
     )
-    if any(map(fingerprint.is_manifest, paths or ())):  # its partitions are known when it is open
-        unselected = common._replace(topic=None, topic_regex=None, partition=None, exclude_internal=False)
-        run(command, paths, unselected)
-    run(command, paths, common)
+    if any(map(fingerprint.is_manifest, inputs.paths or ())):  # its partitions are known when it is open
+        unselected = inputs.without_selection()
+        run(command, unselected, output, engine)
+    run(command, inputs, output, engine)
 
 
 @app.command("fingerprint")
 @common_options
 def fingerprint(
-    paths: Paths = None,
     *,
-    every: Annotated[
-        int,
-        typer.Option("--every", metavar="N", min=1, max=INT32, help="Offsets of a range: one hash for each."),
-    ] = DEFAULT_RANGE,
-    common: Common,
+    every: int = option(
+        "--every N", "Offsets of a range: one hash for each.", default=DEFAULT_RANGE, min=1, max=INT32
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print a hash for each range of offsets of a replica, for `replica diff` on another host.
 
@@ -73,35 +71,24 @@ def fingerprint(
     from kcli.cli.run import Command, run
     from kcli.jobs.replica import fingerprint as jobs
 
-    run(Command(name="replica fingerprint", job=partial(jobs.show, width=every)), paths, common)
+    run(Command(name="replica fingerprint", job=partial(jobs.show, width=every)), inputs, output, engine)
 
 
 @app.command("elect")
 @common_options
 def elect(
-    paths: Paths = None,
     *,
-    isr: Annotated[
-        list[str] | None,
-        typer.Option("--isr", metavar="1,2", help="The brokers that were in sync last.", show_default=False),
-    ] = None,
-    metadata: Annotated[
-        str | None,
-        typer.Option(
-            "--metadata",
-            metavar="PATH",
-            help="Take ISR, ELR, assignment and settings from this KRaft metadata log or .checkpoint.",
-            show_default=False,
-        ),
-    ] = None,
-    unclean_leader_election: Annotated[
-        bool,
-        typer.Option(
-            "--unclean-leader-election",
-            help="Unclean election is enabled, for topics without their own setting.",
-        ),
-    ] = False,
-    common: Common,
+    isr: list[str] | None = option("--isr 1,2", "The brokers that were in sync last."),
+    metadata: str | None = option(
+        "--metadata PATH",
+        "Take ISR, ELR, assignment and settings from this KRaft metadata log or .checkpoint.",
+    ),
+    unclean_leader_election: bool = option(
+        "--unclean-leader-election", "Unclean election is enabled, for topics without their own setting."
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Show what each replica as the leader would cost: what the others truncate and lose.
 
@@ -130,33 +117,24 @@ def elect(
             split=split,
             compares=True,
         ),
-        paths,
-        common,
+        inputs,
+        output,
+        engine,
     )
 
 
 @app.command("simulate")
-@output_options
+@common_options
 def simulate(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SCENARIO", help="A name that --list shows, or a .toml file.", show_default=False
-        ),
-    ] = None,
+    scenario: str | None = argument("SCENARIO", "A name that --list shows, or a .toml file."),
     *,
-    list_them: Annotated[bool, typer.Option("--list", help="List the stories that come with kcli.")] = False,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol",
-            metavar="NAME",
-            help="How followers truncate, instead of what the story says: high-watermark (before Kafka "
-            "0.11), epoch-v0 (KIP-101), epoch (KIP-279), fetch (from 2.7).",
-            show_default=False,
-        ),
-    ] = None,
-    common: Common,
+    list_them: bool = option("--list", "List the stories that come with kcli."),
+    protocol: str | None = option(
+        "--protocol NAME",
+        "How followers truncate, instead of what the story says: high-watermark (before Kafka "
+        "0.11), epoch-v0 (KIP-101), epoch (KIP-279), fetch (from 2.7).",
+    ),
+    output: Output,
 ) -> None:
     """Show a story of leader changes step by step: log ends, high watermarks, epochs, truncations.
 
@@ -164,24 +142,23 @@ def simulate(
     """
     if list_them == (scenario is not None):
         raise UsageError("name a SCENARIO, or use --list")
-    from kcli.cli.run import new_summary, run_answer
+    from kcli.cli.run import Answer, new_summary, run_answer
     from kcli.jobs.replica import simulate as jobs
     from kcli.kafka.replication.replication import PROTOCOLS
     from kcli.logdir.buffers import FileError
     from kcli.rows.simulation import SCENARIO, SIMULATION
 
-    if protocol is not None and protocol not in PROTOCOLS:
-        raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
-    summary = new_summary(common)
+    if protocol is not None:
+        choose("--protocol", protocol, PROTOCOLS)
+    summary = new_summary(output)
     summary.answered = 1
     if scenario is None:
-        run_answer(
-            "replica simulate", jobs.list_stories(), common, summary, possible=frozenset({SCENARIO.name})
-        )
+        stories = Answer(possible=frozenset({SCENARIO.name}))
+        run_answer("replica simulate", jobs.list_stories(), output, summary, stories)
         return
     try:
         story = jobs.load_scenario(scenario)
         rows = jobs.simulate(story._replace(protocol=protocol or story.protocol))
     except (jobs.ScenarioError, FileError) as error:
         raise UsageError(str(error)) from error
-    run_answer("replica simulate", rows, common, summary, possible=frozenset({SIMULATION.name}))
+    run_answer("replica simulate", rows, output, summary, Answer(possible=frozenset({SIMULATION.name})))

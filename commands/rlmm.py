@@ -2,13 +2,14 @@
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from commands import rlmm_cluster, rlmm_tier
 from commands.rlmm_state import check, state
-from kcli.cli.options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
+from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, parse_integers
+from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
@@ -38,35 +39,20 @@ DEFAULT_PARTITIONS = 50
 @app.command("dump")
 @common_options
 def dump(
-    paths: Paths = None,
     *,
-    text_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="|".join(LINE_FORMATS),
-            help="Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
-            show_default=False,
-        ),
-    ] = None,
-    properties: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--property",
-            metavar="K=V",
-            help="Of --format kip: print.partition=true and others; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    layout: Annotated[
-        str,
-        typer.Option(
-            "--layout",
-            metavar=LAYOUT_METAVAR,
-            help="As brokers write it, or as KIP-405 says (rows only).",
-        ),
-    ] = KAFKA,
-    common: Common,
+    text_format: str | None = option(
+        f"--format {'|'.join(LINE_FORMATS)}",
+        "Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
+    ),
+    properties: list[str] | None = option(
+        "--property K=V", "Of --format kip: print.partition=true and others; repeatable."
+    ),
+    layout: str = option(
+        f"--layout {LAYOUT_METAVAR}", "As brokers write it, or as KIP-405 says (rows only).", default=KAFKA
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print every event of remote log metadata.
 
@@ -76,14 +62,14 @@ def dump(
     """
     if text_format is not None and text_format not in LINE_FORMATS:
         raise UsageError(f"--format {text_format}: expected one of {', '.join(LINE_FORMATS)}")
-    if text_format is not None and common.output != TEXT:
+    if text_format is not None and output.format != TEXT:
         raise UsageError("--format needs -o text")
     if properties and text_format != KIP:
         raise UsageError("--property needs --format kip")
     _check_layout(layout)
-    if layout == KIP and common.output == TEXT:
+    if layout == KIP and output.format == TEXT:
         raise UsageError("--layout kip gives rows: take another -o than text")
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.rlmm import dump as jobs
     from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
     from kcli.jobs.rlmm.read import expand
@@ -101,20 +87,20 @@ def dump(
             accepts=kip.ACCEPTS,
             expand=expand,
             possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
-            usual_type="rlmm_kip_event",
+            answer=Answer(default_type="rlmm_kip_event"),
         )
-        run(command, paths, common)
+        run(command, inputs, output, engine)
         return
     command = Command(
         name="rlmm dump",
-        job=partial(dump_selected, selection=common.selection()),
-        topics_of_rows=topics,
+        job=partial(dump_selected, selection=inputs.selection()),
+        topics=RowTopics(topics),
         accepts=jobs.ACCEPTS,
         expand=expand,
         possible_types=jobs.row_types,
-        text=texts[text_format or KAFKA],
+        answer=Answer(text=texts[text_format or KAFKA]),
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 def _check_layout(layout: str) -> None:
@@ -137,28 +123,19 @@ app.command("check")(common_options(check))
 
 
 @app.command("partition")
-@output_options
+@common_options
 def partition(
-    users: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TOPIC_ID:PARTITION...",
-            help="User partitions, topics by id; :0..3 is four. --layout kip: by name.",
-            show_default=False,
-        ),
-    ],
+    users: list[str] = argument(
+        "TOPIC_ID:PARTITION...",
+        "User partitions, topics by id; :0..3 is four. --layout kip: by name.",
+        default=REQUIRED,
+    ),
     *,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata."
-        ),
-    ] = DEFAULT_PARTITIONS,
-    layout: Annotated[
-        str,
-        typer.Option("--layout", metavar=LAYOUT_METAVAR, help="As brokers do, or as KIP-405 says."),
-    ] = KAFKA,
-    common: Common,
+    count: int = option(
+        "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1, max=INT32
+    ),
+    layout: str = option(f"--layout {LAYOUT_METAVAR}", "As brokers do, or as KIP-405 says.", default=KAFKA),
+    output: Output,
 ) -> None:
     """Print which partition of __remote_log_metadata holds the events of a user partition.
 
@@ -172,9 +149,9 @@ def partition(
     _check_layout(layout)
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
-        run_rows("rlmm partition", kip.partition_rows(named, count), common, row_types=(RLMM_KIP_PARTITION,))
+        run_rows("rlmm partition", kip.partition_rows(named, count), output, types=(RLMM_KIP_PARTITION,))
     known = list(chain.from_iterable(map(_user_partitions, users)))
-    run_rows("rlmm partition", partition_rows(known, count), common)
+    run_rows("rlmm partition", partition_rows(known, count), output)
 
 
 def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0..3") -> list[tuple[str, int]]:

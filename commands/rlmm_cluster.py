@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
-from kcli.cli.options import ENGINE, Common, Paths, RefusedError, UsageError, common_options, parse_duration
+from kcli.cli.option import REQUIRED, common_options, option
+from kcli.cli.options import Inputs, Output
+from kcli.cli.parsers import parse_duration
+from kcli.cli.status import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kcli.broker.settings import ClientSettings
@@ -24,28 +25,17 @@ TEXT = "text"
 
 
 def bootstrap(
-    paths: Paths = None,
     *,
-    bootstrap_server: Annotated[
-        str,
-        typer.Option(
-            "--bootstrap-server", metavar="HOST:PORT,...", help="Brokers of the cluster.", show_default=False
-        ),
-    ],
-    command_config: Annotated[
-        str | None,
-        typer.Option(
-            "--command-config",
-            metavar="FILE",
-            help="Properties of the client: security.protocol, sasl.*, ssl.*.",
-            show_default=False,
-        ),
-    ] = None,
-    events: Annotated[bool, typer.Option("--events", help="Every event, as rlmm dump gives them.")] = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="DURATION", help="The longest wait for an answer.")
-    ] = "15s",
-    common: Common,
+    bootstrap_server: str = option(
+        "--bootstrap-server HOST:PORT,...", "Brokers of the cluster.", default=REQUIRED
+    ),
+    command_config: str | None = option(
+        "--command-config FILE", "Properties of the client: security.protocol, sasl.*, ssl.*."
+    ),
+    events: bool = option("--events", "Every event, as rlmm dump gives them."),
+    timeout: str = option("--timeout DURATION", "The longest wait for an answer.", default="15s"),
+    inputs: Inputs,
+    output: Output,
 ) -> None:
     """Read remote log metadata from a live cluster; ask it for its offsets, beside those of PATHs.
 
@@ -53,16 +43,16 @@ def bootstrap(
 
     Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
     """
-    from kcli.cli.run import new_summary, run_answer
+    from kcli.cli.run import Answer, new_summary, run_answer
     from kcli.jobs.rlmm.dump import kafka_lines
     from kcli.rows.remote_metadata import RLMM_EVENT
     from kcli.rows.remote_state import REMOTE_SEGMENT
     from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET
 
-    has_paths = bool(paths or common.files_from or common.server_config)
+    has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
     if events and has_paths:
         raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
-    if common.output == TEXT and not events:
+    if output.format == TEXT and not events:
         raise UsageError("-o text needs --events")
     milliseconds = parse_duration(timeout)
     if not 0 < milliseconds <= LONGEST_WAIT_MS:
@@ -70,29 +60,31 @@ def bootstrap(
             f"--timeout {timeout}: expected more than 0s and at most {LONGEST_WAIT_MS // 60_000}m"
         )
     settings = _settings(bootstrap_server, command_config)
-    summary = new_summary(common)
-    on_disk = _on_disk(paths, common, summary) if has_paths else {}
-    found = _outcomes(settings, milliseconds / 1000, common.selection(), on_disk, events=events)
-    answer = partial(run_answer, "rlmm bootstrap", _rows(found, common, summary), common, summary)
+    summary = new_summary(output)
+    on_disk = _on_disk(inputs, summary) if has_paths else {}
+    found = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
+    answer = partial(run_answer, "rlmm bootstrap", _rows(found, inputs, output, summary), output, summary)
     if events:
-        answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines)
+        answer(Answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines))
     else:
         both = frozenset({REMOTE_SEGMENT.name, RLMM_CLUSTER_OFFSET.name})
-        answer(possible=both, usual=REMOTE_SEGMENT.name)
+        answer(Answer(possible=both, default_type=REMOTE_SEGMENT.name, single_view=True))
 
 
-def _rows(found: Iterator["Outcome"], common: Common, summary: "RunSummary") -> Iterator["Item"]:
+def _rows(
+    found: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
+) -> Iterator["Item"]:
     from kcli.rows import Failure
     from kcli.rows.remote_tier import RlmmClusterOffsetRow
 
-    has_rows, has_offsets = not common.selection().names, False
+    has_rows, has_offsets = not inputs.selection().names, False
     for outcome in found:
         summary.inputs += 1
         summary.add(outcome)
         has_rows = has_rows or bool(outcome.rows)
         has_offsets = has_offsets or any(isinstance(row, RlmmClusterOffsetRow) for row in outcome.rows)
         yield from outcome.rows
-    if has_offsets and not common.quiet:
+    if has_offsets and not output.quiet:
         say(NOT_ASKED)
     if not has_rows and not summary.failures:
         summary.answered = 0
@@ -123,9 +115,9 @@ def _outcomes(
     yield from jobs.events(cluster, selection) if events else jobs.state(cluster, selection, on_disk)
 
 
-def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> "OffsetsOnDisk":
+def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
     """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
-    from kcli.cli.inputs import inputs
+    from kcli.cli.inputs import named_paths
     from kcli.jobs.common import (
         PARTITIONS_ONLY,
         notes_as_findings,
@@ -135,11 +127,11 @@ def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> 
     from kcli.logdir.find import find
     from kcli.logdir.select import Selection
 
-    found = find(list(inputs(paths, common)), Selection(include_leftovers=common.include_leftovers))
+    found = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
     units, failures = plan(found, PARTITIONS_ONLY)
     summary.failures.extend(failures)
     summary.findings.extend(notes_as_findings(found.notes))
-    offsets, outcomes = offsets_on_disk(units, common.selection())
+    offsets, outcomes = offsets_on_disk(units, inputs.selection())
     for outcome in outcomes:
         summary.inputs += 1
         summary.add(outcome)
@@ -160,4 +152,4 @@ def _settings(servers: str, command_config: str | None) -> "ClientSettings":
         raise UsageError(f"{option} {command_config}: {error}") from error
 
 
-command = common_options(bootstrap, left_out={ENGINE})
+command = common_options(bootstrap)

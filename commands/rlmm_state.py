@@ -3,11 +3,12 @@
 import re
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from kcli.cli.options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
+from kcli.cli.option import option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, INT64, parse_duration, parse_time
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.kafka.remote.events import EventQuery
@@ -18,77 +19,35 @@ FIRST_TIME_MS = 100_000_000_000
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 EVENT_SOURCES = ("events", "snapshots")
 
-Source: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="events|snapshots",
-        help="The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
-        "without: events where there are any.",
-        show_default=False,
-    ),
-]
+SOURCE = option(
+    "--from events|snapshots",
+    "The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
+    "without: events where there are any.",
+)
 
-At: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        metavar="OFFSET|TIME",
-        help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h, epoch "
-        "ms of 12 digits or more).",
-        show_default=False,
-    ),
-]
+AT = option(
+    "--at OFFSET|TIME",
+    "Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h, epoch "
+    "ms of 12 digits or more).",
+)
 
 
 def state(
-    paths: Paths = None,
     *,
-    source: Source = None,
-    at: At = None,
-    deleted: Annotated[
-        bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
-    ] = False,
-    history: Annotated[
-        str | None,
-        typer.Option(HISTORY, metavar="SEGMENT_ID", help="Every event of this segment.", show_default=False),
-    ] = None,
-    replay: Annotated[
-        bool,
-        typer.Option(
-            REPLAY, help="Which offset each remote_log_snapshot covers, and what a replay of the events adds."
-        ),
-    ] = False,
-    listed: Annotated[
-        int | None,
-        typer.Option(
-            "--list", metavar="EPOCH", min=0, max=INT32, help="As listRemoteLogSegments.", show_default=False
-        ),
-    ] = None,
-    lookup: Annotated[
-        str | None,
-        typer.Option(
-            "--lookup", metavar="EPOCH:OFFSET", help="As remoteLogSegmentMetadata.", show_default=False
-        ),
-    ] = None,
-    next_txn: Annotated[
-        str | None,
-        typer.Option(
-            "--next-txn", metavar="EPOCH:OFFSET", help="As nextSegmentWithTxnIndex.", show_default=False
-        ),
-    ] = None,
-    highest: Annotated[
-        int | None,
-        typer.Option(
-            "--highest",
-            metavar="EPOCH",
-            min=0,
-            max=INT32,
-            help="As highestOffsetForEpoch.",
-            show_default=False,
-        ),
-    ] = None,
-    common: Common,
+    source: str | None = SOURCE,
+    at: str | None = AT,
+    deleted: bool = option("--deleted", "Deleted segments too, which a broker forgets."),
+    history: str | None = option(f"{HISTORY} SEGMENT_ID", "Every event of this segment."),
+    replay: bool = option(
+        f"{REPLAY}", "Which offset each remote_log_snapshot covers, and what a replay of the events adds."
+    ),
+    listed: int | None = option("--list EPOCH", "As listRemoteLogSegments.", min=0, max=INT32),
+    lookup: str | None = option("--lookup EPOCH:OFFSET", "As remoteLogSegmentMetadata."),
+    next_txn: str | None = option("--next-txn EPOCH:OFFSET", "As nextSegmentWithTxnIndex."),
+    highest: int | None = option("--highest EPOCH", "As highestOffsetForEpoch.", min=0, max=INT32),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print the remote segments of every partition, in the state that their events gave them.
 
@@ -96,7 +55,7 @@ def state(
 
     Example: kcli rlmm state /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
@@ -127,7 +86,7 @@ def state(
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
-    query = _query(common, at)
+    query = _query(inputs, at)
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -140,50 +99,39 @@ def state(
     command = Command(
         name="rlmm state",
         job=job,
-        possible_types=lambda _: frozenset({row_type.name}),
-        topics_of_rows=topics,
-        may_have_no_rows=bool(asked),
-        without_rows=None if history is None else f"no event here is about segment {history}",
+        answer=Answer(possible=frozenset({row_type.name})),
+        topics=RowTopics(
+            topics,
+            may_have_no_rows=bool(asked),
+            without_rows=None if history is None else f"no event here is about segment {history}",
+        ),
         accepts=ACCEPTS,
         expand=partial(expand_source, _source(source), selection=query.selection),
         split=grouped,
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 def check(
-    paths: Paths = None,
     *,
-    stuck_after: Annotated[
-        str,
-        typer.Option(
-            "--stuck-after",
-            metavar="DURATION",
-            help="A copy or deletion that is not finished after so long is a finding.",
-        ),
-    ] = "1h",
-    storage: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--storage",
-            metavar="LISTING",
-            help="Compare with remote storage: a directory of LocalTieredStorage or Aiven's plugin, or a "
-            "file of object names and sizes; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    leader: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--leader",
-            metavar="PATH",
-            help="Compare with a leader's epochs and offsets: its log dir or partition; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    source: Source = None,
-    at: At = None,
-    common: Common,
+    stuck_after: str = option(
+        "--stuck-after DURATION",
+        "A copy or deletion that is not finished after so long is a finding.",
+        default="1h",
+    ),
+    storage: list[str] | None = option(
+        "--storage LISTING",
+        "Compare with remote storage: a directory of LocalTieredStorage or Aiven's plugin, or a "
+        "file of object names and sizes; repeatable.",
+    ),
+    leader: list[str] | None = option(
+        "--leader PATH", "Compare with a leader's epochs and offsets: its log dir or partition; repeatable."
+    ),
+    source: str | None = SOURCE,
+    at: str | None = AT,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Say what is wrong with the remote segments of each partition, by their events.
 
@@ -192,7 +140,7 @@ def check(
 
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm.check import RemoteCheck, reducer
     from kcli.jobs.rlmm.check import check as job
     from kcli.jobs.rlmm.dump import topics
@@ -202,7 +150,7 @@ def check(
     from kcli.logdir.find import find
     from kcli.logdir.select import Selection
 
-    now, query = time.time_ns(), _query(common, at)
+    now, query = time.time_ns(), _query(inputs, at)
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else query.until.event_timestamp_ms
     leading = find(leader or [], Selection())
@@ -220,12 +168,12 @@ def check(
         name="rlmm check",
         job=partial(job, query=query, options=options),
         reduce=None if listings is None else partial(reducer, listings, query.selection),
-        topics_of_rows=topics,
+        topics=RowTopics(topics),
         accepts=ACCEPTS,
         expand=partial(expand_source, _source(source), selection=query.selection),
         split=grouped,
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 def _source(source: str | None) -> str | None:
@@ -244,7 +192,7 @@ def _position(option: str, text: str) -> tuple[int, int]:
     return int(epoch), int(offset)
 
 
-def _query(common: Common, at: str | None) -> "EventQuery":
+def _query(inputs: Inputs, at: str | None) -> "EventQuery":
     """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
     from kcli.kafka.remote.events import NO_LIMIT, EventQuery, Until
 
@@ -253,4 +201,4 @@ def _query(common: Common, at: str | None) -> "EventQuery":
         until = Until(metadata_offset=int(at))
     elif at is not None:
         until = Until(event_timestamp_ms=parse_time(at))
-    return EventQuery(common.selection(), until)
+    return EventQuery(inputs.selection(), until)

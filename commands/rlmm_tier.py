@@ -2,39 +2,31 @@
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import INT64, Common, Paths, UsageError, common_options, parse_offset, parse_time
+from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT64, parse_offset, parse_time
+from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
+    from kcli.cli.run import Command
     from kcli.engine.contract import Map
 
-RemoteMetadata: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--remote-metadata",
-        metavar="PATH",
-        help="Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
-        show_default=False,
-    ),
-]
-Storage: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--storage",
-        metavar="DIR",
-        help="Find remote segments in this directory of LocalTieredStorage or Aiven's plugin; repeatable.",
-        show_default=False,
-    ),
-]
+REMOTE_METADATA = option(
+    "--remote-metadata PATH",
+    "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
+)
+STORAGE = option(
+    "--storage DIR",
+    "Find remote segments in this directory of LocalTieredStorage or Aiven's plugin; repeatable.",
+)
 
 
-def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | None, common: Common) -> None:
-    """Run a job over the selected user partitions, each with the directories of the metadata topic."""
-    from kcli.cli.run import Command, run
+def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) -> "Command":
+    """Return the command of a job over user partitions, each with the directories of the metadata topic."""
+    from kcli.cli.run import Command, RowTopics
     from kcli.jobs.rlmm.leader import (
         metadata_targets,
         topics,
@@ -46,27 +38,33 @@ def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | N
         raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
     if metadata and not elsewhere.targets:
         raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
-    selection = common.selection()
-    command = Command(
+    selection = inputs.selection()
+    return Command(
         name=name,
         job=job,
         split=lambda units, _: with_metadata(units, elsewhere.targets, selection),
-        topics_of_rows=topics,
+        topics=RowTopics(topics),
     )
-    run(command, paths, common)
 
 
 @common_options
-def offsets(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, common: Common) -> None:
+def offsets(
+    *,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
     """Print what ListOffsets answers for every special timestamp, -1 to -6.
 
     Log dirs with __remote_log_metadata in one of them, or named by --remote-metadata.
 
     Example: kcli rlmm offsets /var/lib/kafka/data
     """
+    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
-    _run("rlmm offsets", tiers.offsets, paths, remote_metadata, common)
+    run(_command("rlmm offsets", tiers.offsets, remote_metadata, inputs), inputs, output, engine)
 
 
 lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an offset or a time.")
@@ -75,58 +73,65 @@ lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an o
 @lookup.command("offset")
 @common_options
 def lookup_offset(
-    offset: Annotated[
-        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
-    ],
-    paths: Paths = None,
+    offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
-    remote_metadata: RemoteMetadata = None,
-    storage: Storage = None,
-    common: Common,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print which tier and segment serve a fetch at this offset, and what the broker tries before.
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
+    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_offset, offset=parse_offset(offset), storage=tuple(storage or ()))
-    _run("rlmm lookup offset", job, paths, remote_metadata, common)
+    run(_command("rlmm lookup offset", job, remote_metadata, inputs), inputs, output, engine)
 
 
 @lookup.command("timestamp")
 @common_options
 def lookup_timestamp(
-    timestamp: Annotated[
-        str, typer.Argument(metavar="TIME", help="Epoch ms, ISO-8601, @-1h.", show_default=False)
-    ],
-    paths: Paths = None,
+    timestamp: str = argument("TIME", "Epoch ms, ISO-8601, @-1h.", default=REQUIRED),
     *,
-    remote_metadata: RemoteMetadata = None,
-    storage: Storage = None,
-    common: Common,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
 
     Example: kcli rlmm lookup timestamp 1h /var/lib/kafka/data --topic orders
     """
+    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
     job = partial(tiers.lookup_timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
-    _run("rlmm lookup timestamp", job, paths, remote_metadata, common)
+    run(_command("rlmm lookup timestamp", job, remote_metadata, inputs), inputs, output, engine)
 
 
 @common_options
-def coverage(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, common: Common) -> None:
+def coverage(
+    *,
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
     """Print which offsets are on local disk, in remote storage, in both or nowhere.
 
     And how many local bytes could be lost without losing records.
 
     Example: kcli rlmm coverage /var/lib/kafka/data
     """
+    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
 
-    _run("rlmm coverage", tiers.coverage, paths, remote_metadata, common)
+    run(_command("rlmm coverage", tiers.coverage, remote_metadata, inputs), inputs, output, engine)
 
 
 INHERIT = -2
@@ -134,48 +139,36 @@ INHERIT = -2
 
 @common_options
 def retention(
-    paths: Paths = None,
     *,
-    retention_ms: Annotated[
-        int, typer.Option("--retention-ms", metavar="N", min=-1, max=INT64, help="retention.ms; -1: none.")
-    ] = -1,
-    retention_bytes: Annotated[
-        int,
-        typer.Option("--retention-bytes", metavar="N", min=-1, max=INT64, help="retention.bytes; -1: none."),
-    ] = -1,
-    local_retention_ms: Annotated[
-        int,
-        typer.Option(
-            "--local-retention-ms",
-            metavar="N",
-            min=INHERIT,
-            max=INT64,
-            help="local.retention.ms; -2: that of the whole log.",
-        ),
-    ] = INHERIT,
-    local_retention_bytes: Annotated[
-        int,
-        typer.Option(
-            "--local-retention-bytes",
-            metavar="N",
-            min=INHERIT,
-            max=INT64,
-            help="local.retention.bytes; -2: that of the whole log.",
-        ),
-    ] = INHERIT,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at", metavar="TIME", help="The time of the clean-up; without: now.", show_default=False
-        ),
-    ] = None,
-    remote_metadata: RemoteMetadata = None,
-    common: Common,
+    retention_ms: int = option("--retention-ms N", "retention.ms; -1: none.", default=-1, min=-1, max=INT64),
+    retention_bytes: int = option(
+        "--retention-bytes N", "retention.bytes; -1: none.", default=-1, min=-1, max=INT64
+    ),
+    local_retention_ms: int = option(
+        "--local-retention-ms N",
+        "local.retention.ms; -2: that of the whole log.",
+        default=INHERIT,
+        min=INHERIT,
+        max=INT64,
+    ),
+    local_retention_bytes: int = option(
+        "--local-retention-bytes N",
+        "local.retention.bytes; -2: that of the whole log.",
+        default=INHERIT,
+        min=INHERIT,
+        max=INT64,
+    ),
+    at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
     Example: kcli rlmm retention --retention-ms 604800000 /var/lib/kafka/data
     """
+    from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
     from kcli.kafka.remote.retention import Limits
 
@@ -190,22 +183,18 @@ def retention(
                 f"--local-retention-{name} {local}: a broker refuses more than --retention-{name} {whole}"
             )
     job = partial(tiers.retention, limits=limits, now_ms=now_ms)
-    _run("rlmm retention", job, paths, remote_metadata, common)
+    run(_command("rlmm retention", job, remote_metadata, inputs), inputs, output, engine)
 
 
 @common_options
 def follow(
-    paths: Paths = None,
     *,
-    leader: Annotated[
-        str,
-        typer.Option(
-            "--leader", metavar="PATH", help="The leader's log dir or partition.", show_default=False
-        ),
-    ],
-    remote_metadata: RemoteMetadata = None,
-    storage: Storage = None,
-    common: Common,
+    leader: str = option("--leader PATH", "The leader's log dir or partition.", default=REQUIRED),
+    remote_metadata: list[str] | None = REMOTE_METADATA,
+    storage: list[str] | None = STORAGE,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Print how a follower gets into a tiered log: requests, answers, the segment whose state it takes.
 
@@ -214,7 +203,7 @@ def follow(
     Example: kcli rlmm follow --leader broker1/data broker2/data/orders-0
     """
     from formats.names import REMOTE_LOG_METADATA
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm import follow as jobs
     from kcli.jobs.rlmm.leader import topics
     from kcli.kafka.kraft.start_settings import NEVER_TIERED
@@ -227,11 +216,11 @@ def follow(
     named = [target for target in found.targets if target.name is not None]
     metadata = [each for each in named if each.name and each.name.topic == REMOTE_LOG_METADATA]
     leaders = [each for each in named if each.name and each.name.topic not in NEVER_TIERED]
-    selection = common.selection()
+    selection = inputs.selection()
     command = Command(
         name="rlmm follow",
         job=partial(jobs.follow_leader, leader_path=leader, storage=tuple(storage or ())),
         split=lambda units, _: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
-        topics_of_rows=topics,
+        topics=RowTopics(topics),
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)

@@ -3,12 +3,12 @@
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import Common, RefusedError, UsageError, common_options
-from kcli.cli.start_options import IndexIntervalBytes
+from kcli.cli.option import argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.start_options import INDEX_INTERVAL_BYTES
+from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 
 if TYPE_CHECKING:
@@ -19,23 +19,14 @@ WHAT = ("all", "indexes")
 
 @common_options
 def salvage(
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATH", help="The partition directory; - reads its path from stdin.", show_default=False
-        ),
-    ] = None,
+    paths: list[str] | None = argument("PATH", "The partition directory; - reads its path from stdin."),
     *,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="The new directory for the copy."),
-    ] = None,
-    what: Annotated[
-        str,
-        typer.Option("--what", metavar="all|indexes", help="The whole partition, or indexes alone."),
-    ] = "all",
-    index_interval_bytes: IndexIntervalBytes = None,
-    common: Common,
+    out: str | None = option("--out DIR", "The new directory for the copy."),
+    what: str = option("--what", "The whole partition, or indexes alone.", default="all", choices=WHAT),
+    index_interval_bytes: int | None = INDEX_INTERVAL_BYTES,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.
 
@@ -51,9 +42,7 @@ def salvage(
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")
-    if what not in WHAT:
-        raise UsageError(f"--what {what}: expected one of {', '.join(WHAT)}")
-    if common.spark or common.spark_master or common.spark_remote or common.spark_conf:
+    if engine.uses_spark:
         raise UsageError("--spark: the copy is written by this process, on this host")
     _refuse(out)
     now_ms = time.time_ns() // 1_000_000
@@ -63,10 +52,10 @@ def salvage(
         job=job,
         expand=_one,
         job_of=lambda found: replace(
-            job, known=known_settings(metadata_of(found), server_properties(common))
+            job, known=known_settings(metadata_of(found), server_properties(inputs))
         ),
     )
-    run(command, paths, common._replace(jobs=1))
+    run(command, inputs._replace(paths=paths), output, engine._replace(jobs=1))
 
 
 def _refuse(out: str) -> None:

@@ -1,12 +1,12 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import Common, Paths, UsageError, common_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.reading_options import ReadingOptions
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce
@@ -15,17 +15,14 @@ if TYPE_CHECKING:
 
 @common_options
 def scan(
-    paths: Paths = None,
     *,
-    summary: Annotated[bool, typer.Option("--summary", help="Rows of partitions alone.")] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", help="Check the checksum of every batch.")
-    ] = True,
-    ratio: Annotated[
-        bool, typer.Option("--ratio", help="Decompress every batch, to tell how well each codec does.")
-    ] = False,
+    summary: bool = option("--summary", "Rows of partitions alone."),
+    verify: bool = option("--verify/--no-verify", "Check the checksum of every batch.", default=True),
+    ratio: bool = option("--ratio", "Decompress every batch, to tell how well each codec does."),
     reading: ReadingOptions,
-    common: Common,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Verify every checksum, and count what segments and partitions hold.
 
@@ -35,7 +32,7 @@ def scan(
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_contradictions
     from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import (
@@ -50,12 +47,12 @@ def scan(
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
-    if summary and common.only == SCAN_SEGMENT.name:
-        raise UsageError(f"--summary and --only {common.only} contradict each other: use only one of them")
-    output = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
+    if summary and output.only == SCAN_SEGMENT.name:
+        raise UsageError(f"--summary and --only {output.only} contradict each other: use only one of them")
+    row_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     if summary:
         types = {SCAN_PARTITION.name}
-    elif common.only or is_run_directory(common.out) or (output is not None and not output.is_flat):
+    elif output.only or is_run_directory(output.out) or (row_format is not None and not row_format.is_flat):
         types = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
     else:
         types = {SCAN_SEGMENT.name}
@@ -67,8 +64,8 @@ def scan(
         cold=reading.is_cold,
         rows=frozenset(types),
     )
-    spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
-    cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
+    spreads = engine.uses_spark
+    cuts = PIECE_BYTES if spreads else piece_bytes(engine.jobs) if engine.jobs > 1 else 0
 
     def reduce_of(found: "Found") -> "Reduce":
         unread_logs = unread(found)
@@ -79,9 +76,9 @@ def scan(
         job=ScanLog(options),
         accepts=ACCEPTS,
         expand=lambda found: expand(with_contradictions(found), starts=True),
-        possible_types=lambda _: options.rows,
+        answer=Answer(possible=options.rows),
         split=lambda units, _: split_segments(units, cuts),
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)

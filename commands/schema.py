@@ -1,19 +1,15 @@
 """`kcli schema`: what the JSON of a command looks like."""
 
-from typing import Annotated
-
 import typer
 
 from kcli.cli.boundary import boundary
+from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.rows import COMMANDS
 
 
 def schema(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND...", help="e.g. epoch end-offset", show_default=False),
-    ] = None,
+    words: list[str] | None = argument("COMMAND...", "e.g. epoch end-offset"),
 ) -> None:
     """Print the JSON Schema of what a command prints with -o json."""
     from kcli.output.schema import document_schema, pretty

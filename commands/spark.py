@@ -2,11 +2,12 @@
 
 import os
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from kcli.cli.boundary import boundary
+from kcli.cli.option import argument, option
 from kcli.cli.status import MissingError, UsageError
 from kcli.cli.typer_command import Group
 
@@ -28,35 +29,17 @@ def spark() -> None:
 
 @app.command("submit-command")
 def submit_command(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="-- KCLI ARGS", help="The kcli command line to run, after --.", show_default=False
-        ),
-    ] = None,
+    words: list[str] | None = argument("-- KCLI ARGS", "The kcli command line to run, after --."),
     *,
-    master: Annotated[
-        str,
-        typer.Option("--master", metavar="URL", help="Spark master: yarn, spark://..., k8s://..., local[2]."),
-    ] = "yarn",
-    conf: Annotated[
-        list[str] | None,
-        typer.Option("--conf", metavar="K=V", help="Spark setting; repeatable.", show_default=False),
-    ] = None,
-    archive: Annotated[
-        str | None,
-        typer.Option(
-            "--archive",
-            metavar="FILE",
-            help="A packed Python environment (venv-pack, conda-pack) for executors.",
-            show_default=False,
-        ),
-    ] = None,
-    folder: Annotated[
-        str,
-        typer.Option("--dir", metavar="DIR", help="Where kcli-packages.zip and kcli-submit.py are written."),
-    ] = ".",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the line alone; write nothing.")] = False,
+    master: str = option(
+        "--master URL", "Spark master: yarn, spark://..., k8s://..., local[2].", default="yarn"
+    ),
+    conf: list[str] | None = option("--conf K=V", "Spark setting; repeatable."),
+    archive: str | None = option(
+        "--archive FILE", "A packed Python environment (venv-pack, conda-pack) for executors."
+    ),
+    folder: str = option("--dir DIR", "Where kcli-packages.zip and kcli-submit.py are written.", default="."),
+    dry_run: bool = option("--dry-run", "Print the line alone; write nothing."),
 ) -> None:
     """Write what spark-submit needs (kcli's packages, a script) and print the complete command line.
 
@@ -108,14 +91,14 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
         )
     if found.params["jobs"] > 1:
         raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
-    for option, instead in (
+    for name, instead in (
         ("spark_master", "--master"),
         ("spark_remote", "--master"),
         ("spark_conf", "--conf"),
     ):
-        if found.params[option]:
+        if found.params[name]:
             raise UsageError(
-                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: use "
+                f"submit-command: --{name.replace('_', '-')} is for a kcli that starts Spark itself: use "
                 f"{instead} before --"
             )
     one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]

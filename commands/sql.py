@@ -1,12 +1,11 @@
 """`kcli sql`: SQL over the files of brokers, on DuckDB."""
 
 import os
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from formats.names import REMOTE_LOG_METADATA
-from kcli.cli.options import Common, Paths, common_options
+from kcli.cli.option import argument, common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
@@ -17,22 +16,13 @@ if TYPE_CHECKING:
 
 @common_options
 def sql(
-    query: Annotated[
-        str | None,
-        typer.Argument(metavar="QUERY", help="In SQL; none with --shell.", show_default=False),
-    ] = None,
-    paths: Paths = None,
+    query: str | None = argument("QUERY", "In SQL; none with --shell."),
     *,
-    shell: Annotated[
-        bool, typer.Option("--shell", help="Prompt for queries; they end with a semicolon.")
-    ] = False,
-    history: Annotated[
-        str | None,
-        typer.Option(
-            "--history", metavar="FILE", help="With --shell: keep what is typed in FILE.", show_default=False
-        ),
-    ] = None,
-    common: Common,
+    shell: bool = option("--shell", "Prompt for queries; they end with a semicolon."),
+    history: str | None = option("--history FILE", "With --shell: keep what is typed in FILE."),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Query batches, records, segments, epochs, rlmm, offsets and findings in SQL, on DuckDB.
 
@@ -40,15 +30,14 @@ def sql(
 
     Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /data
     """
-    from kcli.cli.engine import uses_spark
-
-    if uses_spark(common):
+    if engine.uses_spark:
         raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
     if shell:
         from kcli.cli.sql_shell import run_shell
 
-        paths = [*([] if query is None else [query]), *(paths or ())]
-        run_shell(_finder(paths, common), common, history)
+        paths = [*([] if query is None else [query]), *(inputs.paths or ())]
+        inputs = inputs._replace(paths=paths)
+        run_shell(_finder(inputs, output), inputs, output, engine, history)
     elif query is None or not query.strip() or os.path.lexists(query):
         raise UsageError("sql: expected a query and then at least one PATH, or --shell")
     elif history is not None:
@@ -59,16 +48,16 @@ def sql(
         from kcli.cli.sql import opened_session, print_answer, print_interrupted
 
         try:
-            found, summary = _finder(paths, common)()
+            found, summary = _finder(inputs, output)()
         except Interrupted as error:
-            print_interrupted(error, new_summary(common), common)
-        with opened_session(found, summary, common) as session:
-            print_answer(session, query, summary, common)
+            print_interrupted(error, new_summary(output), output)
+        with opened_session(found, summary, inputs, engine) as session:
+            print_answer(session, query, summary, output)
 
 
-def _finder(paths: list[str] | None, common: Common) -> "Find":
+def _finder(inputs: Inputs, output: Output) -> "Find":
     """Return the function that looks again what the paths lead to."""
-    from kcli.cli.inputs import found_at, inputs
+    from kcli.cli.inputs import found_at, named_paths
     from kcli.cli.run import new_summary
     from kcli.cli.signals import delivered
     from kcli.jobs.common import failure_of
@@ -76,15 +65,15 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     from kcli.rows import Failure
     from kcli.views.planning import readable
 
-    listed = list(inputs(paths, common))
+    listed = list(named_paths(inputs))
 
     def find_now() -> "tuple[Found, RunSummary]":
         with delivered():
-            users = common.selection()
-            found, summary = readable(found_at(listed, users, common)), new_summary(common)
+            users = inputs.selection()
+            found, summary = readable(found_at(listed, users, inputs)), new_summary(output)
             selected = len(found.targets)
             if users.names:  # events of these topics are in the partitions of another one
-                metadata = found_at(listed, Selection(topics=(REMOTE_LOG_METADATA,)), common).targets
+                metadata = found_at(listed, Selection(topics=(REMOTE_LOG_METADATA,)), inputs).targets
                 found.targets += [one for one in metadata if not users.wants(one.name)]
         summary.failures.extend(map(failure_of, found.failures))
         summary.inputs = selected + len(found.failures)

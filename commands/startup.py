@@ -3,73 +3,54 @@
 import re
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from kcli.cli.options import Common, Paths, UsageError, common_options, parse_time
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_time
 from kcli.cli.reading_options import parse_rate
 from kcli.cli.start_options import BROKER, CLEAN, StartOptions
+from kcli.cli.status import UsageError
 
 READ_RATE = "100M"
 
 
 @common_options
 def startup(
-    paths: Paths = None,
     *,
-    remote_storage: Annotated[
-        bool | None,
-        typer.Option(
-            "--remote-storage/--no-remote-storage",
-            help="Whether the topics are tiered; by default as the metadata or the log dir says.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
-    kafka_version: Annotated[
-        str | None,
-        typer.Option(
-            "--kafka-version",
-            metavar="X.Y",
-            help="The release that starts, from 3.0 on; without it 4.3, of log dirs of ZooKeeper 3.9.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
-    read_rate: Annotated[
-        str,
-        typer.Option(
-            "--read-rate",
-            metavar="BYTES",
-            help="Bytes a second that a log dir gives, for the estimate of the time.",
-            rich_help_panel=BROKER,
-        ),
-    ] = READ_RATE,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="TIME",
-            help="The time of the start, from which producers are forgotten; without: now.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
+    remote_storage: bool | None = option(
+        "--remote-storage/--no-remote-storage",
+        "Whether the topics are tiered; by default as the metadata or the log dir says.",
+        BROKER,
+    ),
+    kafka_version: str | None = option(
+        "--kafka-version X.Y",
+        "The release that starts, from 3.0 on; without it 4.3, of log dirs of ZooKeeper 3.9.",
+        BROKER,
+    ),
+    read_rate: str = option(
+        "--read-rate BYTES",
+        "Bytes a second that a log dir gives, for the estimate of the time.",
+        BROKER,
+        default=READ_RATE,
+    ),
+    at: str | None = option(
+        "--at TIME", "The time of the start, from which producers are forgotten; without: now.", BROKER
+    ),
     start: StartOptions,
-    common: Common,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
 
     Example: kcli startup /var/lib/kafka/data
     """
-    shutdown = start.how_stopped()
     version = None if kafka_version is None else _version(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
     from kcli.cli.inputs import node_of, server_properties
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.startup import startup as jobs
     from kcli.jobs.startup import startup_broker as broker
@@ -78,16 +59,16 @@ def startup(
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
-        shutdown=shutdown,
+        shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
-    node_id, metadata_log_dir, apart = node_of(common)
-    properties = server_properties(common)
+    node_id, metadata_log_dir, apart = node_of(inputs)
+    properties = server_properties(inputs)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
-    clean = None if shutdown is None else shutdown == CLEAN
+    clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),
@@ -98,10 +79,9 @@ def startup(
         expand=lambda found: broker.expand(with_quorum_states(found)),
         reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),
         rows_from_reduce=True,
-        usual_type="startup",
-        drawn_together=True,
+        answer=Answer(default_type="startup", single_view=True),
     )
-    run(command, [*(paths or []), *apart], common._replace(include_leftovers=True))
+    run(command, inputs.with_paths(apart)._replace(include_leftovers=True), output, engine)
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -3,17 +3,17 @@
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from kcli.cli.options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
+from kcli.cli.option import common_options, option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import INT32, INT64
 from kcli.cli.start_options import BROKER, StartOptions
+from kcli.cli.status import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcli.cli.run import Along
     from kcli.engine.contract import Unit
     from kcli.kafka.replication.replication import Side
 
@@ -22,103 +22,70 @@ PROTOCOLS = ("fetch", "epoch", "high-watermark")
 DESCRIBED = re.compile(r"((?:\d+:\d+,)*\d+:\d+)?@(\d+)", re.ASCII)
 
 
-def _offset(name: str, panel: str, text: str, largest: int = INT64) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(
-        name, metavar="N", min=0, max=largest, help=text, rich_help_panel=panel, show_default=False
-    )
-    return option
+OFFSET = partial(option, min=0, max=INT64)
 
 
 @common_options
 def truncate(
-    paths: Paths = None,
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Required: kcli predicts and changes nothing.")
-    ] = False,
-    to_offset: Annotated[int | None, _offset("--to-offset", TARGET, "Truncate to this offset.")] = None,
-    to_epoch: Annotated[
-        int | None,
-        _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.", INT32),
-    ] = None,
-    to_high_watermark: Annotated[
-        bool,
-        typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET),
-    ] = False,
-    leader: Annotated[
-        str | None,
-        typer.Option(
-            "--leader",
-            metavar="PATH",
-            help="Truncate as a follower of the replica in this log dir or partition directory.",
-            rich_help_panel=LEADER,
-            show_default=False,
-        ),
-    ] = None,
-    leader_epochs: Annotated[
-        str | None,
-        typer.Option(
-            "--leader-epochs",
-            metavar="E:S[,E:S...]@LEO",
-            help="Of a leader elsewhere: its leader epochs with their start offsets, and its log end offset.",
-            rich_help_panel=LEADER,
-            show_default=False,
-        ),
-    ] = None,
-    leader_log_start: Annotated[
-        int | None,
-        _offset("--leader-log-start", LEADER, "Its log start offset, for --leader-epochs; 0 without."),
-    ] = None,
-    leader_epoch: Annotated[
-        int | None,
-        _offset(
-            "--leader-epoch",
-            LEADER,
-            "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
-            INT32,
-        ),
-    ] = None,
-    remote_metadata: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--remote-metadata",
-            metavar="PATH",
-            help="Of a tiered log: __remote_log_metadata here, too, not just in the leader's log dir.",
-            rich_help_panel=LEADER,
-            show_default=False,
-        ),
-    ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            "--protocol",
-            metavar="fetch|epoch|high-watermark",
-            help="How followers truncate: fetch from 2.7 on, epoch from 2.0, high-watermark before 0.11.",
-            rich_help_panel=LEADER,
-        ),
-    ] = PROTOCOLS[0],
-    rescue: Annotated[
-        str | None,
-        typer.Option(
-            "--rescue",
-            metavar="FILE",
-            help="Write the records that would be lost to a new file, .ndjson or .parquet.",
-            rich_help_panel=TARGET,
-            show_default=False,
-        ),
-    ] = None,
-    high_watermark: Annotated[
-        int | None, _offset("--high-watermark", BROKER, "Instead of what replication-offset-checkpoint says.")
-    ] = None,
-    log_start_offset: Annotated[
-        int | None, _offset("--log-start-offset", BROKER, "Instead of what log-start-offset-checkpoint says.")
-    ] = None,
-    recovery_point: Annotated[
-        int | None,
-        _offset("--recovery-point", BROKER, "Instead of what recovery-point-offset-checkpoint says."),
-    ] = None,
+    dry_run: bool = option("--dry-run", "Required: kcli predicts and changes nothing."),
+    to_offset: int | None = OFFSET("--to-offset N", "Truncate to this offset.", TARGET),
+    to_epoch: int | None = option(
+        "--to-epoch N",
+        "Truncate to this replica's own end offset of leader epoch N.",
+        TARGET,
+        min=0,
+        max=INT32,
+    ),
+    to_high_watermark: bool = option("--to-high-watermark", "Truncate to the high watermark.", TARGET),
+    leader: str | None = option(
+        "--leader PATH",
+        "Truncate as a follower of the replica in this log dir or partition directory.",
+        LEADER,
+    ),
+    leader_epochs: str | None = option(
+        "--leader-epochs E:S[,E:S...]@LEO",
+        "Of a leader elsewhere: its leader epochs with their start offsets, and its log end offset.",
+        LEADER,
+    ),
+    leader_log_start: int | None = OFFSET(
+        "--leader-log-start N", "Its log start offset, for --leader-epochs; 0 without.", LEADER
+    ),
+    leader_epoch: int | None = option(
+        "--leader-epoch N",
+        "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
+        LEADER,
+        min=0,
+        max=INT32,
+    ),
+    remote_metadata: list[str] | None = option(
+        "--remote-metadata PATH",
+        "Of a tiered log: __remote_log_metadata here, too, not just in the leader's log dir.",
+        LEADER,
+    ),
+    protocol: str = option(
+        "--protocol",
+        "How followers truncate: fetch from 2.7 on, epoch from 2.0, high-watermark before 0.11.",
+        LEADER,
+        default=PROTOCOLS[0],
+        choices=PROTOCOLS,
+    ),
+    rescue: str | None = option(
+        "--rescue FILE", "Write the records that would be lost to a new file, .ndjson or .parquet.", TARGET
+    ),
+    high_watermark: int | None = OFFSET(
+        "--high-watermark N", "Instead of what replication-offset-checkpoint says.", BROKER
+    ),
+    log_start_offset: int | None = OFFSET(
+        "--log-start-offset N", "Instead of what log-start-offset-checkpoint says.", BROKER
+    ),
+    recovery_point: int | None = OFFSET(
+        "--recovery-point N", "Instead of what recovery-point-offset-checkpoint says.", BROKER
+    ),
     start: StartOptions,
-    common: Common,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
 ) -> None:
     """Show what truncating each partition would delete, cut and lose.
 
@@ -133,8 +100,6 @@ def truncate(
         raise UsageError(
             "use exactly one of --to-offset, --to-epoch, --to-high-watermark, --leader, --leader-epochs"
         )
-    if protocol not in PROTOCOLS:
-        raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
     follows = leader is not None or leader_epochs is not None
     if leader_log_start is not None and leader_epochs is None:
         raise UsageError("--leader-log-start: of the replica that --leader-epochs describes; use it there")
@@ -145,6 +110,7 @@ def truncate(
     import time
 
     from kcli.cli.inputs import server_properties
+    from kcli.cli.rescue import rescue_to
     from kcli.cli.run import Command, run
     from kcli.jobs.replica import following as leaders
     from kcli.jobs.startup.known_settings import known_settings, metadata_of
@@ -168,29 +134,29 @@ def truncate(
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
-        shutdown=start.how_stopped(),
+        shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
         is_saved=rescue is not None,
     )
     job = partial(jobs.dry_run, request=request)
-    split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)
-    along = None if rescue is None else _saving(rescue, common)
+    split = None if leader is None else _with_leaders(leader, remote_metadata or [], inputs)
+    on_outcomes = None if rescue is None else rescue_to(rescue, output)
     command = Command(
         name="truncate",
         job=job,
         split=split,
-        along=along,
+        on_outcomes=on_outcomes,
         job_of=lambda found: partial(
             jobs.dry_run,
-            request=replace(request, known=known_settings(metadata_of(found), server_properties(common))),
+            request=replace(request, known=known_settings(metadata_of(found), server_properties(inputs))),
         ),
     )
-    run(command, paths, common)
+    run(command, inputs, output, engine)
 
 
 def _with_leaders(
-    leader: str, remote_metadata: list[str], common: Common
+    leader: str, remote_metadata: list[str], inputs: Inputs
 ) -> "Callable[[list[Unit], bool], list[Unit]]":
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
     from kcli.jobs.pairs import with_leaders
@@ -198,20 +164,14 @@ def _with_leaders(
     from kcli.logdir.find import find
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        found = find([leader], common.selection())
+        found = find([leader], inputs.selection())
         metadata = metadata_targets([leader, *remote_metadata])
-        for option, failures in (("--leader", found.failures), ("--remote-metadata", metadata.failures)):
+        for name, failures in (("--leader", found.failures), ("--remote-metadata", metadata.failures)):
             if failures:
-                raise UsageError(f"{option} {failures[0]}")
+                raise UsageError(f"{name} {failures[0]}")
         return with_leaders(units, found.targets, metadata.targets)
 
     return split
-
-
-def _saving(path: str, common: Common) -> "Along":
-    from kcli.cli.rescue import rescue_to
-
-    return rescue_to(path, common)
 
 
 def _described(text: str, log_start_offset: int) -> "Side":

@@ -1,24 +1,17 @@
 """`kcli uuid`: Kafka's spelling of a UUID, and Java's."""
 
-from typing import Annotated
-
-import typer
-
-from kcli.cli.options import Common, UsageError, output_options
+from kcli.cli.option import REQUIRED, argument, common_options
+from kcli.cli.options import Output
+from kcli.cli.status import UsageError
 
 
-@output_options
+@common_options
 def uuid(
-    ids: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="UUID...",
-            help="22 characters of base64url, or 32 hexadecimal digits.",
-            show_default=False,
-        ),
-    ],
+    ids: list[str] = argument(
+        "UUID...", "22 characters of base64url, or 32 hexadecimal digits.", default=REQUIRED
+    ),
     *,
-    common: Common,
+    output: Output,
 ) -> None:
     """Convert UUIDs: topic, segment, directory and cluster ids, base64url and hexadecimal.
 
@@ -35,4 +28,4 @@ def uuid(
             found.append(uuid_of(text))
         except FormatError as error:
             raise UsageError(f"{word_of(text)}: expected {error.expected}") from error
-    run_rows("uuid", uuid_rows(found), common)
+    run_rows("uuid", uuid_rows(found), output)

@@ -15,6 +15,8 @@ ELSEWHERE = {
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/engine.py": "tests/commands/test_jobs.py",
     "kcli/cli/metadata.py": "tests/commands/test_validate.py",
+    "kcli/cli/option.py": "tests/commands/test_options.py",
+    "kcli/cli/parsers.py": "tests/commands/test_options.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
     "kcli/cli/reading_options.py": "tests/commands/test_scan.py",
     "kcli/cli/run_record.py": "tests/commands/test_run_directory.py",

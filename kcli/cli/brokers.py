@@ -1,6 +1,7 @@
 """Ids of brokers on the command line."""
 
-from kcli.cli.options import INT32, UsageError, parse_integers, split_list
+from kcli.cli.parsers import INT32, parse_integers, split_list
+from kcli.cli.status import UsageError
 
 
 def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:

@@ -2,12 +2,12 @@
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
-from kcli.cli.options import INT32, INT64, UsageError, parse_integers, parse_time, split_list
+from kcli.cli.option import option
+from kcli.cli.parsers import INT32, INT64, parse_integers, parse_time, split_list
+from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.dump.filter import RecordFilter
@@ -25,66 +25,34 @@ MOST_OF_A_TAIL = 100_000
 AUTO, NONE = "auto", "none"
 
 
-def _option(*names: str, panel: str, text: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
-
-
 def _decoder(name: str, topic: str) -> Any:
-    return _option(name, panel=TOOL, text=f"Contents decoded as those of {topic}.")
+    return option(name, f"Contents decoded as those of {topic}.", TOOL)
 
 
 class ContentOptions(NamedTuple):
     """What is shown of batches and records, and how."""
 
-    records: Annotated[
-        bool, _option("--records", panel=CONTENTS, text="Records with keys, values and headers, not batches.")
-    ] = False
-    layout: Annotated[
-        bool,
-        _option("--layout", panel=CONTENTS, text="Each field with its bytes; as text, unless -o."),
-    ] = False
-    decoder: Annotated[
-        str,
-        _option(
-            "--decoder",
-            panel=CONTENTS,
-            metavar="TOPIC",
-            text="Decode records as those of TOPIC; auto (by directory) or none.",
-        ),
-    ] = AUTO
-    bytes_as: Annotated[
-        str | None,
-        _option(
-            "--bytes",
-            panel=CONTENTS,
-            metavar="HOW",
-            text="Keys and values as base64, text, hex, size or sha256.",
-        ),
-    ] = None
-    redact: Annotated[
-        bool,
-        _option("--redact", panel=CONTENTS, text="Sizes and salted hashes instead of keys, values, headers."),
-    ] = False
-    salt: Annotated[
-        str | None,
-        _option(
-            "--salt",
-            panel=CONTENTS,
-            metavar="TEXT",
-            text="Salt for --redact, to compare dumps; else made anew.",
-        ),
-    ] = None
-    max_batch_bytes: Annotated[
-        int | None,
-        _option(
-            "--max-batch-bytes",
-            panel=CONTENTS,
-            metavar="N",
-            min=1,
-            max=INT32,
-            text="Bound on a batch, compressed and decompressed; 10 MiB.",
-        ),
-    ] = None
+    records: bool = option("--records", "Records with keys, values and headers, not batches.", CONTENTS)
+    layout: bool = option("--layout", "Each field with its bytes; as text, unless -o.", CONTENTS)
+    decoder: str = option(
+        "--decoder TOPIC",
+        "Decode records as those of TOPIC; auto (by directory) or none.",
+        CONTENTS,
+        default=AUTO,
+        show_default=False,
+    )
+    bytes_as: str | None = option(
+        "--bytes HOW", "Keys and values as base64, text, hex, size or sha256.", CONTENTS
+    )
+    redact: bool = option("--redact", "Sizes and salted hashes instead of keys, values, headers.", CONTENTS)
+    salt: str | None = option("--salt TEXT", "Salt for --redact, to compare dumps; else made anew.", CONTENTS)
+    max_batch_bytes: int | None = option(
+        "--max-batch-bytes N",
+        "Bound on a batch, compressed and decompressed; 10 MiB.",
+        CONTENTS,
+        min=1,
+        max=INT32,
+    )
 
     def topic(self) -> str | None:
         """Return the topic that --decoder names; None for auto and none."""
@@ -122,58 +90,26 @@ class ContentOptions(NamedTuple):
 class SelectionOptions(NamedTuple):
     """Which batches and records are shown."""
 
-    offsets: Annotated[
-        str | None,
-        _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out."),
-    ] = None
-    time: Annotated[
-        str | None,
-        _option(
-            "--time",
-            panel=SELECTION,
-            metavar="A..B",
-            text="Of records, inclusive: epoch ms, ISO-8601, 1h (ago), yesterday.",
-        ),
-    ] = None
-    epoch: Annotated[
-        list[str] | None,
-        _option("--epoch", panel=SELECTION, metavar="0..3,7", text="Written in these leader epochs."),
-    ] = None
-    producer_id: Annotated[
-        list[str] | None,
-        _option("--producer-id", panel=SELECTION, metavar="0..3,7", text="Of these producers."),
-    ] = None
-    transactional: Annotated[
-        bool | None,
-        _option("--transactional/--no-transactional", panel=SELECTION, text="Part of a transaction, or not."),
-    ] = None
-    control: Annotated[
-        bool | None, _option("--control/--no-control", panel=SELECTION, text="Control batches, or data.")
-    ] = None
-    codec: Annotated[
-        list[str] | None,
-        _option("--codec", panel=SELECTION, metavar="NAME,...", text="Of none, gzip, snappy, lz4 and zstd."),
-    ] = None
-    key: Annotated[
-        str | None, _option("--key", panel=SELECTION, metavar="KEY", text="Records with exactly this key.")
-    ] = None
-    grep: Annotated[
-        str | None,
-        _option(
-            "--grep", panel=SELECTION, metavar="REGEX", text="Records whose key, value or header matches."
-        ),
-    ] = None
-    tail: Annotated[
-        int | None,
-        _option(
-            "--tail",
-            panel=SELECTION,
-            metavar="N",
-            min=1,
-            text="The last N batches, or records, of each partition or file named.",
-            max=MOST_OF_A_TAIL,
-        ),
-    ] = None
+    offsets: str | None = option("--offsets A..B", "Inclusive; either end may be left out.", SELECTION)
+    time: str | None = option(
+        "--time A..B", "Of records, inclusive: epoch ms, ISO-8601, 1h (ago), yesterday.", SELECTION
+    )
+    epoch: list[str] | None = option("--epoch 0..3,7", "Written in these leader epochs.", SELECTION)
+    producer_id: list[str] | None = option("--producer-id 0..3,7", "Of these producers.", SELECTION)
+    transactional: bool | None = option(
+        "--transactional/--no-transactional", "Part of a transaction, or not.", SELECTION
+    )
+    control: bool | None = option("--control/--no-control", "Control batches, or data.", SELECTION)
+    codec: list[str] | None = option("--codec NAME,...", "Of none, gzip, snappy, lz4 and zstd.", SELECTION)
+    key: str | None = option("--key KEY", "Records with exactly this key.", SELECTION)
+    grep: str | None = option("--grep REGEX", "Records whose key, value or header matches.", SELECTION)
+    tail: int | None = option(
+        "--tail N",
+        "The last N batches, or records, of each partition or file named.",
+        SELECTION,
+        min=1,
+        max=MOST_OF_A_TAIL,
+    )
 
     def record_filter(self) -> "RecordFilter":
         """Return the filter that the options describe; UsageError for a bad value."""
@@ -208,38 +144,21 @@ class SelectionOptions(NamedTuple):
 class ToolOptions(NamedTuple):
     """The flags of kafka-dump-log that say which files are shown, and what of them."""
 
-    files: Annotated[
-        list[str] | None,
-        _option("--files", panel=TOOL, metavar="A,B", text="Paths, with commas."),
-    ] = None
-    print_data_log: Annotated[
-        bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")
-    ] = False
-    deep_iteration: Annotated[
-        bool, _option("--deep-iteration", panel=TOOL, text="A line per record too.")
-    ] = False
-    skip_record_metadata: Annotated[
-        bool, _option("--skip-record-metadata", panel=TOOL, text="Contents of records alone.")
-    ] = False
-    key_decoder_class: Annotated[
-        str, _option("--key-decoder-class", panel=TOOL, metavar="CLASS", text="Prints keys in text.")
-    ] = ""
-    value_decoder_class: Annotated[
-        str, _option("--value-decoder-class", panel=TOOL, metavar="CLASS", text="Prints values in text.")
-    ] = ""
-    offsets_decoder: Annotated[bool, _decoder("--offsets-decoder", "__consumer_offsets")] = False
-    transaction_log_decoder: Annotated[bool, _decoder("--transaction-log-decoder", "__transaction_state")] = (
-        False
+    files: list[str] | None = option("--files A,B", "Paths, with commas.", TOOL)
+    print_data_log: bool = option("--print-data-log", "Keys and payloads too.", TOOL)
+    deep_iteration: bool = option("--deep-iteration", "A line per record too.", TOOL)
+    skip_record_metadata: bool = option("--skip-record-metadata", "Contents of records alone.", TOOL)
+    key_decoder_class: str = option(
+        "--key-decoder-class CLASS", "Prints keys in text.", TOOL, default="", show_default=False
     )
-    cluster_metadata_decoder: Annotated[
-        bool, _decoder("--cluster-metadata-decoder", "__cluster_metadata")
-    ] = False
-    remote_log_metadata_decoder: Annotated[
-        bool, _decoder("--remote-log-metadata-decoder", "__remote_log_metadata")
-    ] = False
-    share_group_state_decoder: Annotated[
-        bool, _decoder("--share-group-state-decoder", "__share_group_state")
-    ] = False
+    value_decoder_class: str = option(
+        "--value-decoder-class CLASS", "Prints values in text.", TOOL, default=""
+    )
+    offsets_decoder: bool = _decoder("--offsets-decoder", "__consumer_offsets")
+    transaction_log_decoder: bool = _decoder("--transaction-log-decoder", "__transaction_state")
+    cluster_metadata_decoder: bool = _decoder("--cluster-metadata-decoder", "__cluster_metadata")
+    remote_log_metadata_decoder: bool = _decoder("--remote-log-metadata-decoder", "__remote_log_metadata")
+    share_group_state_decoder: bool = _decoder("--share-group-state-decoder", "__share_group_state")
 
     def paths(self) -> list[str]:
         """Return the paths of --files; as Java splits them, without empty ones at the end."""
@@ -269,27 +188,30 @@ class ToolOptions(NamedTuple):
 class CheckOptions(NamedTuple):
     """The flags of kafka-dump-log about the checks of indexes, and how much is read for them."""
 
-    verify_index_only: Annotated[
-        bool, _option("--verify-index-only", panel=TOOL, text="Compare indexes with logs; print no entries.")
-    ] = False
-    index_sanity_check: Annotated[
-        bool, _option("--index-sanity-check", panel=TOOL, text="Check indexes as a starting broker does.")
-    ] = False
-    max_bytes: Annotated[
-        int,
-        _option("--max-bytes", panel=TOOL, metavar="N", min=0, max=INT32, text="Read this much of each log."),
-    ] = INT32
-    max_message_size: Annotated[
-        int,
-        _option(
-            "--max-message-size",
-            panel=TOOL,
-            metavar="N",
-            min=0,
-            max=INT32,
-            text="Bytes read to compare one index entry.",
-        ),
-    ] = 5 << 20
+    verify_index_only: bool = option(
+        "--verify-index-only", "Compare indexes with logs; print no entries.", TOOL
+    )
+    index_sanity_check: bool = option(
+        "--index-sanity-check", "Check indexes as a starting broker does.", TOOL
+    )
+    max_bytes: int = option(
+        "--max-bytes N",
+        "Read this much of each log.",
+        TOOL,
+        default=INT32,
+        show_default=False,
+        min=0,
+        max=INT32,
+    )
+    max_message_size: int = option(
+        "--max-message-size N",
+        "Bytes read to compare one index entry.",
+        TOOL,
+        default=5 << 20,
+        show_default=False,
+        min=0,
+        max=INT32,
+    )
 
 
 def _class(option: str, name: str) -> str:

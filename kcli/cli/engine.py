@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcli.cli.options import Common
+from kcli.cli.options import EngineOptions
 from kcli.cli.status import UsageError
 from kcli.engine.contract import Engine
 
@@ -17,31 +17,26 @@ MakeEngine: TypeAlias = "Callable[[Sink | None], Engine]"
 """Makes an engine, given where its workers write; None: rows come back to this process."""
 
 
-def uses_spark(common: Common) -> bool:
-    """Whether one of the --spark options is given."""
-    return bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
-
-
-def engine_of(common: Common) -> MakeEngine:
+def engine_of(options: EngineOptions) -> MakeEngine:
     """Return the maker of the engine that the options ask for; the engine starts when it has work."""
-    if uses_spark(common):
+    if options.uses_spark:
         from kcli.engine.spark import spark
 
-        if common.jobs > 1:
+        if options.jobs > 1:
             raise UsageError("--jobs and --spark both spread the work: use only one of them")
-        if common.spark_master and common.spark_remote:
+        if options.spark_master and options.spark_remote:
             raise UsageError(
                 "--spark-master and --spark-remote both say where Spark runs: use only one of them"
             )
-        conf = dict(_setting(word) for word in common.spark_conf or ())
-        return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
-    if common.jobs == 1:
+        conf = dict(_setting(word) for word in options.spark_conf or ())
+        return lambda sink: spark(options.spark_master, options.spark_remote, conf, sink=sink)
+    if options.jobs == 1:
         from kcli.engine.inline import inline
 
         return lambda _: inline
     from kcli.engine.pool import pool
 
-    return lambda _: pool(common.jobs)
+    return lambda _: pool(options.jobs)
 
 
 def _setting(word: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import BinaryIO
 
-from kcli.cli.options import Common
+from kcli.cli.options import Inputs
 from kcli.cli.status import RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
@@ -26,10 +26,10 @@ More must be written by the workers.
 """
 
 
-def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
+def named_paths(inputs: Inputs) -> Iterator[str]:
     """Yield every path that was named, wherever it was named; UsageError if none was."""
     nothing = True
-    for path in _listed(paths or [], common):
+    for path in _listed(inputs):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
             raise UsageError(
                 f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
@@ -37,9 +37,9 @@ def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
         nothing = False
         yield path
     if nothing:
-        empty = ["-: stdin names no PATH"] if "-" in (paths or ()) else []
-        if common.files_from is not None:
-            name = common.files_from
+        empty = ["-: stdin names no PATH"] if "-" in (inputs.paths or ()) else []
+        if inputs.files_from is not None:
+            name = inputs.files_from
             empty.append(f"--files-from {name}: {'stdin' if name == '-' else 'the file'} names no PATH")
         words = "expected at least one PATH, or --files-from, or --server-config"
         raise UsageError("; ".join(empty) or words)
@@ -68,22 +68,22 @@ def comparing(
     return expand, split
 
 
-def _listed(paths: list[str], common: Common) -> Iterator[str]:
-    for path in paths:
+def _listed(inputs: Inputs) -> Iterator[str]:
+    for path in inputs.paths or ():
         if path == "-":
-            yield from _split(_stdin(path), common)
+            yield from _split(_stdin(path), inputs)
         else:
             yield path
-    if common.files_from is not None:
-        name = common.files_from
-        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), common)
-    if common.server_config is not None:
-        yield from _log_dirs(common.server_config)
+    if inputs.files_from is not None:
+        name = inputs.files_from
+        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), inputs)
+    if inputs.server_config is not None:
+        yield from _log_dirs(inputs.server_config)
 
 
-def _split(data: bytes, common: Common) -> list[str]:
+def _split(data: bytes, inputs: Inputs) -> list[str]:
     """Return the paths in a list: every byte of a name counts, but for the end of its line."""
-    lines = data.split(b"\0") if common.nul else [line.removesuffix(b"\r") for line in data.split(b"\n")]
+    lines = data.split(b"\0") if inputs.nul else [line.removesuffix(b"\r") for line in data.split(b"\n")]
     return [os.fsdecode(line) for line in lines if line]
 
 
@@ -123,9 +123,9 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
-def found_at(listed: Iterable[str], selection: Selection, common: Common) -> Found:
+def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Found:
     """Return what paths lead to, with what --server-config says of their broker."""
-    properties = server_properties(common)
+    properties = server_properties(inputs)
     if properties is None:
         return find(listed, selection)
     from formats.properties import log_dirs
@@ -141,12 +141,12 @@ def found_at(listed: Iterable[str], selection: Selection, common: Common) -> Fou
     return find(listed, selection, server)
 
 
-def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
+def node_of(inputs: Inputs) -> tuple[int | None, str | None, list[str]]:
     """Return the node.id and the metadata log dir that --server-config says, if it is given.
 
     Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
     """
-    properties = server_properties(common)
+    properties = server_properties(inputs)
     if properties is None:
         return None, None, []
     from formats.properties import log_dirs
@@ -160,9 +160,9 @@ def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
     return node_id, metadata_log_dir or None, apart
 
 
-def server_properties(common: Common) -> dict[str, str] | None:
+def server_properties(inputs: Inputs) -> dict[str, str] | None:
     """Return what the file of --server-config says; None without it."""
-    path = common.server_config
+    path = inputs.server_config
     return None if path is None else properties_of("--server-config", path)
 
 

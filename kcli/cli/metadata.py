@@ -2,7 +2,7 @@
 
 import os
 
-from kcli.cli.options import UsageError
+from kcli.cli.status import UsageError
 
 
 def metadata_path(path: str | None) -> str | None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from kcli.cli.boundary import say
-from kcli.cli.options import Common
+from kcli.cli.options import Output
 from kcli.cli.run_record import labels_of, run_record
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
@@ -145,14 +145,14 @@ def _written(
     return [*(part.receipt or ())]
 
 
-def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
+def out_of(word: str, options: Output, *, by_workers: bool) -> Out:
     """Return what --out says; UsageError and RefusedError for what cannot be.
 
     `by_workers`: Spark's workers write the rows.
     """
-    form = _format(word, common)
+    form = _format(word, options)
     by_workers = by_workers and form != TEXT.name
-    if by_workers and (common.sort is not None or common.limit is not None):
+    if by_workers and (options.sort is not None or options.limit is not None):
         raise UsageError(
             "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
             "only one of them"
@@ -164,28 +164,28 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
         + os.path.basename(word.rstrip("/")),
         format=form,
         by_workers=by_workers,
-        labels=labels_of(common.label),
-        announces=not common.quiet and (common.verbose > 0 or sys.stderr.isatty()),
+        labels=labels_of(options.label),
+        announces=not options.quiet and (options.verbose > 0 or sys.stderr.isatty()),
     )
-    if common.findings is not None and os.path.realpath(common.findings) == out.path:
+    if options.findings is not None and os.path.realpath(options.findings) == out.path:
         raise UsageError(f"--out {word}: --findings names the same file")
     _refuse_what_is_there(out)
     return out
 
 
-def _format(word: str, common: Common) -> str:
-    output = format_of(common.output, word, is_terminal=False)
+def _format(word: str, options: Output) -> str:
+    output = format_of(options.format, word, is_terminal=False)
     if is_run_directory(word):
         if "\0" in word or output is None or output.extension is None or output == TEXT:
-            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {common.output}")
+            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {options.format}")
         return output.name
-    if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
+    if "\0" in word or output is None or (output == TEXT and options.format != TEXT.name):
         raise UsageError(
             f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
             "text), or a directory, NAME/"
         )
-    if common.output not in {None, output.name}:
-        raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {common.output}")
+    if options.format not in {None, output.name}:
+        raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {options.format}")
     return output.name
 
 

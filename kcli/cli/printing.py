@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kcli.cli.boundary import say
 from kcli.cli.engine import is_file_of_its_own
 from kcli.cli.inputs import size_of
-from kcli.cli.options import Common
+from kcli.cli.options import Output
 from kcli.cli.summary import RunSummary
 from kcli.cli.terminal import LEAST_WIDTH, is_colored, is_dumb, width
 from kcli.engine.contract import Outcome, Unit
@@ -47,39 +47,39 @@ def print_rows(
         write(rows, view, sys.stdout, tail)
 
 
-def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
+def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) -> None:
     """Write findings, errors and the number of unread inputs to stderr, a line each; by code on a terminal.
 
     -v explains the findings.
     """
     findings, failures = summary.messages()
-    shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
+    shown = [finding for finding in findings if with_findings and _is_shown(finding, output)]
     if sys.stderr.isatty():
-        lines = _for_people(shown, failures, common)
+        lines = _for_people(shown, failures, output)
     else:
-        lines = [*finding_lines(shown, explained=common.verbose > 0), *map(failure_line, failures)]
+        lines = [*finding_lines(shown, explained=output.verbose > 0), *map(failure_line, failures)]
     for line in (*lines, *_count_unread(summary)):
         say(line)
 
 
-def _for_people(findings: list[Finding], failures: list[Failure], common: Common) -> list[str]:
+def _for_people(findings: list[Finding], failures: list[Failure], output: Output) -> list[str]:
     """Return findings by code, and errors, folded to the terminal."""
     from kcli.output.grouped import failure_lines, grouped_lines
 
-    columns, colored = max(width(), LEAST_WIDTH), is_colored(common.color, sys.stderr)
+    columns, colored = max(width(), LEAST_WIDTH), is_colored(output.color, sys.stderr)
     return [
-        *grouped_lines(findings, explained=common.verbose > 0, width=columns, is_colored=colored),
+        *grouped_lines(findings, explained=output.verbose > 0, width=columns, is_colored=colored),
         *failure_lines(failures, width=columns, is_colored=colored),
     ]
 
 
-def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
+def progress(units: list[Unit], output: Output, view: View) -> AbstractContextManager[Done]:
     """Return a progress bar on stderr, fed by the outcomes.
 
     One that shows nothing unless a person watches.
     """
-    rows_on_terminal = sys.stdout.isatty() and view.format.streams and common.out is None
-    if common.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
+    rows_on_terminal = sys.stdout.isatty() and view.format.streams and output.out is None
+    if output.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     return _progress_bar(units)
 
@@ -122,12 +122,12 @@ def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
         sys.stdout.flush()
 
 
-def _is_shown(finding: Finding, common: Common) -> bool:
+def _is_shown(finding: Finding, output: Output) -> bool:
     """Whether a finding is worth a line on stderr.
 
     Info findings are for those who ask (-v, --fail-on info).
     """
-    return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
+    return finding.severity != SEVERITIES[0] or output.verbose > 0 or output.fail_on == SEVERITIES[0]
 
 
 def _count_unread(summary: RunSummary) -> Iterator[str]:

@@ -1,12 +1,11 @@
 """How a command reads whole logs beside a broker; `common_options` unfolds it."""
 
 import re
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.options import INT32
+from kcli.cli.option import option
+from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
 
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -15,31 +14,15 @@ MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 class ReadingOptions(NamedTuple):
     """How fast files are read, what stays in the page cache, and the largest batch that is opened."""
 
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate",
-            metavar="BYTES",
-            help="Read at most 50M a second in each process; implies --cold.",
-            show_default=False,
-        ),
-    ] = None
-    cold: Annotated[
-        bool,
-        typer.Option(
-            "--cold", help="Give what was read back to the system: its page cache is left to others."
-        ),
-    ] = False
-    max_batch_bytes: Annotated[
-        int,
-        typer.Option(
-            "--max-batch-bytes",
-            metavar="N",
-            min=1,
-            max=INT32,
-            help="Bound on one batch that is decompressed.",
-        ),
-    ] = LARGEST_BATCH
+    rate: str | None = option("--rate BYTES", "Read at most 50M a second in each process; implies --cold.")
+    cold: bool = option("--cold", "Give what was read back to the system: its page cache is left to others.")
+    max_batch_bytes: int = option(
+        "--max-batch-bytes N",
+        "Bound on one batch that is decompressed.",
+        default=LARGEST_BATCH,
+        min=1,
+        max=INT32,
+    )
 
     @property
     def bytes_per_second(self) -> int:

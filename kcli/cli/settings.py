@@ -61,8 +61,12 @@ def fill_in(given: dict[str, Any], command: Any, every_command: EveryCommand) ->
         if options[name].name not in given:
             given[options[name].name] = value
             sources[name] = where
-    if OUTPUT in sources and command.words not in MAKE_COPIES and not _suits(given[OUTPUT], given.get("out")):
-        del given[OUTPUT], sources[OUTPUT]
+    if (
+        OUTPUT in sources
+        and command.words not in MAKE_COPIES
+        and not _suits(given["format"], given.get("out"))
+    ):
+        del given["format"], sources[OUTPUT]
 
 
 def _suits(output: str, out: str | None) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import typer
 
 from kcli.cli.engine import engine_of
-from kcli.cli.options import Common
-from kcli.cli.run import run_answer
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.run import Answer, run_answer
 from kcli.cli.signals import Interrupted, delivered, interruptible
 from kcli.cli.status import MissingError, UsageError
 from kcli.cli.summary import RunSummary
@@ -27,7 +27,9 @@ Find: TypeAlias = Callable[[], tuple[Found, RunSummary]]
 
 
 @contextmanager
-def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterator[Session]":
+def opened_session(
+    found: Found, summary: RunSummary, inputs: Inputs, options: EngineOptions
+) -> "Iterator[Session]":
     """Give a session of DuckDB; MissingError where it, or a place for its files, is missing."""
     try:
         from kcli.views.duckdb import Source, opened
@@ -35,15 +37,15 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
         raise MissingError(
             f"sql needs DuckDB, of the extra sql: pip install 'kcli-for-kafka[sql]' ({error})"
         ) from error
-    engine = engine_of(common)(None)
+    engine = engine_of(options)(None)
     source = Source(
         found,
         engine,
         summary.add,
         summary.findings.extend,
-        jobs=common.jobs,
-        leftovers=common.include_leftovers,
-        users=common.selection(),
+        jobs=options.jobs,
+        leftovers=inputs.include_leftovers,
+        users=inputs.selection(),
     )
     try:
         place = scratch_directory()
@@ -56,7 +58,7 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
         raise MissingError(str(error)) from error
 
 
-def print_answer(session: "Session", text: str, summary: RunSummary, common: Common) -> None:
+def print_answer(session: "Session", text: str, summary: RunSummary, output: Output) -> None:
     """Print what the query in a text answers; ends with typer.Exit."""
     from kcli.output.arrow_rows import row_type_of, rows_of
     from kcli.views.duckdb import SqlError
@@ -75,7 +77,7 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
         except (SqlError, OptionError) as error:
             raise UsageError(str(error)) from error
         except Interrupted as error:
-            print_interrupted(error, summary, common)
+            print_interrupted(error, summary, output)
         if answer is None:
             raise typer.Exit(summary.status())
         schema, batches = answer
@@ -83,23 +85,22 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
         run_answer(
             "sql",
             rows(batches, plain_row_type(row_type)),
-            common,
+            output,
             summary,
+            Answer(types=(row_type,), stop_at_limit=True),
             found=session.source.found,
-            row_types=(row_type,),
-            stop_at_limit=True,
         )
 
 
-def print_interrupted(error: Interrupted, summary: RunSummary, common: Common) -> NoReturn:
+def print_interrupted(error: Interrupted, summary: RunSummary, output: Output) -> NoReturn:
     """Print a document without rows for a query that a signal ends before its columns are known.
 
     Ends with typer.Exit; the signal itself is raised again for formats that have a header.
     """
-    form = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
-    if common.out is not None or form is None or not form.carries_findings:
+    form = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
+    if output.out is not None or form is None or not form.carries_findings:
         raise error
     summary.interrupt(error)
-    whole = common._replace(columns=None, where=None, sort=None)  # they name columns
-    run_answer("sql", (), whole, summary, row_types=(RowType("row", ()),))
+    whole = output._replace(columns=None, where=None, sort=None)  # they name columns
+    run_answer("sql", (), whole, summary, Answer(types=(RowType("row", ()),)))
     raise typer.Exit(summary.status())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from kcli.cli.boundary import say
-from kcli.cli.options import Common
+from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.signals import BY_SIGNAL, Interrupted, delivered, forget
 from kcli.cli.sql import Find, opened_session, print_answer
 from kcli.cli.status import CommandError, ExitStatus, UsageError, worst
@@ -26,16 +26,18 @@ A query ends with a semicolon. Ctrl-C cancels it, Ctrl-D or .quit ends.
 PROMPT, MORE = "kcli> ", "  ... "
 
 
-def run_shell(find_now: Find, common: Common, history: str | None) -> None:
+def run_shell(
+    find_now: Find, inputs: Inputs, output: Output, engine: EngineOptions, history: str | None
+) -> None:
     """Ask for queries and print their answers; ends with typer.Exit: on a terminal with 0."""
-    if common.out is not None:
+    if output.out is not None:
         raise UsageError("--out: not with --shell, whose queries would all write this one file")
     found, summary = find_now()
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     statuses = [ExitStatus.CLEAN]
-    with opened_session(found, summary, common) as session:
+    with opened_session(found, summary, inputs, engine) as session:
         for text in _texts(is_terminal=is_terminal, history=history):
-            status = _command(text) if text.startswith(".") else _queries(session, text, find_now, common)
+            status = _command(text) if text.startswith(".") else _queries(session, text, find_now, output)
             if status is None:
                 break
             statuses.append(status)
@@ -44,7 +46,7 @@ def run_shell(find_now: Find, common: Common, history: str | None) -> None:
     raise typer.Exit(ExitStatus.CLEAN if is_terminal else worst(*statuses))
 
 
-def _queries(session: "Session", text: str, find_now: Find, common: Common) -> ExitStatus:
+def _queries(session: "Session", text: str, find_now: Find, output: Output) -> ExitStatus:
     """Print what each statement of a text answers, up to one that is interrupted; return the worst status."""
     from kcli.views.duckdb import SqlError
 
@@ -55,18 +57,18 @@ def _queries(session: "Session", text: str, find_now: Find, common: Common) -> E
         return ExitStatus.USAGE
     statuses = [ExitStatus.CLEAN]
     for statement in statements:
-        statuses.append(_query(session, statement, find_now, common))
+        statuses.append(_query(session, statement, find_now, output))
         if statuses[-1] == ExitStatus.INTERRUPTED:
             break
     return worst(*statuses)
 
 
-def _query(session: "Session", text: str, find_now: Find, common: Common) -> ExitStatus:
+def _query(session: "Session", text: str, find_now: Find, output: Output) -> ExitStatus:
     """Print what a statement answers, of what the paths lead to now, and return the status of it."""
     try:
         session.source.found, summary = find_now()
         session.source.note, session.source.report = summary.add, summary.findings.extend
-        print_answer(session, text, summary, common)
+        print_answer(session, text, summary, output)
     except typer.Exit as ended:
         if ended.exit_code > BY_SIGNAL and ended.exit_code != ExitStatus.INTERRUPTED:
             raise  # other signals than Ctrl-C end the shell

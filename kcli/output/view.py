@@ -3,14 +3,14 @@
 Options are checked before anything is read.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat
 from kcli.output.screen import Screen
-from kcli.rows import Column, EncodedRows, Item, RowType, Value, type_name, values_of
+from kcli.rows import Column, EncodedRows, Item, RowType, TextBlock, Value, row_types, type_name, values_of
 
 if TYPE_CHECKING:
     from kcli.output.where import Condition
@@ -30,6 +30,44 @@ LONGEST_NULL = 64
 NAN, NOT_FINITE = "NaN", {"-Infinity": float("-inf"), "Infinity": float("inf")}
 """The words for floats that JSON cannot write as numbers."""
 BREAKS_A_CELL = frozenset(',"\t\r\n\0')
+
+
+class Answer(NamedTuple):
+    """The rows of a command.
+
+    `types`: theirs, where the options change them. `possible`: the names of those that these inputs can give,
+    None for any; where it is one, a flat format needs no --only. `default_type`: the one that stdout shows
+    where they are several; `single_view`: its view on a terminal shows the others, too. `text` makes lines of
+    rows, for -o text. `stop_at_limit`: nothing is read after the last row that --limit shows.
+    """
+
+    types: tuple[RowType, ...] | None = None
+    possible: frozenset[str] | None = None
+    default_type: str | None = None
+    single_view: bool = False
+    text: Callable[[Iterable[Item]], Iterable[str | TextBlock]] | None = None
+    stop_at_limit: bool = False
+
+
+class ViewOptions(NamedTuple):
+    """What a user asks of rows: their format, and which of them.
+
+    `to_file`: they go to a file of a format that is known to be one; `to_run`: to the directory of a run, a
+    file for each type. `quiet`: they go nowhere.
+    """
+
+    output: str
+    only: str | None = None
+    columns: str | None = None
+    sort: str | None = None
+    limit: int | None = None
+    headers: bool = True
+    null: str | None = None
+    where: str | None = None
+    quiet: bool = False
+    to_file: bool = False
+    to_run: bool = False
+    screen: Screen = Screen()
 
 
 class ViewError(Exception):
@@ -144,36 +182,10 @@ def _among_numbers(value: Any) -> tuple[bool, Any]:
     return value == NAN, NOT_FINITE.get(value, value)
 
 
-def make_view(
-    command: str,
-    types: tuple[RowType, ...],
-    *,
-    output: str,
-    only: str | None,
-    columns: str | None,
-    sort: str | None,
-    limit: int | None,
-    headers: bool,
-    text: bool,
-    quiet: bool,
-    present: frozenset[str] | None = None,
-    usual: str | None = None,
-    drawn_together: bool = False,
-    stops: bool = False,
-    to_file: bool = False,
-    to_run: bool = False,
-    screen: Screen | None = None,
-    null: str | None = None,
-    where: str | None = None,
-) -> View:
-    """Return the view that the options describe; ViewError with one line if they name what does not exist.
-
-    `to_file`: rows go to a file of a format that is known to be one; `to_run`: to the directory of a run, a
-    file for each type. `present` names the row types that these
-    inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
-    `drawn_together`: its view on a terminal shows the others, too.
-    """
-    output_format = _format(command, output, text=text, to_file=to_file)
+def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
+    """Return the view that options describe; ViewError with one line if they name what does not exist."""
+    types, only, null = answer.types or row_types(command), options.only, options.null
+    output_format = _format(command, options.output, text=answer.text is not None, to_file=options.to_file)
     if null is not None and (len(null) > LONGEST_NULL or not BREAKS_A_CELL.isdisjoint(null)):
         raise ViewError(
             f"--null {null!r}: expected at most {LONGEST_NULL} characters, no comma, quote, tab or line end"
@@ -181,32 +193,37 @@ def make_view(
     tagged = len(types) > 1
     if only is not None:
         types = (_only(only, types, command),)
-    elif drawn_together and output_format is TABLE and columns is None and headers:
-        types = (*(one for one in types if one.name == usual), *(one for one in types if one.name != usual))
+    elif answer.single_view and output_format is TABLE and options.columns is None and options.headers:
+        types = (
+            *(one for one in types if one.name == answer.default_type),
+            *(one for one in types if one.name != answer.default_type),
+        )
     elif tagged and output_format.is_flat:
-        types = tuple(one for one in types if present is None or one.name in present) or types[:1]
+        types = (
+            tuple(one for one in types if answer.possible is None or one.name in answer.possible) or types[:1]
+        )
         names = [one.name for one in types]
-        if len(names) > 1 and usual in names and not to_file:
-            types = (types[names.index(usual)],)
-        elif len(names) > 1 and not quiet and not to_run:
+        if len(names) > 1 and answer.default_type in names and not options.to_file:
+            types = (types[names.index(answer.default_type)],)
+        elif len(names) > 1 and not (options.quiet or options.to_run):
             raise ViewError(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
-                f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
+                f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
-    words = () if sort is None else sort.split(",")
+    words = () if options.sort is None else options.sort.split(",")
     order = tuple(_sort_word(word.strip(), types, command) for word in words)
-    condition = None if where is None else _condition(where, types, command)
+    condition = None if options.where is None else _condition(options.where, types, command)
     return View(
         command=command,
         format=output_format,
         types=types,
         tagged=tagged,
-        columns=_columns(columns, types, command),
+        columns=_columns(options.columns, types, command),
         sort=order,
-        limit=limit,
-        headers=headers,
-        stops=stops,
-        screen=screen or Screen(),
+        limit=options.limit,
+        headers=options.headers,
+        stops=answer.stop_at_limit,
+        screen=options.screen,
         null=null,
         where=condition,
     )

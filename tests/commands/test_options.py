@@ -4,9 +4,8 @@ import pytest
 from typer.main import get_command
 
 from commands.app import app
-from kcli.cli.options import (
-    Common,
-    UsageError,
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import (
     parse_duration,
     parse_epochs,
     parse_integers,
@@ -14,6 +13,7 @@ from kcli.cli.options import (
     parse_partitions,
     parse_time,
 )
+from kcli.cli.status import UsageError
 from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
 NOW = 1_700_000_000_000
@@ -137,7 +137,7 @@ def test_every_command_that_reads_files_has_every_shared_option(command):
         found = found.get_command(None, word)
     names = {parameter.name for parameter in found.params}
 
-    assert set(Common._fields) <= names
+    assert {*Inputs._fields, *Output._fields, *EngineOptions._fields} <= names
     assert found.help, command
 
 

@@ -17,7 +17,7 @@ from kcli.output.files import (
     new_file,
     write_rows,
 )
-from kcli.output.view import make_view
+from kcli.output.view import Answer, ViewOptions, make_view
 from kcli.rows import Failure, row_types, values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
 
@@ -30,17 +30,7 @@ FORMATS = ("parquet", "csv", "ndjson")
 
 
 def view_of(output, command="rlmm partition", **more):
-    asked = {
-        "only": None,
-        "columns": None,
-        "sort": None,
-        "limit": None,
-        "headers": True,
-        "text": False,
-        "quiet": False,
-        **more,
-    }
-    return make_view(command, row_types(command), output=output, to_file=True, **asked)
+    return make_view(command, Answer(), ViewOptions(output, to_file=True, **more))
 
 
 def nothing():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kcli.output.view import ShownRow, ViewError, make_view
-from kcli.rows import row_types
+from kcli.output.view import Answer, ShownRow, ViewError, ViewOptions, make_view
 from kcli.rows.epochs import EpochAtRow
 from kcli.rows.places import Where
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
@@ -14,18 +13,11 @@ EPOCH_ROWS = [
 ]
 
 
-def view(command="epoch at", output="ndjson", **more):
-    options = {
-        "only": None,
-        "columns": None,
-        "sort": None,
-        "limit": None,
-        "headers": True,
-        "text": False,
-        "quiet": False,
-        **more,
-    }
-    return make_view(command, row_types(command), output=output, **options)
+ANY = Answer()
+
+
+def view(command="epoch at", output="ndjson", answer=ANY, **more):
+    return make_view(command, answer, ViewOptions(output, **more))
 
 
 def partitions(chosen):

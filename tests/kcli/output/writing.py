@@ -3,8 +3,8 @@
 import io
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.view import make_view
-from kcli.rows import Failure, row_types
+from kcli.output.view import Answer, ViewOptions, make_view
+from kcli.rows import Failure
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow
 from kcli.rows.places import Where
 
@@ -26,8 +26,7 @@ def lookup_row(directory="d\n0", topic="t", reason="first at or after"):
 
 def view_of(output, command="lookup timestamp", **more):
     """Return a view of a command's rows in an output format."""
-    options = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, **more}
-    return make_view(command, row_types(command), output=output, text=False, quiet=False, **options)
+    return make_view(command, Answer(), ViewOptions(output, **more))
 
 
 def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
