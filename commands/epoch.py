@@ -12,7 +12,7 @@ from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
     from kcli.jobs.epoch.fencing import Fence
-    from kcli.kafka.replication.positions import Position
+    from kcli.kafka.replication.consumer_positions import Position
 
 app = Group(
     no_args_is_help=True,
@@ -77,7 +77,7 @@ def show(
             )
     from kcli.cli.run import Answer, Command, run
     from kcli.engine.contract import Unit
-    from kcli.jobs.epoch import epoch as jobs
+    from kcli.jobs.epoch import epoch_cache as jobs
 
     def of_one_partition(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - Command.split
         if output.format == TEXT and len(units) > 1:
@@ -120,7 +120,7 @@ def end_offset(
     Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch as jobs
+    from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(
         jobs.end_offset,
@@ -148,7 +148,7 @@ def at(
     Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch as jobs
+    from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
     run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), inputs, output, engine)
@@ -177,7 +177,7 @@ def validate(
     Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch as epochs
+    from kcli.jobs.epoch import epoch_cache as epochs
     from kcli.jobs.epoch import positions as jobs
 
     job = partial(
@@ -204,7 +204,7 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     from kcli.cli.inputs import comparing
     from kcli.cli.run import Command, run
     from kcli.jobs.epoch import epoch_diff as jobs
-    from kcli.jobs.pairs import pairs
+    from kcli.jobs.replica_pairs import pairs
 
     expand, split = comparing(pairs)
     command = Command(
@@ -247,7 +247,7 @@ def _fence(current: int | None, metadata: str | None) -> "Fence":
 
 
 def _position(word: str) -> "Position":
-    from kcli.kafka.replication.positions import Position
+    from kcli.kafka.replication.consumer_positions import Position
 
     offset, _, epoch = word.partition(":")
     if not epoch:

@@ -46,7 +46,7 @@ def failover(
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
     from kcli.cli.run import Answer, Command, run
-    from kcli.jobs.replica import failover as jobs
+    from kcli.jobs import failover as jobs
     from kcli.kafka.kraft.failover import Defaults
     from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER
 

@@ -34,9 +34,9 @@ def diff(
     """
     from kcli.cli.inputs import comparing
     from kcli.cli.run import Command, run
-    from kcli.jobs.pairs import pairs
     from kcli.jobs.replica import fingerprint
-    from kcli.jobs.replica import replica as jobs
+    from kcli.jobs.replica import replica_diff as jobs
+    from kcli.jobs.replica_pairs import pairs
 
     expand, split = comparing(pairs, lambda found: fingerprint.expand(found, inputs.selection()))
     command = Command(
@@ -144,7 +144,7 @@ def simulate(
         raise UsageError("name a SCENARIO, or use --list")
     from kcli.cli.run import Answer, new_summary, run_answer
     from kcli.jobs.replica import simulate as jobs
-    from kcli.kafka.replication.replication import PROTOCOLS
+    from kcli.kafka.replication.follower import PROTOCOLS
     from kcli.logdir.buffers import FileError
     from kcli.rows.simulation import SCENARIO, SIMULATION
 

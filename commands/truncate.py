@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcli.engine.contract import Unit
-    from kcli.kafka.replication.replication import Side
+    from kcli.kafka.replication.follower import Side
 
 TARGET, LEADER = "Target", "Leader"
 PROTOCOLS = ("fetch", "epoch", "high-watermark")
@@ -112,8 +112,8 @@ def truncate(
     from kcli.cli.inputs import server_properties
     from kcli.cli.rescue import rescue_to
     from kcli.cli.run import Command, run
-    from kcli.jobs.replica import following as leaders
     from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.jobs.truncate import follower as leaders
     from kcli.jobs.truncate import truncate as jobs
 
     following = None
@@ -159,7 +159,7 @@ def _with_leaders(
     leader: str, remote_metadata: list[str], inputs: Inputs
 ) -> "Callable[[list[Unit], bool], list[Unit]]":
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
-    from kcli.jobs.pairs import with_leaders
+    from kcli.jobs.replica_pairs import with_leaders
     from kcli.jobs.rlmm.leader import metadata_targets
     from kcli.logdir.find import find
 
@@ -177,7 +177,7 @@ def _with_leaders(
 def _described(text: str, log_start_offset: int) -> "Side":
     """Return what counts of a leader that is written as E:S,E:S@LEO."""
     from formats.checkpoint import EpochEntry
-    from kcli.kafka.replication.replication import Side
+    from kcli.kafka.replication.follower import Side
     from kcli.kafka.storage.epochs import contradicts, replay
 
     found = DESCRIBED.fullmatch(text)

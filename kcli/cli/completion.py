@@ -226,7 +226,7 @@ def _conditions(command: str) -> Words:
 
 def _protocols(command: str) -> Words:
     from commands.truncate import PROTOCOLS as OF_TRUNCATE
-    from kcli.kafka.replication.replication import PROTOCOLS
+    from kcli.kafka.replication.follower import PROTOCOLS
 
     return [(word, "") for word in (OF_TRUNCATE if command == "truncate" else PROTOCOLS)]
 

@@ -20,7 +20,7 @@ from kcli.jobs.common import (
     undisturbed,
     where,
 )
-from kcli.jobs.epoch.epoch import checkpointed_epochs
+from kcli.jobs.epoch.epoch_cache import checkpointed_epochs
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity import directory_sizes

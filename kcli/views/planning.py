@@ -21,7 +21,7 @@ from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, 
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.remote_events import is_remote_metadata
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
-from kcli.jobs.epoch import epoch
+from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import after_epochs, ls
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import dump_selected
@@ -198,7 +198,7 @@ def _works(
     if view == SEGMENTS:
         return _of_units(SEGMENT, log_targets.expand(found, starts=starts), log_targets.ACCEPTS)
     if view == EPOCHS:
-        return _of_units(epoch.show, found, epoch.ACCEPTS)
+        return _of_units(epoch_cache.show, found, epoch_cache.ACCEPTS)
     return _of_units(ls, found, PARTITIONS_ONLY)
 
 
@@ -331,7 +331,7 @@ def _useful(view: str, query: Query, found: Found) -> Found:
     """
     accepts = {
         RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY,
-        EPOCHS: epoch.ACCEPTS,
+        EPOCHS: epoch_cache.ACCEPTS,
         SEGMENTS: log_targets.ACCEPTS,
     }.get(view, PARTITIONS_ONLY)
     targets = [target for target in found.targets if target.kind in accepts]

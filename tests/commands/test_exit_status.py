@@ -132,9 +132,9 @@ def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypa
 def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, orders, monkeypatch):
     log_dir.partition("orders-1")
     real = (
-        sys.modules["kcli.jobs.epoch.epoch"].end_offset
-        if "kcli.jobs.epoch.epoch" in sys.modules
-        else __import__("kcli.jobs.epoch.epoch", fromlist=["x"]).end_offset
+        sys.modules["kcli.jobs.epoch.epoch_cache"].end_offset
+        if "kcli.jobs.epoch.epoch_cache" in sys.modules
+        else __import__("kcli.jobs.epoch.epoch_cache", fromlist=["x"]).end_offset
     )
 
     def broken(unit, **options):
@@ -142,7 +142,7 @@ def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, or
             raise ZeroDivisionError("one")
         return real(unit, **options)
 
-    monkeypatch.setattr("kcli.jobs.epoch.epoch.end_offset", broken)
+    monkeypatch.setattr("kcli.jobs.epoch.epoch_cache.end_offset", broken)
     result = kcli(*ASK, orders, "-o", "json")
     document = json.loads(result.stdout)
 
@@ -255,7 +255,7 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
 
 SLOW = """
 import time
-import kcli.jobs.epoch.epoch as jobs
+import kcli.jobs.epoch.epoch_cache as jobs
 def slow(unit, **options):
     open(f"{__file__}.started", "w").close()
     for _ in range(600):  # in steps: Python notices a signal that comes just before a sleep after it

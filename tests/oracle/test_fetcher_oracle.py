@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.replication import (
+from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH,
     FETCH,

@@ -13,7 +13,7 @@ import pytest
 
 from kcli.engine.contract import Unit
 from kcli.jobs import lookup, ls
-from kcli.jobs.epoch import epoch
+from kcli.jobs.epoch import epoch_cache
 from tests.oracle.logs import MAX_TIMESTAMP, row, unit_of
 from tests.oracle.truncations import assert_split
 from tests.rows import named
@@ -135,7 +135,7 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
         said = oracle.ask("truncate", directory=copy, restart="none", **log.opening)
         shutil.rmtree(copy.parent)
         if "epochs" in said.get("loaded", {}):
-            outcome = epoch.show(unit_of(log))
+            outcome = epoch_cache.show(unit_of(log))
             mine = [[shown["epoch"], shown["start_offset"]] for shown in map(named, outcome.rows)]
             assert mine == said["loaded"]["epochs"], (
                 f"KCLI_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 from commands.app import app
 from kcli.engine.contract import Unit
 from kcli.jobs import ls
-from kcli.jobs.epoch import epoch, positions
+from kcli.jobs.epoch import epoch_cache, positions
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.kraft.start import LOAD_FAILED
-from kcli.kafka.replication.positions import Position
+from kcli.kafka.replication.consumer_positions import Position
 from kcli.logdir.find import find
 from kcli.logdir.select import Selection
 from tests.oracle.metadata_logs import NOW, damaged, written
@@ -63,7 +63,7 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
             if row["high_watermark"] is not None:
                 assert row["high_watermark"] == said["high_watermark"], (output, row)
         if said.get("log_end_offset", end) != end:
-            assert epoch.show(unit).rows == [], output
+            assert epoch_cache.show(unit).rows == [], output
             (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
             consumer = positions.Consumer((Position(5, 0),), "latest")
             (valid,) = map(named, positions.check(unit, consumer=consumer).rows)

@@ -16,7 +16,7 @@ import pytest
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import lookup, ls
-from kcli.jobs.epoch import epoch
+from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.searches import LOOKUP_FAILED
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.start import LOAD_FAILED
@@ -61,7 +61,12 @@ def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target
     Return why there is nothing to compare.
     """
     row = ls.ls(unit, recover=True)
-    answers = [row, epoch.show(unit), epoch.end_offset(unit, asked=None), lookup.offset(unit, offset=0)]
+    answers = [
+        row,
+        epoch_cache.show(unit),
+        epoch_cache.end_offset(unit, asked=None),
+        lookup.offset(unit, offset=0),
+    ]
     answers.append(dry_run(unit, request=request(log, target)))
     if log.clean:
         answers.append(ls.ls(unit))

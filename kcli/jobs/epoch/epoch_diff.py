@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, other_identity, where
-from kcli.jobs.epoch.epoch import no_epochs
+from kcli.jobs.epoch.epoch_cache import no_epochs
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.histories import part, records_from
+from kcli.kafka.replication.epoch_comparison import part, records_from
 from kcli.kafka.storage.epochs import ends
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError

@@ -41,7 +41,7 @@ def leadership_of(
     if fence == NO_FENCE:
         return None
     if fence.metadata is not None:
-        from kcli.jobs.cluster import state_in
+        from kcli.jobs.cluster_metadata import state_in
 
         found = yield from state_in(fence.metadata, partition)
         if found is None:

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.epoch.epoch import CHECKPOINT, Cache, LogBounds, answered, entries_of
+from kcli.jobs.epoch.epoch_cache import CHECKPOINT, Cache, LogBounds, answered, entries_of
 from kcli.jobs.epoch.fencing import NO_FENCE, Fence, answer_to, leadership_of
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.replication.positions import (
+from kcli.kafka.replication.consumer_positions import (
     OUT_OF_RANGE,
     TRUNCATED,
     UNDEFINED,

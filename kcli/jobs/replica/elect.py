@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.cluster import metadata_image, state_in
+from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, failed, other_identity, where
-from kcli.jobs.replica.following import start_finding
+from kcli.jobs.truncate.follower import start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.kafka.kraft.failover import Defaults, rules_for
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.candidates import LoadedReplica, Loss, losses, side_of
+from kcli.kafka.replication.candidate_losses import LoadedReplica, Loss, losses, side_of
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError

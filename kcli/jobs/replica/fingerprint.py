@@ -20,7 +20,7 @@ from kcli.kafka.replication.fingerprints import (
     fingerprint_within,
     fingerprints,
 )
-from kcli.kafka.replication.replicas import (
+from kcli.kafka.replication.replica_diff import (
     ReplicaLog,
     ReplicaRange,
     lacks_batches,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.election import NO_LEADER, PartitionState, Rules, changed, merged
-from kcli.kafka.replication.replication import (
+from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK,
     PROTOCOLS,

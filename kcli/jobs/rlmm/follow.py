@@ -15,7 +15,7 @@ from formats.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_SNAPSHOT, file_prefi
 from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.pairs import with_leaders
+from kcli.jobs.replica_pairs import with_leaders
 from kcli.jobs.rlmm.leader import Leader, load_leader, side_of_leader
 from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import read_events
@@ -23,8 +23,8 @@ from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.kraft.start_settings import NEVER_TIERED
-from kcli.kafka.replication.candidates import LoadedReplica, side_of
-from kcli.kafka.replication.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
+from kcli.kafka.replication.candidate_losses import LoadedReplica, side_of
+from kcli.kafka.replication.follower import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
 from kcli.kafka.replication.tiered_follow import FAILED, LOCAL, Follow, follow
 from kcli.kafka.storage.epochs import EpochCache, replay, truncate_from_end
 from kcli.kafka.storage.loaded_log import checkpoints

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formats.names import REMOTE_LOG_INDEX_CACHE, REMOTE_LOG_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
-from kcli.jobs.epoch.epoch import no_epochs
+from kcli.jobs.epoch.epoch_cache import no_epochs
 from kcli.jobs.rlmm.locate import cache_of, has_remote_storage
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import segment_at
@@ -26,7 +26,7 @@ from kcli.kafka.remote.lineage import (
     highest_remote,
     serving,
 )
-from kcli.kafka.replication.replication import Side
+from kcli.kafka.replication.follower import Side
 from kcli.kafka.storage.epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.kafka.storage.log_segment import LoadedSegment

@@ -18,7 +18,7 @@ from formats.index import OFFSET_INDEX_ENTRY
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.epoch.epoch import resolve
+from kcli.jobs.epoch.epoch_cache import resolve
 from kcli.jobs.rlmm.leader import Leader, cached_indexes, with_leader
 from kcli.jobs.rlmm.storage import stored_segment
 from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, largest, search

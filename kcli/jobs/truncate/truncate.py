@@ -10,7 +10,7 @@ from typing import NamedTuple
 from formats.names import DELETE, STRAY
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, where
-from kcli.jobs.replica.following import (
+from kcli.jobs.truncate.follower import (
     FollowedLeader,
     Following,
     finding_of,
@@ -27,7 +27,7 @@ from kcli.jobs.truncate.truncation_warnings import input_warnings, rescue_comman
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import lone_finding, start_from
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
-from kcli.kafka.replication.replication import Meeting
+from kcli.kafka.replication.follower import Meeting
 from kcli.kafka.replication.truncation import NONE, Prediction, SegmentChange, truncate
 from kcli.kafka.storage.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints

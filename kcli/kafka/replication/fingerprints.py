@@ -16,7 +16,7 @@ import numpy as np
 from formats.bulk import Fields, headers
 from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.types import Buffer
-from kcli.kafka.replication.replicas import (
+from kcli.kafka.replication.replica_diff import (
     BOUNDARIES,
     CHUNK,
     DIFFERS,

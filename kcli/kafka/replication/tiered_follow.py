@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
-from kcli.kafka.replication.replication import CONVERGED, OUT_OF_RANGE, TIERED, Meeting, Side, answer
+from kcli.kafka.replication.follower import CONVERGED, OUT_OF_RANGE, TIERED, Meeting, Side, answer
 from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, epoch_for_offset
 
 LOCAL, FAILED = "local", "failed"

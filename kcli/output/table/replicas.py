@@ -7,7 +7,7 @@ from rich.console import RenderableType
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.replication.histories import part
+from kcli.kafka.replication.epoch_comparison import part
 from kcli.output.screen import Screen
 from kcli.output.table.grid import ShownColumn, ascii_only, table
 from kcli.output.table.marks import findings_line

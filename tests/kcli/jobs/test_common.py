@@ -13,7 +13,7 @@ import pytest
 from kcli.cli import run
 from kcli.jobs import common, ls
 from kcli.jobs.common import answer
-from kcli.jobs.epoch import epoch
+from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.scan import scan
 from kcli.jobs.truncate import truncate
 from kcli.kafka.findings.findings import Finding
@@ -69,7 +69,7 @@ def test_a_directory_that_holds_nothing_of_kafka(tmp_path):
     directory.mkdir()
     (directory / "readme.txt").write_text("hi")
     assert ls.ls(unit(directory.parent)).error.error == "not-a-partition"
-    assert epoch.show(unit(directory.parent)).error.error == "not-a-partition"
+    assert epoch_cache.show(unit(directory.parent)).error.error == "not-a-partition"
 
 
 def test_a_tree_of_such_directories_is_no_log_dir(tmp_path):
@@ -110,7 +110,7 @@ def test_selections_hold_for_files(tmp_path):
 def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory / name).write_bytes(b"")
-    outcome = epoch.show(unit(directory))
+    outcome = epoch_cache.show(unit(directory))
     assert [(finding.code, finding.file) for finding in outcome.findings if finding.code == "LOG-010"] == [
         ("LOG-010", name)
     ] * is_told
@@ -247,7 +247,8 @@ def test_the_metadata_log_is_recovered_whatever_the_marker_says(tmp_path):
     directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
     segment(directory, 0, put_range(0, 5, epoch=1) + bytes(200))
     assert [
-        (row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(epoch.show(unit(directory)))
+        (row["epoch"], row["start_offset"], row["end_offset"])
+        for row in rows(epoch_cache.show(unit(directory)))
     ] == [(1, 0, 5)]
     outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_offset=3))
     (row,) = rows(outcome)

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.jobs import ls
-from kcli.jobs.epoch import epoch
+from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.startup.startup import StartRequest, startup
 from kcli.kafka.storage import metadata_log
 from tests.kcli.jobs.starts import will_not_load
@@ -19,7 +19,7 @@ def metadata(tmp_path):
 
 
 def snapshot(directory, offset, epoch, suffix=""):
-    (directory / f"{offset:020d}-{epoch:010d}.checkpoint{suffix}").write_bytes(b"")
+    (directory / f"{offset:020d}-{epoch_cache:010d}.checkpoint{suffix}").write_bytes(b"")
 
 
 def ends(directory):
@@ -37,7 +37,7 @@ def ends(directory):
 def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number, words):
     snapshot(metadata, offset, number)
     assert ends(metadata) == (offset, offset, offset)
-    outcome = epoch.show(unit(metadata))
+    outcome = epoch_cache.show(unit(metadata))
     said = [one.message for one in outcome.findings if one.code == "START-007"]
     assert (outcome.rows, said) == ([], [words])
 

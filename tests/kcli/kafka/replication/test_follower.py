@@ -8,8 +8,8 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.candidates import LoadedReplica, side_of
-from kcli.kafka.replication.replication import (
+from kcli.kafka.replication.candidate_losses import LoadedReplica, side_of
+from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH,
     EPOCH_V0,

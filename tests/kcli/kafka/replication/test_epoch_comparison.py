@@ -3,7 +3,7 @@
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.histories import part
+from kcli.kafka.replication.epoch_comparison import part
 
 
 def history(*entries):

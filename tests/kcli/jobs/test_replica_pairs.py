@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kcli.engine.contract import Unit
-from kcli.jobs.pairs import pairs, with_leaders
+from kcli.jobs.replica_pairs import pairs, with_leaders
 from tests.partitions import log_dir, put_range, segment, unit
 
 

@@ -9,9 +9,9 @@ from kcli.engine.contract import Unit
 from kcli.jobs.common import other_identity
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.candidates import LoadedReplica, side_of
-from kcli.kafka.replication.histories import part
-from kcli.kafka.replication.replication import (
+from kcli.kafka.replication.candidate_losses import LoadedReplica, side_of
+from kcli.kafka.replication.epoch_comparison import part
+from kcli.kafka.replication.follower import (
     CONVERGED,
     HIGH_WATERMARK,
     LEADER_START,
@@ -39,7 +39,7 @@ LARGEST_EPOCH = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Following:
-    """Whom the replicas follow, and how: `protocol` is one of kcli.kafka.replication.replication's.
+    """Whom the replicas follow, and how: `protocol` is one of kcli.kafka.replication.follower's.
 
     The units' targets are a follower, the leader's replica of the same partition, and those of the topic
     __remote_log_metadata.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from formats.batch import MAX_INT
-from kcli.kafka.replication.replication import Meeting, Side, below_start, leading, meet
+from kcli.kafka.replication.follower import Meeting, Side, below_start, leading, meet
 from kcli.kafka.replication.truncation import Removed, truncate
 from kcli.kafka.storage.loaded_log import LoadedLog
 

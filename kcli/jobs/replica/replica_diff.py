@@ -12,7 +12,7 @@ from kcli.jobs.replica.fingerprint import compare, is_of_manifests
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
 from kcli.kafka.replication.fingerprints import UNKNOWN
-from kcli.kafka.replication.replicas import (
+from kcli.kafka.replication.replica_diff import (
     DIFFERS,
     MISSING,
     ONLY_HERE,
