@@ -11,7 +11,7 @@ from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 
 if TYPE_CHECKING:
-    from kcli.jobs.epoch.fencing import Fence
+    from kcli.jobs.epoch.epoch_cache import Fence
     from kcli.kafka.replication.consumer_positions import Position
 
 app = Group(
@@ -177,17 +177,16 @@ def validate(
     Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch_cache as epochs
-    from kcli.jobs.epoch import positions as jobs
+    from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(
-        jobs.check,
+        jobs.validate_positions,
         consumer=jobs.Consumer(tuple(map(_position, split_list(position))), reset),
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
     run(
-        Command(name="epoch validate", job=job, accepts=epochs.ACCEPTS, is_difference=jobs.has_truncated),
+        Command(name="epoch validate", job=job, accepts=jobs.ACCEPTS, is_difference=jobs.has_truncated),
         inputs,
         output,
         engine,
@@ -241,7 +240,7 @@ def _cache(source: str, broker: str) -> _Cache:
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":
-    from kcli.jobs.epoch.fencing import Fence
+    from kcli.jobs.epoch.epoch_cache import Fence
 
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))
 

@@ -34,20 +34,19 @@ def diff(
     """
     from kcli.cli.inputs import comparing
     from kcli.cli.run import Command, run
-    from kcli.jobs.replica import fingerprint
     from kcli.jobs.replica import replica_diff as jobs
     from kcli.jobs.replica_pairs import pairs
 
-    expand, split = comparing(pairs, lambda found: fingerprint.expand(found, inputs.selection()))
+    expand, split = comparing(pairs, lambda found: jobs.with_manifests(found, inputs.selection()))
     command = Command(
         name="replica diff",
         job=partial(jobs.diff, ignore_compression=ignore_compression),
-        accepts=fingerprint.ACCEPTS,
+        accepts=jobs.ACCEPTS,
         expand=expand,
         split=split,
         compares=True,
     )
-    if any(map(fingerprint.is_manifest, inputs.paths or ())):  # its partitions are known when it is open
+    if any(map(jobs.is_manifest, inputs.paths or ())):  # its partitions are known when it is open
         unselected = inputs.without_selection()
         run(command, unselected, output, engine)
     run(command, inputs, output, engine)
@@ -69,9 +68,14 @@ def fingerprint(
     Example: kcli replica fingerprint --out b1.ndjson /var/lib/kafka/data
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.replica import fingerprint as jobs
+    from kcli.jobs.replica import replica_diff as jobs
 
-    run(Command(name="replica fingerprint", job=partial(jobs.show, width=every)), inputs, output, engine)
+    run(
+        Command(name="replica fingerprint", job=partial(jobs.fingerprint, width=every)),
+        inputs,
+        output,
+        engine,
+    )
 
 
 @app.command("elect")

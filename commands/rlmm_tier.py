@@ -219,7 +219,7 @@ def follow(
     selection = inputs.selection()
     command = Command(
         name="rlmm follow",
-        job=partial(jobs.follow_leader, leader_path=leader, storage=tuple(storage or ())),
+        job=partial(jobs.predict_follower, leader_path=leader, storage=tuple(storage or ())),
         split=lambda units, _: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
         topics=RowTopics(topics),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcli.engine.contract import Unit
-    from kcli.kafka.replication.follower import Side
+    from kcli.kafka.replication.follower import ReplicaEpochs
 
 TARGET, LEADER = "Target", "Leader"
 PROTOCOLS = ("fetch", "epoch", "high-watermark")
@@ -174,10 +174,10 @@ def _with_leaders(
     return split
 
 
-def _described(text: str, log_start_offset: int) -> "Side":
+def _described(text: str, log_start_offset: int) -> "ReplicaEpochs":
     """Return what counts of a leader that is written as E:S,E:S@LEO."""
     from formats.checkpoint import EpochEntry
-    from kcli.kafka.replication.follower import Side
+    from kcli.kafka.replication.follower import ReplicaEpochs
     from kcli.kafka.storage.epochs import contradicts, replay
 
     found = DESCRIBED.fullmatch(text)
@@ -195,4 +195,4 @@ def _described(text: str, log_start_offset: int) -> "Side":
         )
     if log_start_offset > end:
         raise UsageError(f"--leader-log-start {log_start_offset}: past the leader's log end {end}")
-    return Side(tuple(lines), end, log_start_offset)
+    return ReplicaEpochs(tuple(lines), end, log_start_offset)

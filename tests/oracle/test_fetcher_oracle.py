@@ -15,10 +15,10 @@ from kcli.kafka.replication.follower import (
     OUT_OF_RANGE,
     STUCK,
     TIERED,
-    Meeting,
-    Side,
-    leading,
-    meet,
+    FetchRounds,
+    ReplicaEpochs,
+    as_leader,
+    follow_leader,
 )
 from kcli.kafka.storage.epochs import EpochCache
 from tests.seeds import cases
@@ -30,25 +30,25 @@ pytestmark = pytest.mark.oracle
 CASES = 6000
 NEW_EPOCH = 99
 AT_ONCE = 500
-EMPTY = Side((), 0)
+EMPTY = ReplicaEpochs((), 0)
 MADE = {
     CONVERGED: (
-        Side((EpochEntry(8, 41),), 49, log_start_offset=41),
-        Side((EpochEntry(1, 30), EpochEntry(8, 55)), 63, high_watermark=47),
+        ReplicaEpochs((EpochEntry(8, 41),), 49, log_start_offset=41),
+        ReplicaEpochs((EpochEntry(1, 30), EpochEntry(8, 55)), 63, high_watermark=47),
         FETCH,
     ),
-    OUT_OF_RANGE: (EMPTY, Side((), 8, high_watermark=2), EPOCH),
-    STUCK: (Side((), 61), Side((EpochEntry(5, 0),), 17, high_watermark=6), FETCH),
+    OUT_OF_RANGE: (EMPTY, ReplicaEpochs((), 8, high_watermark=2), EPOCH),
+    STUCK: (ReplicaEpochs((), 61), ReplicaEpochs((EpochEntry(5, 0),), 17, high_watermark=6), FETCH),
     TIERED: (
-        Side((), 64, log_start_offset=13, first_local_offset=15),
-        Side((), 11, high_watermark=10),
+        ReplicaEpochs((), 64, log_start_offset=13, first_local_offset=15),
+        ReplicaEpochs((), 11, high_watermark=10),
         FETCH,
     ),
 }
 """A leader, a follower and its protocol for each outcome; the first converge after two rounds."""
 
 
-def history(choose: random.Random) -> tuple[Side, Side]:
+def history(choose: random.Random) -> tuple[ReplicaEpochs, ReplicaEpochs]:
     """Return the logs of two replicas after unclean elections among them: each epoch is written by one."""
     logs: list[list[int]] = [[], []]
     for epoch in range(choose.randrange(1, 14)):
@@ -61,24 +61,24 @@ def history(choose: random.Random) -> tuple[Side, Side]:
     return one, other
 
 
-def of_log(log: list[int]) -> Side:
+def of_log(log: list[int]) -> ReplicaEpochs:
     entries = [EpochEntry(epoch, at) for at, epoch in enumerate(log) if not at or log[at - 1] != epoch]
-    return Side(tuple(entries), len(log))
+    return ReplicaEpochs(tuple(entries), len(log))
 
 
-def any_side(choose: random.Random) -> Side:
+def any_side(choose: random.Random) -> ReplicaEpochs:
     """Return any log: epochs and offsets at random."""
     count = choose.randrange(0, 6)
     epochs = sorted(choose.sample(range(12), count))
     starts = sorted(choose.sample(range(0, 60, choose.choice([1, 5])), count))
     end = choose.randrange(starts[-1] if starts else 0, 70)
-    return Side(tuple(map(EpochEntry, epochs, starts)), end)
+    return ReplicaEpochs(tuple(map(EpochEntry, epochs, starts)), end)
 
 
-def case(choose: random.Random) -> tuple[Side, Side, str]:
+def case(choose: random.Random) -> tuple[ReplicaEpochs, ReplicaEpochs, str]:
     leader, follower = history(choose) if choose.random() < 0.6 else (any_side(choose), any_side(choose))
     if choose.random() < 0.7:
-        leader = leading(leader, NEW_EPOCH)
+        leader = as_leader(leader, NEW_EPOCH)
     if choose.random() < 0.2:
         leader = leader._replace(log_start_offset=choose.randrange(leader.log_end_offset + 1))
     if choose.random() < 0.2:
@@ -93,22 +93,24 @@ def listed(epochs: EpochCache) -> list[list[int]]:
     return [list(entry) for entry in epochs]
 
 
-def asked(leader: Side, follower: Side, protocol: str) -> dict[str, Any]:
+def asked(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) -> dict[str, Any]:
     both = {"leader": leader, "follower": follower}
     sides = {name: {**side._asdict(), "epochs": listed(side.epochs)} for name, side in both.items()}
     return {**sides, "protocol": protocol}
 
 
-def assert_rounds(leader: Side, follower: Side, protocol: str, theirs: dict[str, Any]) -> Meeting:
-    ours = meet(leader, follower, protocol)
+def assert_rounds(
+    leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str, theirs: dict[str, Any]
+) -> FetchRounds:
+    ours = follow_leader(leader, follower, protocol)
     rounds = [list(one[:7]) for one in ours.rounds if one.truncate_to is not None]
     said = (leader, follower, protocol, theirs)
     assert rounds == theirs["rounds"], said
     assert ours.truncate_to == theirs["log_end_offset"], said
-    assert ours.starts_anew == theirs["starts_anew"], said
+    assert ours.starts_over == theirs["starts_over"], said
     assert {STUCK: "stuck", TIERED: "tiered"}.get(ours.outcome, "fetched") == theirs["outcome"], said
     kept = follower.cut(ours.truncate_to).epochs if rounds else follower.epochs
-    assert listed(() if ours.starts_anew else kept) == theirs["epochs"], said
+    assert listed(() if ours.starts_over else kept) == theirs["epochs"], said
     return ours
 
 

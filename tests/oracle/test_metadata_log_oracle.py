@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from commands.app import app
 from kcli.engine.contract import Unit
 from kcli.jobs import ls
-from kcli.jobs.epoch import epoch_cache, positions
+from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.kraft.start import LOAD_FAILED
@@ -65,8 +65,8 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         if said.get("log_end_offset", end) != end:
             assert epoch_cache.show(unit).rows == [], output
             (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
-            consumer = positions.Consumer((Position(5, 0),), "latest")
-            (valid,) = map(named, positions.check(unit, consumer=consumer).rows)
+            consumer = epoch_cache.Consumer((Position(5, 0),), "latest")
+            (valid,) = map(named, epoch_cache.validate_positions(unit, consumer=consumer).rows)
             assert cut["high_watermark_before"] == valid["high_watermark"] == said["high_watermark"], output
             assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output
         oracle.discard(directory)

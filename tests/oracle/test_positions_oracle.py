@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.consumer_positions import RESETS, Bounds, Position, validate
-from kcli.kafka.replication.fencing import METADATA, Leadership, request_error
+from kcli.kafka.replication.consumer_positions import (
+    METADATA,
+    RESETS,
+    Bounds,
+    Leadership,
+    Position,
+    request_error,
+    validate,
+)
 from kcli.kafka.storage.epochs import NO_END_OFFSET, end_offset_for
 from tests.seeds import cases
 

@@ -7,7 +7,7 @@ from formats.names import CLUSTER_METADATA, DELETE, NORMAL
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield, answer
-from kcli.jobs.epoch.epoch import contradicting_lines
+from kcli.jobs.epoch.epoch_cache import contradicting_lines
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots

@@ -1,4 +1,4 @@
-"""What `kcli epoch` runs: the leader epochs of a partition, and the answers that a broker gives from them."""
+"""What `kcli epoch` runs on a replica: its leader epochs, and what brokers and consumers make of them."""
 
 import os
 from collections import deque
@@ -11,12 +11,25 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.epoch.fencing import NO_FENCE, Fence, answer_to, leadership_of
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.fencing import UNFENCED
+from kcli.kafka.replication.consumer_positions import (
+    CACHE,
+    FENCED,
+    METADATA,
+    OUT_OF_RANGE,
+    TRUNCATED,
+    UNDEFINED,
+    UNFENCED,
+    Bounds,
+    Leadership,
+    Position,
+    fetched,
+    request_error,
+    validate,
+)
 from kcli.kafka.storage import epochs
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.epochs import EndOffset, EpochCache
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
 from kcli.kafka.storage.start_files import epoch_bytes
 from kcli.kafka.storage.start_findings import stop_finding
@@ -25,7 +38,7 @@ from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.targets import PARTITION, partition_of
 from kcli.rows import Item
-from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
+from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow, PositionRow
 
 ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint is read as the partition directory that it lies in."""
@@ -57,6 +70,33 @@ class LogBounds(NamedTuple):
     source: str
     checkpointed_start: int
     loaded: LoadedLog | None
+
+
+class Fence(NamedTuple):
+    """The current leader epoch that a request names, -1 for none, and the KRaft metadata to compare it with.
+
+    Without `metadata` it is compared with the newest epoch of the cache.
+    """
+
+    current: int = UNFENCED
+    metadata: str | None = None
+
+
+NO_FENCE = Fence()
+
+
+class EpochAnswer(NamedTuple):
+    """What a broker answers to OffsetForLeaderEpoch: an error, or the end offset."""
+
+    error: str | None
+    end: EndOffset
+
+
+class Consumer(NamedTuple):
+    """Positions of a consumer, and its auto.offset.reset: earliest, latest or none."""
+
+    positions: tuple[Position, ...]
+    reset: str
 
 
 Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
@@ -286,3 +326,104 @@ def _batches(
                 yield header.partition_leader_epoch, header.base_offset
             if walk.stop is not None and segment != loaded.segments[-1]:
                 stops.extend(stop_finding(partition, segment.log_path, walk.stop))
+
+
+def leadership_of(
+    partition: Partition, fence: Fence, entries: EpochCache
+) -> Generator[Finding, None, Leadership | None]:
+    """Return what the broker knows of the partition's leader; None where neither epoch nor metadata is given.
+
+    FileError where a request names an epoch, and nothing says the partition's own.
+    """
+    if fence == NO_FENCE:
+        return None
+    if fence.metadata is not None:
+        from kcli.jobs.cluster_metadata import state_in
+
+        found = yield from state_in(fence.metadata, partition)
+        if found is None:
+            return Leadership(None, METADATA, is_known=False)
+        state, broker = found[1], partition.directory.broker_id
+        is_here = broker is None or broker in state.replicas
+        return Leadership(state.leader_epoch, METADATA, True, is_here, broker in {None, state.leader})
+    newest = [cache[-1].epoch for cache in (entries, epochs.replay(partition.epoch_entries() or ())) if cache]
+    if not newest:
+        message = "no leader epoch of this partition is known: its cache is empty; name --metadata"
+        raise FileError(partition.path, "unknown-leader-epoch", message)
+    known = Leadership(max(newest), CACHE)
+    if request_error(fence.current, known) != FENCED:
+        yield Finding(
+            "EPOCH-011",
+            f"the newest epoch of the cache, {known.epoch}, is taken for the partition's leader epoch",
+            dir=partition.shown,
+        )
+    return known
+
+
+def answer_to(
+    requested: int, entries: EpochCache, log_end_offset: int, fence: Fence, known: Leadership | None
+) -> EpochAnswer:
+    """Return what a broker answers to a request for the end of an epoch."""
+    error = None if known is None else request_error(fence.current, known)
+    if error is not None:
+        return EpochAnswer(error, epochs.NO_END_OFFSET)
+    return EpochAnswer(error, epochs.end_offset_for(entries, requested, log_end_offset))
+
+
+def has_truncated(row: Item) -> bool:
+    """Whether a row is about a position that its consumer cannot keep."""
+    return isinstance(row, PositionRow) and row.outcome in {TRUNCATED, UNDEFINED, OUT_OF_RANGE}
+
+
+def validate_positions(
+    unit: Unit,
+    *,
+    consumer: Consumer,
+    fence: Fence = NO_FENCE,
+    source: str = CHECKPOINT,
+    running: bool = False,
+) -> Outcome:
+    """Return a row for each position of a consumer."""
+    cache = Cache(source, running)
+    return answered(unit, cache, partial(_validate, consumer, cache, fence))
+
+
+def _validate(consumer: Consumer, cache: Cache, fence: Fence, partition: Partition, log: LogBounds) -> Yield:
+    entries = yield from entries_of(cache, partition, log)
+    known = yield from leadership_of(partition, fence, entries)
+    watermark = checkpoints(partition).high_watermark
+    if log.loaded is not None and log.loaded.high_watermark is not None:
+        watermark = log.loaded.high_watermark
+    elif watermark is not None and log.loaded is not None:
+        watermark = log.loaded.bounded(watermark)
+    bounds = Bounds(log.log_start_offset, watermark)
+    place = where(partition)
+    for position in consumer.positions:
+        error, end = answer_to(position.epoch, entries, log.log_end_offset, fence, known)
+        found = validate(position, error, end, consumer.reset, bounds)
+        found = fetched(found, consumer.reset, bounds, log.log_end_offset)
+        yield PositionRow(
+            place,
+            position.offset,
+            position.epoch,
+            outcome=found.outcome,
+            error=error,
+            leader_epoch=end.epoch,
+            end_offset=end.end_offset,
+            reset=consumer.reset,
+            next_offset=found.next_offset,
+            next_offset_epoch=found.next_epoch,
+            exception=found.exception,
+            log_start_offset=log.log_start_offset,
+            high_watermark=watermark,
+            log_end_offset=log.log_end_offset,
+            log_end_offset_source=log.source,
+        )
+        if not log.log_start_offset <= position.offset <= log.log_end_offset:
+            yield Finding(
+                "EPOCH-005",
+                f"position {position.offset} lies outside the log",
+                dir=partition.shown,
+                expected=f"{log.log_start_offset} to {log.log_end_offset}",
+                found=position.offset,
+            )

@@ -4,7 +4,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch.epoch_cache import epochs_of_batches, no_epochs
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.epoch_lines import MISSING, SHIFTED, compared
+from kcli.kafka.replication.epoch_comparison import MISSING, SHIFTED, compared
 from kcli.kafka.storage import epochs
 from kcli.logdir.partition import Partition
 from kcli.rows import Item

@@ -13,7 +13,8 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.kafka.kraft.failover import Defaults, rules_for
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.candidate_losses import LoadedReplica, Loss, losses, side_of
+from kcli.kafka.replication.candidate_losses import Loss, losses
+from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
@@ -106,8 +107,10 @@ def _rows(
         row = _row(loss, replicas, logs, brokers, chosen)
         yield row
         if row.would_be_elected is not False:
-            leader, follower = side_of(logs[loss.candidate]), logs[loss.follower].log
-            yield from start_finding(replicas[loss.follower], leader, follower, loss.meeting, row.candidate)
+            leader, follower = replica_epochs(logs[loss.candidate]), logs[loss.follower].log
+            yield from start_finding(
+                replicas[loss.follower], leader, follower, loss.fetch_rounds, row.candidate
+            )
 
 
 def _row(
@@ -117,7 +120,12 @@ def _row(
     brokers: list[int | None],
     chosen: Chosen | str,
 ) -> ElectionRow:
-    candidate, follower, meeting, removed = loss.candidate, loss.follower, loss.meeting, loss.removed
+    candidate, follower, fetch_rounds, removed = (
+        loss.candidate,
+        loss.follower,
+        loss.fetch_rounds,
+        loss.removed,
+    )
     is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
     return ElectionRow(
         where(replicas[candidate]),
@@ -128,9 +136,9 @@ def _row(
         log_start_offset=logs[candidate].log.log_start_offset,
         log_end_offset=logs[candidate].log.log_end_offset,
         follower_log_end_offset=logs[follower].log.log_end_offset,
-        truncate_to=None if meeting is None else meeting.truncate_to,
-        outcome=UNKNOWN if meeting is None else meeting.outcome,
-        rounds=None if meeting is None else len(meeting.rounds),
+        truncate_to=None if fetch_rounds is None else fetch_rounds.truncate_to,
+        outcome=UNKNOWN if fetch_rounds is None else fetch_rounds.outcome,
+        rounds=None if fetch_rounds is None else len(fetch_rounds.rounds),
         records_lost=None if removed is None else removed.lost,
         bytes_lost=None if removed is None else removed.size,
         first_lost_timestamp=None if removed is None else removed.first_timestamp,

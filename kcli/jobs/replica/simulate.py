@@ -20,7 +20,7 @@ from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK,
     PROTOCOLS,
-    Side,
+    ReplicaEpochs,
     fetch,
     out_of_range_state,
     truncating,
@@ -158,9 +158,9 @@ class SimulatedReplica:
         return len(self.log)
 
     @property
-    def state(self) -> Side:
+    def state(self) -> ReplicaEpochs:
         """What counts of it where a follower fetches from a leader."""
-        return Side(self.epochs, self.log_end_offset, high_watermark=self.high_watermark)
+        return ReplicaEpochs(self.epochs, self.log_end_offset, high_watermark=self.high_watermark)
 
     def truncate(self, offset: int, reason: str = "") -> str:
         """Truncate to an offset; return the words that are gone. With a reason that is an event."""

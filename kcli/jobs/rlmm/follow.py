@@ -16,16 +16,26 @@ from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.replica_pairs import with_leaders
-from kcli.jobs.rlmm.leader import Leader, load_leader, side_of_leader
+from kcli.jobs.rlmm.leader import Leader, epochs_of_tiered, load_leader
 from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.kraft.start_settings import NEVER_TIERED
-from kcli.kafka.replication.candidate_losses import LoadedReplica, side_of
-from kcli.kafka.replication.follower import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
-from kcli.kafka.replication.tiered_follow import FAILED, LOCAL, Follow, follow
+from kcli.kafka.replication.follower import (
+    FAILED,
+    LEADER_END,
+    LEADER_START,
+    LOCAL,
+    OUT_OF_RANGE,
+    STUCK,
+    LoadedReplica,
+    TieredFetch,
+    fetch_from_remote,
+    follow_leader,
+    replica_epochs,
+)
 from kcli.kafka.storage.epochs import EpochCache, replay, truncate_from_end
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.buffers import FileError, reading
@@ -65,7 +75,7 @@ def with_leader_and_metadata(
     return [replace(unit, number=n, targets=(*unit.targets, *metadata)) for n, unit in enumerate(paired)]
 
 
-def follow_leader(unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()) -> Outcome:
+def predict_follower(unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()) -> Outcome:
     """Return one row: what the follower of the unit does."""
     return answer(unit, lambda partition: _follow(partition, unit, leader_path, storage))
 
@@ -80,9 +90,10 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     replica = Partition(unit.targets[1])
     leader = yield from load_leader(replica, replica.topic_id(), cache_of(replica, events))
     given = checkpoints(partition)
-    follower = side_of(LoadedReplica(log, given.high_watermark))
-    leading = side_of_leader(leader)
-    followed = follow(leading, leader.remote, meet(leading, follower), follower)
+    follower = replica_epochs(LoadedReplica(log, given.high_watermark))
+    leading = epochs_of_tiered(leader)
+    fetch_rounds = follow_leader(leading, follower)
+    followed = fetch_from_remote(leading, leader.remote, fetch_rounds, follower)
     auxiliary = _auxiliary(followed, leader, storage)
     if auxiliary is None:
         auxiliary = Auxiliary(follower.cut(followed.fetch_offset).epochs, None)
@@ -114,7 +125,7 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     )
 
 
-def _auxiliary(followed: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxiliary | None:
+def _auxiliary(followed: TieredFetch, leader: Leader, storage: tuple[str, ...]) -> Auxiliary | None:
     """Return what the follower takes from remote storage with a segment; None where it takes none."""
     if followed.segment is None or followed.next_offset is None:
         return None
@@ -136,9 +147,9 @@ def _fetch(offset: int | None, last_epoch: int | None) -> str:
     return f"fetch from {offset}, last epoch {'none' if last_epoch is None else last_epoch}"
 
 
-def _steps(followed: Follow, leader: Leader, auxiliary: Auxiliary) -> Iterator[str]:
+def _steps(followed: TieredFetch, leader: Leader, auxiliary: Auxiliary) -> Iterator[str]:
     """Yield what happens, request by request."""
-    for each in followed.meeting.rounds:
+    for each in followed.fetch_rounds.rounds:
         fetch = _fetch(each.fetch_offset, each.last_fetched_epoch)
         if each.end_offset is not None:
             answer = f"it diverges: epoch {each.leader_epoch} ends at {each.end_offset}"
@@ -149,7 +160,7 @@ def _steps(followed: Follow, leader: Leader, auxiliary: Auxiliary) -> Iterator[s
             answer = f"ListOffsets earliest: {each.truncate_to}; truncate the whole log, and begin there"
             yield f"{fetch}: OFFSET_OUT_OF_RANGE; {answer}"
     fetch = _fetch(followed.fetch_offset, followed.last_fetched_epoch)
-    if followed.meeting.outcome == STUCK:
+    if followed.fetch_rounds.outcome == STUCK:
         yield f"{fetch}: OFFSET_OUT_OF_RANGE; the follower tries the same again for ever"
         return
     if followed.outcome in {LOCAL, OUT_OF_RANGE}:

@@ -26,7 +26,7 @@ from kcli.kafka.remote.lineage import (
     highest_remote,
     serving,
 )
-from kcli.kafka.replication.follower import Side
+from kcli.kafka.replication.follower import ReplicaEpochs
 from kcli.kafka.storage.epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.kafka.storage.log_segment import LoadedSegment
@@ -180,9 +180,9 @@ def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:
     return bool(cache.epochs) if switched is None else switched
 
 
-def side_of_leader(leader: Leader) -> Side:
+def epochs_of_tiered(leader: Leader) -> ReplicaEpochs:
     """Return what counts of a leader where a follower meets it."""
-    return Side(
+    return ReplicaEpochs(
         leader.epochs,
         leader.log.log_end_offset,
         leader.log_start_offset,

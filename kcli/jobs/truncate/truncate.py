@@ -16,8 +16,8 @@ from kcli.jobs.truncate.follower import (
     finding_of,
     kept_remotely,
     leader_of,
-    meeting_of,
     rounds_of,
+    rounds_with_leader,
     start_finding,
     warning_of,
     with_state_of,
@@ -27,7 +27,7 @@ from kcli.jobs.truncate.truncation_warnings import input_warnings, rescue_comman
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import lone_finding, start_from
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
-from kcli.kafka.replication.follower import Meeting
+from kcli.kafka.replication.follower import FetchRounds
 from kcli.kafka.replication.truncation import NONE, Prediction, SegmentChange, truncate
 from kcli.kafka.storage.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
@@ -108,10 +108,10 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
     )
     loaded = yield from start_from(partition, given, settings=settings)
     given = _with_high_watermark(given, loaded, request)
-    meeting: Meeting | None = None
+    fetch_rounds: FetchRounds | None = None
     if leader is not None and request.following is not None:
-        meeting = meeting_of(partition, loaded, given.high_watermark, leader, request.following)
-    target = meeting.truncate_to if meeting else _target(partition, loaded, given, request)
+        fetch_rounds = rounds_with_leader(partition, loaded, given.high_watermark, leader, request.following)
+    target = fetch_rounds.truncate_to if fetch_rounds else _target(partition, loaded, given, request)
     if target is None:
         yield Finding(
             "TRUNC-001",
@@ -119,26 +119,26 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
             dir=partition.shown,
         )
         return
-    fully = meeting is not None and meeting.starts_anew
-    kept = (kept_remotely(meeting) or 0) if meeting else 0
+    fully = fetch_rounds is not None and fetch_rounds.starts_over
+    kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds else 0
     prediction = _predicted(loaded, target, given.high_watermark, fully=fully, kept_elsewhere=kept)
     lost = _lost(loaded, prediction)
-    if meeting is not None and leader is not None:
-        prediction = with_state_of(leader, meeting, prediction)
-        lost = without_remote(lost, meeting, loaded)
+    if fetch_rounds is not None and leader is not None:
+        prediction = with_state_of(leader, fetch_rounds, prediction)
+        lost = without_remote(lost, fetch_rounds, loaded)
     warnings = (
         *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
         *warnings_of(loaded, prediction, partition, None if request.is_saved else lost),
     )
     row = _row(where(partition), loaded, prediction, warnings)
     row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))
-    if meeting is not None and request.following is not None:
-        row = _with_meeting(row, meeting, request.following)
-        finding = finding_of(partition, meeting)
+    if fetch_rounds is not None and request.following is not None:
+        row = _with_rounds(row, fetch_rounds, request.following)
+        finding = finding_of(partition, fetch_rounds)
         if finding is not None:
             yield finding
         if leader is not None:
-            yield from start_finding(partition, leader.side, loaded, meeting)
+            yield from start_finding(partition, leader.side, loaded, fetch_rounds)
     yield row
     yield from _findings(partition, prediction)
 
@@ -165,13 +165,13 @@ def _predicted(
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
 
 
-def _with_meeting(row: TruncationRow, meeting: Meeting, following: Following) -> TruncationRow:
-    """Return a row with how the replica meets its leader."""
-    said = warning_of(meeting)
+def _with_rounds(row: TruncationRow, fetch_rounds: FetchRounds, following: Following) -> TruncationRow:
+    """Return a row with the rounds with its leader."""
+    said = warning_of(fetch_rounds)
     return row._replace(
         protocol=following.protocol,
-        rounds=rounds_of(meeting),
-        outcome=meeting.outcome,
+        rounds=rounds_of(fetch_rounds),
+        outcome=fetch_rounds.outcome,
         warnings=(*row.warnings, *([said] if said else [])),
     )
 

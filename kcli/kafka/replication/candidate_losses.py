@@ -9,7 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from formats.batch import MAX_INT
-from kcli.kafka.replication.follower import Meeting, Side, below_start, leading, meet
+from kcli.kafka.replication.follower import (
+    FetchRounds,
+    LoadedReplica,
+    as_leader,
+    below_start,
+    follow_leader,
+    replica_epochs,
+)
 from kcli.kafka.replication.truncation import Removed, truncate
 from kcli.kafka.storage.loaded_log import LoadedLog
 
@@ -17,61 +24,53 @@ from kcli.kafka.storage.loaded_log import LoadedLog
 class Loss(NamedTuple):
     """What a follower of a candidate loses; numbers are indexes of the replicas.
 
-    `meeting` and `removed` are None where the follower truncates to its high watermark, and that is unknown.
+    `fetch_rounds` and `removed` are None where the follower truncates to its unknown high watermark.
     `committed`: those that are known to be committed; None where no high watermark says, or records cannot be
     counted. `below_start`: offsets below the candidate's log start, which the follower deletes as it fetches.
     """
 
     candidate: int
     follower: int
-    meeting: Meeting | None
+    fetch_rounds: FetchRounds | None
     removed: Removed | None
     committed: int | None
     below_start: int
 
 
-class LoadedReplica(NamedTuple):
-    """The log of a replica after a start, and its checkpointed high watermark; None where it is unknown."""
-
-    log: LoadedLog
-    high_watermark: int | None
-
-
-def side_of(replica: LoadedReplica) -> Side:
-    """Return what counts of a log where it meets another."""
-    log, known = replica
-    watermark = 0 if known is None else log.bounded(known)
-    return Side(log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset)
-
-
 def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
     """Yield for each replica as the leader what each other one loses, in their order."""
-    sides = list(map(side_of, replicas))
+    sides = list(map(replica_epochs, replicas))
     epoch = min(max(side.last_epoch for side in sides) + 1, MAX_INT)
     pairs = [(one, other) for one in range(len(sides)) for other in range(len(sides)) if one != other]
-    meetings = {(one, other): meet(leading(sides[one], epoch), sides[other]) for one, other in pairs}
-    for (candidate, follower), meeting in meetings.items():
+    fetches = {
+        (one, other): follow_leader(as_leader(sides[one], epoch), sides[other]) for one, other in pairs
+    }
+    for (candidate, follower), fetch_rounds in fetches.items():
         log, watermark = replicas[follower]
-        below = below_start(sides[candidate], sides[follower], meeting)
-        if meeting.needs_high_watermark and watermark is None and log.log_end_offset > log.log_start_offset:
+        below = below_start(sides[candidate], sides[follower], fetch_rounds)
+        if (
+            fetch_rounds.needs_high_watermark
+            and watermark is None
+            and log.log_end_offset > log.log_start_offset
+        ):
             yield Loss(candidate, follower, None, None, None, below)
             continue
-        removed = _removed(log, meeting)
-        if log.is_tiered and meeting.truncate_to < log.local_log_start_offset:
+        removed = _removed(log, fetch_rounds)
+        if log.is_tiered and fetch_rounds.truncate_to < log.local_log_start_offset:
             removed = replace(removed, lost=None)  # what is in remote storage goes, too
-        committed = _committed(follower, replicas, meetings)
+        committed = _committed(follower, replicas, fetches)
         lost = removed.lost
         if lost and committed is None:
             lost = None
         elif lost and committed is not None and committed < log.log_end_offset:
-            kept = committed if meeting.starts_anew else max(committed, meeting.truncate_to)
+            kept = committed if fetch_rounds.starts_over else max(committed, fetch_rounds.truncate_to)
             above = _cut(log, kept).lost
             lost = None if above is None else lost - above
-        yield Loss(candidate, follower, meeting, removed, lost, below)
+        yield Loss(candidate, follower, fetch_rounds, removed, lost, below)
 
 
 def _committed(
-    replica: int, replicas: Sequence[LoadedReplica], meetings: Mapping[tuple[int, int], Meeting]
+    replica: int, replicas: Sequence[LoadedReplica], fetches: Mapping[tuple[int, int], FetchRounds]
 ) -> int | None:
     """Return the offset below which the records of a replica are known to be committed; None for unknown.
 
@@ -79,15 +78,15 @@ def _committed(
     """
     watermarks = [None if known is None else log.bounded(known) for log, known in replicas]
     found = [] if watermarks[replica] is None else [watermarks[replica] or 0]
-    for (leader, follower), meeting in meetings.items():
+    for (leader, follower), fetch_rounds in fetches.items():
         known = watermarks[leader]
-        if follower == replica and known is not None and not meeting.starts_anew:
-            found.append(min(known, meeting.truncate_to))
+        if follower == replica and known is not None and not fetch_rounds.starts_over:
+            found.append(min(known, fetch_rounds.truncate_to))
     return max(found, default=None)
 
 
-def _removed(log: LoadedLog, meeting: Meeting) -> Removed:
-    return _cut(log, -1 if meeting.starts_anew else meeting.truncate_to)
+def _removed(log: LoadedLog, fetch_rounds: FetchRounds) -> Removed:
+    return _cut(log, -1 if fetch_rounds.starts_over else fetch_rounds.truncate_to)
 
 
 def _cut(log: LoadedLog, offset: int) -> Removed:

@@ -1,12 +1,13 @@
-"""A follower meets a leader: what it asks, what the leader answers, where it truncates to, round by round.
+"""A follower's fetches from a leader: what it asks, what the leader answers, where it truncates to.
 
 Values in, values out. The truth is `AbstractFetcherThread` (`getOffsetTruncationState`,
-`fetchOffsetAndTruncate` and the states Truncating and Fetching) for the follower,
-`LeaderEpochFileCache.endOffsetFor` and `Partition.readRecords` for the leader (KIP-101, KIP-279, KIP-595).
+`fetchOffsetAndTruncate`, `handleOffsetsMovedToTieredStorage`, the states Truncating and Fetching) and
+`TierStateMachine` for the follower; `LeaderEpochFileCache.endOffsetFor`, `Partition.readRecords` and
+`ReplicaManager.handleOffsetOutOfRangeError` for the leader (KIP-101, KIP-279, KIP-405, KIP-595).
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.storage.epochs import (
@@ -16,8 +17,13 @@ from kcli.kafka.storage.epochs import (
     EpochCache,
     assign,
     end_offset_for,
+    epoch_for_offset,
     truncate_from_end,
 )
+from kcli.kafka.storage.loaded_log import LoadedLog
+
+if TYPE_CHECKING:
+    from kcli.kafka.remote.cache import CachedSegment, RemoteCache
 
 HIGH_WATERMARK: Final = "high-watermark"
 EPOCH_V0: Final = "epoch-v0"
@@ -27,6 +33,8 @@ PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
 """How followers truncate: before 0.11; by KIP-101; by KIP-279, from 2.0; while they fetch, from 2.7."""
 
 CONVERGED, OUT_OF_RANGE, STUCK, TIERED = "converged", "out-of-range", "stuck", "tiered"
+LOCAL, FAILED = "local", "failed"
+"""It fetches from the leader's local log; its lookup in remote storage fails."""
 
 UNDEFINED_END = "undefined-end"
 UNNAMED_EPOCH = "unnamed-epoch"
@@ -40,7 +48,7 @@ SAME_FETCH = "same-fetch"
 REMOTE_OFFSET = "remote-offset"
 
 
-class Side(NamedTuple):
+class ReplicaEpochs(NamedTuple):
     """What counts of a replica's log; `high_watermark` is 0 where it is not known.
 
     `first_local_offset` is above the log start only in a tiered log: what lies between is in remote storage.
@@ -62,15 +70,31 @@ class Side(NamedTuple):
         """The newest leader epoch; -1 without one."""
         return self.epochs[-1].epoch if self.epochs else UNDEFINED_EPOCH
 
-    def cut(self, offset: int) -> "Side":
+    def cut(self, offset: int) -> "ReplicaEpochs":
         """Return the same after a truncation."""
         end = min(self.log_end_offset, offset)
-        return Side(
+        return ReplicaEpochs(
             epochs=truncate_from_end(self.epochs, end),
             log_end_offset=end,
             log_start_offset=min(self.log_start_offset, end),
             high_watermark=min(self.high_watermark, end),
         )
+
+
+class LoadedReplica(NamedTuple):
+    """The log of a replica after a start, and its checkpointed high watermark; None where it is unknown."""
+
+    log: LoadedLog
+    high_watermark: int | None
+
+
+def replica_epochs(replica: LoadedReplica) -> ReplicaEpochs:
+    """Return what counts of a log where it meets another."""
+    log, known = replica
+    watermark = 0 if known is None else log.bounded(known)
+    return ReplicaEpochs(
+        log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset
+    )
 
 
 class TruncationState(NamedTuple):
@@ -111,18 +135,18 @@ class Round(NamedTuple):
     rule: str
 
 
-class Meeting(NamedTuple):
+class FetchRounds(NamedTuple):
     """What becomes of a follower; `truncate_to` is its log end before where nothing is cut.
 
-    `starts_anew`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
+    `starts_over`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
     `out-of-range` where a fetch was, and the follower was reset to an end of the leader's log; `stuck` where
     the same fetch would be out of range for ever; `tiered` where the fetch at `truncate_to` is of an offset
-    in remote storage: `kcli.kafka.replication.tiered_follow` says how it goes on. `differs_from` is the
+    in remote storage: `kcli.kafka.replication.follower` says how it goes on. `differs_from` is the
     first offset of what the follower keeps that the leader has in another leader epoch; no fetch finds that.
     """
 
     truncate_to: int
-    starts_anew: bool
+    starts_over: bool
     outcome: str
     rounds: tuple[Round, ...]
     differs_from: int | None = None
@@ -133,25 +157,31 @@ class Meeting(NamedTuple):
         return bool(self.rounds) and self.rounds[0].rule in {TO_HIGH_WATERMARK, UNDEFINED_END}
 
 
-def below_start(leader: Side, follower: Side, meeting: Meeting | None = None) -> int:
+def below_start(
+    leader: ReplicaEpochs, follower: ReplicaEpochs, fetch_rounds: FetchRounds | None = None
+) -> int:
     """Return how many offsets of what a follower keeps lie below its leader's log start.
 
     With its fetches it takes over that log start, and deletes the segments that end there
     (`UnifiedLog.maybeIncrementLogStartOffset`, `deleteLogStartOffsetBreachedSegments`). 0 where its whole
-    log goes anyway. Without a meeting it keeps its log.
+    log goes anyway. Without rounds it keeps its log.
     """
-    if meeting is not None and meeting.starts_anew:
+    if fetch_rounds is not None and fetch_rounds.starts_over:
         return 0
-    kept = follower.log_end_offset if meeting is None else min(meeting.truncate_to, follower.log_end_offset)
+    kept = (
+        follower.log_end_offset
+        if fetch_rounds is None
+        else min(fetch_rounds.truncate_to, follower.log_end_offset)
+    )
     return max(min(leader.log_start_offset, kept) - follower.log_start_offset, 0)
 
 
-def leading(side: Side, epoch: int) -> Side:
+def as_leader(side: ReplicaEpochs, epoch: int) -> ReplicaEpochs:
     """Return a replica as the leader of an epoch that it has written nothing in."""
     return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))
 
 
-def answer(leader: Side, asked: int, *, names_epoch: bool = True) -> EpochEntry:
+def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> EpochEntry:
     """Return epoch and end offset, as OffsetForLeaderEpoch answers.
 
     Its version 0 names no epoch, and the releases that have no other one, 0.11 to 1.1, know no end of an
@@ -165,7 +195,7 @@ def answer(leader: Side, asked: int, *, names_epoch: bool = True) -> EpochEntry:
     )
 
 
-def fetch(leader: Side, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:
+def fetch(leader: ReplicaEpochs, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:
     """Return what a leader answers to a fetch from an offset, as `Partition.readRecords`.
 
     `last_fetched_epoch` is None in a fetch that names none. An epoch whose end the leader does not know is
@@ -183,7 +213,7 @@ def fetch(leader: Side, offset: int, last_fetched_epoch: int | None) -> FetchAns
     return FetchAnswer(is_out_of_range=not is_in_range and not is_moved, is_moved_to_tiered=is_moved)
 
 
-def truncation_state(answered: EpochEntry, follower: Side, initial: int) -> TruncationState:
+def truncation_state(answered: EpochEntry, follower: ReplicaEpochs, initial: int) -> TruncationState:
     """Return where a follower truncates to after an answer, as `getOffsetTruncationState`.
 
     `initial` is its fetch offset: there it stays if the leader knows no end. An epoch that the follower does
@@ -203,7 +233,7 @@ def truncation_state(answered: EpochEntry, follower: Side, initial: int) -> Trun
     return TruncationState(offset, completed=True, rule=COMMON_EPOCH)
 
 
-def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
+def follow_leader(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str = FETCH) -> FetchRounds:
     """Return what becomes of a follower that begins to fetch from a leader.
 
     It ends: every round but the last one removes the follower's newest epoch, or a part of its log.
@@ -214,7 +244,7 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
             rounds.append(one)
             assert one.truncate_to is not None
             follower = follower.cut(one.truncate_to)
-    outcome, starts_anew = CONVERGED, False
+    outcome, starts_over = CONVERGED, False
     while True:
         at = follower.log_end_offset
         epoch = follower.last_epoch if protocol == FETCH and follower.epochs else None
@@ -226,20 +256,20 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
             if found.is_moved_to_tiered:
                 outcome = TIERED
                 rounds.append(Round(at, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET))
-            return Meeting(at, starts_anew=starts_anew, outcome=outcome, rounds=tuple(rounds))
+            return FetchRounds(at, starts_over=starts_over, outcome=outcome, rounds=tuple(rounds))
         else:
             reset = out_of_range_state(leader, at)
             if reset is None:
                 stuck = Round(at, epoch, None, None, None, None, completed=False, rule=SAME_FETCH)
-                return Meeting(at, starts_anew=False, outcome=STUCK, rounds=(*rounds, stuck))
+                return FetchRounds(at, starts_over=False, outcome=STUCK, rounds=(*rounds, stuck))
             state, outcome = reset, OUT_OF_RANGE
             rounds.append(_round((at, epoch, None), None, state))
             if state.rule == LEADER_START:
-                starts_anew, follower = True, Side((), state.offset, state.offset, state.offset)
+                starts_over, follower = True, ReplicaEpochs((), state.offset, state.offset, state.offset)
         follower = follower.cut(state.offset)
 
 
-def out_of_range_state(leader: Side, offset: int) -> TruncationState | None:
+def out_of_range_state(leader: ReplicaEpochs, offset: int) -> TruncationState | None:
     """Return what a follower whose log ends at `offset` makes of OFFSET_OUT_OF_RANGE.
 
     As `fetchOffsetAndTruncate`: it cuts to a shorter leader's end, else begins anew at a later start of the
@@ -252,7 +282,7 @@ def out_of_range_state(leader: Side, offset: int) -> TruncationState | None:
     return None
 
 
-def truncating(leader: Side, follower: Side, protocol: str) -> Iterator[Round]:
+def truncating(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) -> Iterator[Round]:
     """Yield the rounds of a partition in the state Truncating, which begins at the high watermark.
 
     `truncate_to` of each is there.
@@ -276,3 +306,49 @@ def _round(
 ) -> Round:
     epoch, end = answered or (None, None)
     return Round(*request, epoch, end, state.offset, state.completed, state.rule)
+
+
+class TieredFetch(NamedTuple):
+    """What a follower does; None where it does not come to that.
+
+    `fetch_rounds` holds those before the fetch at `fetch_offset`. `earliest_local` is the leader's epoch (-1
+    for none) and offset; `asked_epoch` the request of OffsetForLeaderEpoch and `answered` its answer;
+    `target_epoch` the epoch in which the offset before is looked up. `next_offset` is where the follower
+    fetches next.
+    """
+
+    outcome: str
+    fetch_rounds: FetchRounds
+    fetch_offset: int
+    last_fetched_epoch: int | None
+    earliest_local: EpochEntry | None = None
+    asked_epoch: int | None = None
+    answered: EpochEntry | None = None
+    target_epoch: int | None = None
+    segment: "CachedSegment | None" = None
+    next_offset: int | None = None
+
+
+def fetch_from_remote(
+    leader: ReplicaEpochs, remote: "RemoteCache", fetch_rounds: FetchRounds, follower: ReplicaEpochs
+) -> TieredFetch:
+    """Return how a follower goes on from the fetch with which the rounds end."""
+    at = fetch_rounds.truncate_to
+    own = ReplicaEpochs((), at, at) if fetch_rounds.starts_over else follower.cut(at)
+    epoch = own.last_epoch if own.epochs else None
+    if fetch_rounds.outcome != TIERED:
+        outcome = LOCAL if fetch_rounds.outcome == CONVERGED else OUT_OF_RANGE
+        return TieredFetch(outcome, fetch_rounds, at, epoch, next_offset=at)
+    local_start = leader.local_start
+    found = epoch_for_offset(leader.epochs, local_start)
+    earliest = EpochEntry(UNDEFINED_EPOCH if found is None else found.epoch, local_start)
+    asked, answered, target = None, None, earliest.epoch
+    if earliest.epoch != 0:
+        asked = earliest.epoch - 1
+        answered = answer(leader, asked)
+        if answered.start_offset > local_start - 1:
+            target = answered.epoch
+    segment = remote.find(target, local_start - 1)
+    after = None if segment is None else segment.metadata.end_offset + 1
+    outcome = FAILED if segment is None else TIERED
+    return TieredFetch(outcome, fetch_rounds, at, epoch, earliest, asked, answered, target, segment, after)

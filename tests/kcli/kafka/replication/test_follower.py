@@ -8,7 +8,7 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.candidate_losses import LoadedReplica, side_of
+from kcli.kafka.replication.candidate_losses import LoadedReplica, replica_epochs
 from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH,
@@ -18,9 +18,9 @@ from kcli.kafka.replication.follower import (
     OUT_OF_RANGE,
     STUCK,
     UNKNOWN_EPOCH,
-    Side,
-    leading,
-    meet,
+    ReplicaEpochs,
+    as_leader,
+    follow_leader,
     truncation_state,
 )
 from kcli.kafka.storage.loaded_log import checkpoints
@@ -34,17 +34,17 @@ NEW_EPOCH = 99
 
 
 def side(fields):
-    return Side(**{**fields, "epochs": tuple(EpochEntry(*entry) for entry in fields["epochs"])})
+    return ReplicaEpochs(**{**fields, "epochs": tuple(EpochEntry(*entry) for entry in fields["epochs"])})
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=[case["topic"] for case in RECORDED])
 def test_recorded_rounds(case):
-    meeting = meet(leading(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
+    fetch_rounds = follow_leader(as_leader(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
 
-    named = [one for one in meeting.rounds if one.end_offset is not None]
+    named = [one for one in fetch_rounds.rounds if one.end_offset is not None]
     assert [[one.leader_epoch, one.end_offset, one.truncate_to] for one in named] == case["rounds"]
     last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
-    assert (meeting.truncate_to, meeting.outcome) == (last, CONVERGED)
+    assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (last, CONVERGED)
 
 
 def test_several_rounds_are_among_them():
@@ -59,7 +59,7 @@ def test_truncations_of_a_killed_leader_that_its_log_names(tmp_path):
         leader, follower = (
             loaded(folder / part / f"{said['topic']}-0") for part in ("before-leader", "before-follower")
         )
-        assert meet(leading(leader, NEW_EPOCH), follower).truncate_to == said["offset"], said
+        assert follow_leader(as_leader(leader, NEW_EPOCH), follower).truncate_to == said["offset"], said
 
 
 def loaded(path):
@@ -71,12 +71,12 @@ def loaded(path):
         while True:
             next(loading)
     except StopIteration as done:
-        return side_of(LoadedReplica(done.value, checkpoints(partition).high_watermark))
+        return replica_epochs(LoadedReplica(done.value, checkpoints(partition).high_watermark))
 
 
 def of_log(log):
     entries = [EpochEntry(epoch, at) for at, epoch in enumerate(log) if not at or log[at - 1] != epoch]
-    return Side(tuple(entries), len(log))
+    return ReplicaEpochs(tuple(entries), len(log))
 
 
 def test_histories_of_elections_end_at_their_common_prefix():
@@ -100,10 +100,10 @@ def test_histories_of_elections_end_at_their_common_prefix():
             (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
             min(len(one), len(other)),
         )
-        meeting = meet(leading(of_log(one), NEW_EPOCH), of_log(other))
+        fetch_rounds = follow_leader(as_leader(of_log(one), NEW_EPOCH), of_log(other))
 
-        assert (meeting.truncate_to, meeting.outcome) == (common, CONVERGED), logs
-        several += len(meeting.rounds) > 1
+        assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (common, CONVERGED), logs
+        several += len(fetch_rounds.rounds) > 1
     assert several > 200
 
 
@@ -111,20 +111,29 @@ def test_histories_of_elections_end_at_their_common_prefix():
     ("leader", "follower", "expected"),
     [
         pytest.param(
-            Side((EpochEntry(3, 50),), 80, 50),
-            Side((EpochEntry(0, 0),), 20),
+            ReplicaEpochs((EpochEntry(3, 50),), 80, 50),
+            ReplicaEpochs((EpochEntry(0, 0),), 20),
             (50, True, OUT_OF_RANGE),
             id="anew",
         ),
-        pytest.param(Side((), 9), Side((), 20, 0, 12), (9, False, OUT_OF_RANGE), id="without epochs"),
-        pytest.param(Side((), 30), Side((EpochEntry(0, 0),), 20), (20, False, STUCK), id="stuck"),
-        pytest.param(Side((), 9), Side((EpochEntry(0, 0),), 20), (9, False, STUCK), id="shorter, then stuck"),
+        pytest.param(
+            ReplicaEpochs((), 9), ReplicaEpochs((), 20, 0, 12), (9, False, OUT_OF_RANGE), id="without epochs"
+        ),
+        pytest.param(
+            ReplicaEpochs((), 30), ReplicaEpochs((EpochEntry(0, 0),), 20), (20, False, STUCK), id="stuck"
+        ),
+        pytest.param(
+            ReplicaEpochs((), 9),
+            ReplicaEpochs((EpochEntry(0, 0),), 20),
+            (9, False, STUCK),
+            id="shorter, then stuck",
+        ),
     ],
 )
 def test_offsets_out_of_range(leader, follower, expected):
-    meeting = meet(leader, follower)
+    fetch_rounds = follow_leader(leader, follower)
 
-    assert (meeting.truncate_to, meeting.starts_anew, meeting.outcome) == expected
+    assert (fetch_rounds.truncate_to, fetch_rounds.starts_over, fetch_rounds.outcome) == expected
 
 
 EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))
@@ -133,22 +142,22 @@ EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))
 @pytest.mark.parametrize(
     ("answered", "follower", "expected"),
     [
-        pytest.param((-1, -1), Side(EPOCHS, 70), (33, True, "undefined-end"), id="a"),
-        pytest.param((-1, 80), Side(EPOCHS, 70), (70, True, "unnamed-epoch"), id="b"),
-        pytest.param((3, 60), Side(EPOCHS, 70), (50, False, "unknown-epoch"), id="c"),
-        pytest.param((2, 40), Side(EPOCHS, 70), (40, True, "common-epoch"), id="d: the leader's"),
-        pytest.param((2, 60), Side(EPOCHS, 70), (50, True, "common-epoch"), id="d: its own"),
-        pytest.param((4, 90), Side(EPOCHS, 70), (70, True, "common-epoch"), id="d: its log end"),
-        pytest.param((5, 90), Side(EPOCHS, 70), (70, True, "untracked-epoch"), id="e: above all"),
-        pytest.param((0, 9), Side((), 70), (9, True, "untracked-epoch"), id="e: none"),
+        pytest.param((-1, -1), ReplicaEpochs(EPOCHS, 70), (33, True, "undefined-end"), id="a"),
+        pytest.param((-1, 80), ReplicaEpochs(EPOCHS, 70), (70, True, "unnamed-epoch"), id="b"),
+        pytest.param((3, 60), ReplicaEpochs(EPOCHS, 70), (50, False, "unknown-epoch"), id="c"),
+        pytest.param((2, 40), ReplicaEpochs(EPOCHS, 70), (40, True, "common-epoch"), id="d: the leader's"),
+        pytest.param((2, 60), ReplicaEpochs(EPOCHS, 70), (50, True, "common-epoch"), id="d: its own"),
+        pytest.param((4, 90), ReplicaEpochs(EPOCHS, 70), (70, True, "common-epoch"), id="d: its log end"),
+        pytest.param((5, 90), ReplicaEpochs(EPOCHS, 70), (70, True, "untracked-epoch"), id="e: above all"),
+        pytest.param((0, 9), ReplicaEpochs((), 70), (9, True, "untracked-epoch"), id="e: none"),
     ],
 )
 def test_truncation_states(answered, follower, expected):
     assert truncation_state(EpochEntry(*answered), follower, 33) == expected
 
 
-LEADER = Side((EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50)), 70, high_watermark=60)
-FOLLOWER = Side((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)), 60, high_watermark=25)
+LEADER = ReplicaEpochs((EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50)), 70, high_watermark=60)
+FOLLOWER = ReplicaEpochs((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)), 60, high_watermark=25)
 
 
 @pytest.mark.parametrize(
@@ -156,20 +165,20 @@ FOLLOWER = Side((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)), 60, hi
     [(FETCH, [40, 20]), (EPOCH, [40, 20]), (EPOCH_V0, [50]), (HIGH_WATERMARK, [25])],
 )
 def test_protocols(protocol, truncations):
-    meeting = meet(LEADER, FOLLOWER, protocol)
+    fetch_rounds = follow_leader(LEADER, FOLLOWER, protocol)
 
-    assert [one.truncate_to for one in meeting.rounds] == truncations
-    assert (meeting.truncate_to, meeting.outcome) == (truncations[-1], CONVERGED)
-    assert (meeting.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
-    assert meeting.needs_high_watermark == (protocol == HIGH_WATERMARK)
+    assert [one.truncate_to for one in fetch_rounds.rounds] == truncations
+    assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (truncations[-1], CONVERGED)
+    assert (fetch_rounds.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
+    assert fetch_rounds.needs_high_watermark == (protocol == HIGH_WATERMARK)
 
 
 def test_before_2_0_the_end_of_an_epoch_older_than_all_is_unknown():
     """KIP-101: such a follower truncates to its high watermark, and may stay diverged."""
-    leader = Side((EpochEntry(1, 0),), 2)
-    follower = Side((EpochEntry(0, 0),), 3, high_watermark=3)
+    leader = ReplicaEpochs((EpochEntry(1, 0),), 2)
+    follower = ReplicaEpochs((EpochEntry(0, 0),), 3, high_watermark=3)
 
-    old = meet(leader, follower, EPOCH_V0).rounds[0]
+    old = follow_leader(leader, follower, EPOCH_V0).rounds[0]
     assert (old.end_offset, old.truncate_to, old.rule) == (-1, 3, "undefined-end")
-    new = meet(leader, follower, EPOCH).rounds[0]
+    new = follow_leader(leader, follower, EPOCH).rounds[0]
     assert (new.leader_epoch, new.end_offset, new.truncate_to) == (0, 0, 0)
