@@ -134,7 +134,7 @@ ELSEWHERE = {
     "kcli/output/parquet.py": "tests/kcli/output/test_files.py",
     "kcli/output/run_directory.py": "tests/commands/test_run_directory.py",
     "kcli/output/schema.py": "tests/commands/test_schema.py",
-    "kcli/output/screen.py": "tests/kcli/output/table/test_grid.py",
+    "kcli/output/screen.py": "tests/kcli/output/table/test_fitted_table.py",
     "kcli/output/verdicts.py": "tests/commands/test_check.py",
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
     "kcli/rows/rescue.py": "tests/commands/test_rescue.py",

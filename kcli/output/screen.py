@@ -22,6 +22,9 @@ class Symbols(NamedTuple):
     note: str
     stays: str
     goes: str
+    middle: str
+    half: str
+    cross: str
     line: str
     end: str
     here: str
@@ -29,8 +32,10 @@ class Symbols(NamedTuple):
     axis: str
 
 
-UTF8 = Symbols("\u2013", "→", "…", "✓", "✗", "!", "·", "█", "░", "━", "┥", "▼", "▏▎▍▌▋▊▉█", "├┼─┤")
-ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "=", "|", "v", "#", "|+-|")
+UTF8 = Symbols(
+    "\u2013", "→", "…", "✓", "✗", "!", "·", "█", "░", "▒", "▄", "\u2573", "━", "┥", "▼", "▏▎▍▌▋▊▉█", "├┼─┤"
+)
+ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "r", "l", "x", "=", "|", "v", "#", "|+-|")
 
 
 class Screen(NamedTuple):

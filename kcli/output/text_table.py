@@ -9,7 +9,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import drawing_of
+from kcli.output.table import DRAWINGS, draw
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
@@ -17,6 +17,8 @@ from kcli.rows import Column, Failure, Item, Value, values_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from kcli.output.table.table_view import TableInput
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
@@ -34,15 +36,16 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if view.columns is not None or not view.headers:
         write_wide(rows, view, out, tail)
         return
-    draw = drawing_of(view.types[0].name) or partial(_draw_columns, view.types[0].columns)
-    found = list(view.chosen(rows))
+    row_type = view.types[0]
+    chosen = list(view.chosen(rows))
     findings, failures = tail()
-    if not found:
+    if not chosen:
         out.write("" if failures else f"{NOTHING}\n")
         return
     from kcli.output.console import Console
+    from kcli.output.table.table_view import TableInput
 
-    is_limited = len(found) == view.limit
+    is_limited = len(chosen) == view.limit
     screen = view.screen._replace(is_part=is_limited or view.where is not None)
     console = Console(
         file=out,
@@ -56,7 +59,11 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    for drawn in draw(found, screen, [*findings, *_unreadable(failures)]):
+    answer = TableInput(chosen, screen, [*findings, *_unreadable(failures)])
+    drawing = (
+        draw(row_type.name, answer) if row_type.name in DRAWINGS else _draw_columns(row_type.columns, answer)
+    )
+    for drawn in drawing:
         console.print(drawn, crop=False)
     if failures:
         were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
@@ -69,26 +76,23 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
 
 
-def _draw_columns(
-    columns: Sequence[Column], rows: Sequence[Any], screen: Screen, _: Sequence[Finding]
-) -> "Iterator[RenderableType]":
+def _draw_columns(columns: Sequence[Column], answer: "TableInput") -> "Iterator[RenderableType]":
     """Yield a table of the values as they are: the later columns go first where there is no room."""
-    from kcli.output.table.grid import TEXT, Kind, ShownColumn, left_out, table
+    from kcli.output.table.columns import NUMBER, TEXT, ShownColumn
+    from kcli.output.table.fitted_table import fitted, table
 
-    number = Kind(lambda value, _: str(value), is_right=True)
     shown = [
         ShownColumn(
             column.name,
             partial(_value_of, place, column),
-            number if column.kind == "int" else TEXT,
-            rank=place + 1,
+            NUMBER if column.kind == "int" else TEXT,
+            rank=place,
             least=None if column.kind == "int" else LEAST_OF_A_TEXT,
         )
         for place, column in enumerate(columns)
     ]
-    shown[0] = shown[0]._replace(rank=0)
-    yield table(shown, rows, screen)
-    missing = left_out(shown, rows, screen)
+    yield table(shown, answer.rows, answer.screen)
+    missing = len(shown) - len(fitted(shown, answer.rows, answer.screen))
     if missing:
         yield f"{counted(missing, 'more column')}: -o wide shows them."
 

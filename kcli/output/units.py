@@ -49,3 +49,8 @@ def only_day(timestamps: Iterable[int | None]) -> str | None:
     """Return the UTC day that all timestamps are of; None for several days, or none."""
     days = {timestamp // DAY for timestamp in timestamps if timestamp is not None and timestamp >= 0}
     return moment(days.pop() * DAY).partition(" ")[0] if len(days) == 1 else None
+
+
+def joined(parts: Iterable[object]) -> str:
+    """Return the parts that are not empty with commas between."""
+    return ", ".join(str(part) for part in parts if part)

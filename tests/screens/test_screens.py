@@ -54,11 +54,12 @@ def test_what_identifies_a_row_is_whole_on_a_narrow_screen(name, folder, kcli):
         lines = drawn(CASES[name], NARROW).splitlines()
         found = kcli(*shlex.split(CASES[name]), "-o", "ndjson").stdout.splitlines()
     rows = [row for row in map(json.loads, found) if row["type"] not in {"finding", "error"}]
+    listed = [row for row in rows if row["type"] != "check" or row["result"] != "clean"]
     text = "".join(lines)
 
     assert max(map(cell_len, lines)) <= NARROW.columns
     assert rows
-    for row in rows:
+    for row in listed:
         for column in ("topic", "segment_id") if row["type"] != "rlmm_partition" else ("topic_id",):
             assert (row.get(column) or "") in text
 

@@ -1,97 +1,86 @@
 """Views for people: how rows of each type are shown on a terminal.
 
-A view is a function of rows, the screen and the run's findings that gives what Rich prints. Most are a
-declaration, a `TableView`. They are imported when they are drawn: Rich is slow to import.
+Most views are a declaration, a `TableView`. Others give one, or what Rich prints, for a `TableInput`. They
+are imported when they are drawn: Rich is slow to import.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from kcli.kafka.findings.findings import Finding
-from kcli.output.screen import Screen
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-Draw: TypeAlias = Callable[[Sequence[Any], Screen, Sequence[Finding]], "Iterable[RenderableType]"]
+    from kcli.output.table.table_view import Drawn, TableInput
 
 DRAWINGS = {
-    "partition": "partitions.draw_partitions",
-    "epoch": "epochs.draw_epochs",
-    "end_offset": "end_offsets.draw_end_offsets",
-    "epoch_at": "epochs.EPOCH_AT",
-    "position": "positions.POSITIONS",
-    "epoch_diff": "epoch_diffs.draw_diffs",
-    "epoch_check": "epoch_lines.CHECKED",
-    "startup": "startups.draw_startup",
-    "startup_broker": "startups.draw_startup",
-    "truncation": "truncations.draw_truncations",
-    "checkpoint": "checkpoints.CHECKPOINTS",
-    "replica_range": "replica_ranges.draw_ranges",
-    "check": "checks.draw_checks",
-    "run_diff": "run_diffs.DIFFERENCES",
-    "fingerprint": "replica_ranges.FINGERPRINTS",
-    "election": "elections.draw_elections",
-    "salvage": "salvages.draw_salvages",
+    "partition": "ls.view_partitions",
+    "epoch": "epoch.EPOCHS",
+    "end_offset": "epoch.END_OFFSETS",
+    "epoch_at": "epoch.EPOCH_AT",
+    "position": "epoch.POSITIONS",
+    "epoch_diff": "epoch.view_diffs",
+    "epoch_check": "epoch.CHECKED",
+    "startup": "startup.draw_startup",
+    "startup_broker": "startup.draw_startup",
+    "truncation": "truncate.TRUNCATIONS",
+    "checkpoint": "checkpoint.CHECKPOINTS",
+    "replica_range": "replica.RANGES",
+    "check": "check.view_checks",
+    "run_diff": "diff.DIFFERENCES",
+    "fingerprint": "replica.FINGERPRINTS",
+    "election": "replica.view_elections",
+    "salvage": "salvage.view_salvages",
     "simulation": "simulation.draw_story",
     "scenario": "simulation.SCENARIOS",
-    "failover": "failover.draw_failover",
+    "failover": "failover.FAILOVER",
     "failover_controller": "failover.CONTROLLERS",
-    "scan_partition": "scans.draw_partitions",
-    "scan_segment": "scans.draw_segments",
-    "lookup_offset": "lookups.draw_offsets",
-    "lookup_timestamp": "lookups.draw_timestamps",
+    "scan_partition": "scan.view_partitions",
+    "scan_segment": "scan.view_segments",
+    "lookup_offset": "lookup.OFFSETS",
+    "lookup_timestamp": "lookup.TIMESTAMPS",
     "partition_for": "identifiers.PARTITIONS_FOR",
     "uuid": "identifiers.UUIDS",
-    "rlmm_event": "remote.draw_events",
-    "rlmm_snapshot": "remote.SNAPSHOTS",
-    "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
-    "rlmm_partition": "remote.PARTITIONS",
-    "rlmm_kip_partition": "remote.KIP_PARTITIONS",
-    "rlmm_kip_event": "remote.KIP_EVENTS",
-    "rlmm_kip_file": "remote.KIP_FILES",
-    "remote_replay": "remote_state.draw_replays",
-    "rlmm_offsets": "tiers.OFFSETS",
-    "remote_segment": "remote_state.draw_segments",
-    "remote_highest": "remote_state.draw_highest",
-    "remote_check": "remote_state.draw_checks",
-    "remote_history": "remote_state.draw_history",
-    "rlmm_lookup_offset": "tiers.draw_lookups",
-    "rlmm_lookup_timestamp": "tiers.draw_lookups",
-    "rlmm_coverage": "tiers.draw_coverage",
-    "rlmm_retention": "tiers.RETENTION",
-    "rlmm_follow": "tiers.draw_follow",
-    "rlmm_cluster_offset": "cluster_offsets.draw_offsets",
-    "dump_batch": "dumps.draw_batches",
-    "dump_record": "dumps.draw_records",
-    "dump_index": "dumps.OFFSET_INDEX",
-    "dump_timeindex": "dumps.TIME_INDEX",
-    "dump_txnindex": "dumps.TXN_INDEX",
-    "dump_producer": "dumps.PRODUCERS",
-    "dump_leader_epoch": "dumps.LEADER_EPOCHS",
-    "dump_offset": "dumps.CHECKPOINTED_OFFSETS",
-    "dump_meta_properties": "dumps.META_PROPERTIES",
-    "dump_partition_metadata": "dumps.PARTITION_METADATA",
-    "dump_quorum_state": "dumps.QUORUM_STATE",
-    "dump_rsm_manifest": "dumps.SEGMENT_MANIFEST",
-    "dump_clean_shutdown": "dumps.CLEAN_SHUTDOWN",
-    "dump_layout": "dumps.LAYOUT",
-    "dump_file": "dumps.FILES",
+    "rlmm_event": "rlmm_events.view_events",
+    "rlmm_snapshot": "rlmm_events.SNAPSHOTS",
+    "rlmm_committed_offset": "rlmm_events.COMMITTED_OFFSETS",
+    "rlmm_partition": "rlmm_events.PARTITIONS",
+    "rlmm_kip_partition": "rlmm_events.KIP_PARTITIONS",
+    "rlmm_kip_event": "rlmm_events.KIP_EVENTS",
+    "rlmm_kip_file": "rlmm_events.KIP_FILES",
+    "remote_segment": "rlmm_state.draw_segments",
+    "remote_highest": "rlmm_state.HIGHEST",
+    "remote_history": "rlmm_state.HISTORY",
+    "remote_replay": "rlmm_state.REPLAYS",
+    "remote_check": "rlmm_state.CHECKS",
+    "rlmm_offsets": "rlmm_tiers.OFFSETS",
+    "rlmm_lookup_offset": "rlmm_tiers.LOOKUPS",
+    "rlmm_lookup_timestamp": "rlmm_tiers.LOOKUPS",
+    "rlmm_coverage": "rlmm_tiers.draw_coverage",
+    "rlmm_retention": "rlmm_tiers.RETENTION",
+    "rlmm_follow": "rlmm_tiers.FOLLOWERS",
+    "rlmm_cluster_offset": "rlmm_tiers.draw_cluster_offsets",
+    "dump_batch": "dump.BATCHES",
+    "dump_record": "dump.view_records",
+    "dump_index": "dump.OFFSET_INDEX",
+    "dump_timeindex": "dump.TIME_INDEX",
+    "dump_txnindex": "dump.TXN_INDEX",
+    "dump_producer": "dump.PRODUCERS",
+    "dump_leader_epoch": "dump.LEADER_EPOCHS",
+    "dump_offset": "dump.CHECKPOINTED_OFFSETS",
+    "dump_meta_properties": "dump.META_PROPERTIES",
+    "dump_partition_metadata": "dump.PARTITION_METADATA",
+    "dump_quorum_state": "dump.QUORUM_STATE",
+    "dump_rsm_manifest": "dump.SEGMENT_MANIFEST",
+    "dump_clean_shutdown": "dump.CLEAN_SHUTDOWN",
+    "dump_layout": "dump.LAYOUT",
+    "dump_file": "dump.FILES",
 }
-"""The view of each row type: a function or a TableView of a module here."""
+"""The view of each row type: a TableView or a function of a module here."""
 
 
-def drawing_of(row_type: str) -> Draw | None:
-    """Return the view of a row type; None where there is none."""
-    if row_type not in DRAWINGS:
-        return None
+def draw(row_type: str, answer: "TableInput") -> "Drawn":
+    """Return what Rich prints for rows of a type."""
+    from kcli.output.table.table_view import TableView, draw_table
+
     module, _, name = DRAWINGS[row_type].partition(".")
-    found: Any = getattr(import_module(f"kcli.output.table.{module}"), name)
-    if callable(found):
-        draw: Draw = found
-        return draw
-    from kcli.output.table.tables import draw_table
-
-    return partial(draw_table, found)
+    view: Any = getattr(import_module(f"kcli.output.table.{module}"), name)
+    drawn = view if isinstance(view, TableView) else view(answer)
+    return draw_table(drawn, answer) if isinstance(drawn, TableView) else drawn

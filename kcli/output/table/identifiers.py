@@ -1,7 +1,7 @@
 """The views of `partition-for` and `uuid`."""
 
-from kcli.output.table.grid import NUMBER, TEXT, ShownColumn
-from kcli.output.table.tables import TableView
+from kcli.output.table.columns import NUMBER, TEXT, ShownColumn
+from kcli.output.table.table_view import TableView
 from kcli.rows.identifiers import PartitionForRow
 
 

@@ -6,12 +6,11 @@ from operator import attrgetter
 
 from rich.console import RenderableType
 
-from kcli.kafka.findings.findings import Finding
 from kcli.output.screen import Screen
-from kcli.output.table.grid import NUMBER, Line, Lines, ShownColumn, table
-from kcli.output.table.marks import STYLES, findings_line
-from kcli.output.table.places import title
-from kcli.output.table.tables import TableView, conclusion, sentences
+from kcli.output.table.columns import NUMBER, ShownColumn
+from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
+from kcli.output.table.severities import STYLES
+from kcli.output.table.table_view import TableInput, TableView, title
 from kcli.output.units import counted
 from kcli.rows.simulation import SimulationRow
 
@@ -27,10 +26,9 @@ SCENARIOS = TableView(
 )
 
 
-def draw_story(
-    rows: Sequence[SimulationRow], screen: Screen, findings: Sequence[Finding]
-) -> Iterator[RenderableType]:
+def draw_story(answer: TableInput) -> Iterator[RenderableType]:
     """Yield the replicas after each step with what happened to them, then what it came to."""
+    rows, screen, _ = answer
     first = rows[0]
     columns = (
         ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
@@ -45,9 +43,10 @@ def draw_story(
     name = [] if first.scenario == first.title else [first.scenario]
     yield title([*name, first.title, f"protocol {first.protocol}"], screen)
     yield ""
-    yield Lines(_with_events(table(columns, rows, screen).lines, rows, screen), screen.width)
-    yield ""
-    yield from conclusion(screen, _verdict(rows), findings_line(findings))
+    yield StyledLines(_with_events(table(columns, rows, screen).lines, rows, screen), screen)
+    if not screen.is_part:
+        yield ""
+        yield sentences(screen, _verdict(rows), style="bold")
 
 
 def _log(row: SimulationRow) -> str:

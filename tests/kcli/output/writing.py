@@ -2,7 +2,12 @@
 
 import io
 
+from rich.console import Console
+
 from kcli.kafka.findings.findings import Finding
+from kcli.output.screen import Screen
+from kcli.output.table import draw
+from kcli.output.table.table_view import TableInput
 from kcli.output.view import Answer, ViewOptions, make_view
 from kcli.rows import Failure
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow
@@ -35,3 +40,12 @@ def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
     out = io.StringIO()
     writer(iter(rows), view, out, lambda: (list(found[0]), list(found[1])))
     return out.getvalue()
+
+
+def draw_lines(name, rows, *findings, width=80, **more):
+    """Return the lines that the view of a row type draws."""
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, _environ={})
+    for part in draw(name, TableInput(rows, Screen(width, **more), findings)):
+        console.print(part, crop=False)
+    return out.getvalue().splitlines()

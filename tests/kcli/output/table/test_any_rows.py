@@ -1,7 +1,6 @@
 """Views draw whatever rows hold: numbers far out, texts with anything in them, nulls."""
 
 import importlib
-import io
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
@@ -9,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
 
-from kcli.output.screen import Screen
-from kcli.output.table import DRAWINGS, drawing_of
+from kcli.output.table import DRAWINGS
 from kcli.rows import COMMANDS
 from kcli.rows.declare import type_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
+from tests.kcli.output.writing import draw_lines
 from tests.seeds import examples
 
 NUMBERS = st.one_of(st.integers(-1, 1000), st.sampled_from([-(2**63), 2**31, 2**63 - 1, 1_700_000_000_000]))
@@ -84,12 +82,9 @@ def test_every_type_is_tried():
 @given(data=st.data(), width=st.sampled_from([40, 80, 200]), is_utf8=st.booleans())
 def test_a_view_draws_any_rows(name, data, width, is_utf8):
     rows = data.draw(st.lists(values(ROWS[name]).filter(possible), min_size=1, max_size=6))
-    out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, _environ={})
-    for part in drawing_of(name)(rows, Screen(width, is_utf8=is_utf8), ()):
-        console.print(part, crop=False)
-    shown = out.getvalue()
+    lines = draw_lines(name, rows, width=width, is_utf8=is_utf8)
+    shown = "".join(lines)
 
-    assert max(map(cell_len, shown.split("\n"))) <= width
+    assert max(map(cell_len, lines)) <= width
     assert "\x1b" not in shown
     assert is_utf8 or shown.isascii()

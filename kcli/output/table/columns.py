@@ -1,0 +1,106 @@
+"""The columns of tables: how values are shown, and which columns go where the screen is narrow."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from kcli.output import units
+from kcli.output.screen import Symbols
+from kcli.times import duration
+
+
+class Kind(NamedTuple):
+    """How the values of a column are shown, nulls apart."""
+
+    show: Callable[[Any, Symbols], str]
+    is_right: bool = False
+
+
+def span(first: int, end: int) -> str:
+    """Return a range of offsets with the last of them: 0..59; of an empty range where it would begin."""
+    return f"{first}..{end - 1}" if end > first else f"{first}.."
+
+
+def change(pair: tuple[Any, Any], symbols: Symbols) -> str:
+    """Return the values of a pair, before and after a change, or the one that both are."""
+    texts = dict.fromkeys("none" if value is None else str(value) for value in pair)
+    return f" {symbols.arrow} ".join(texts)
+
+
+def _time(value: int, symbols: Symbols, **parts: bool) -> str:
+    return units.moment(value, **parts) if value >= 0 else symbols.null
+
+
+TEXT = Kind(lambda value, _: str(value))
+RIGHT_TEXT = Kind(lambda value, _: str(value), is_right=True)
+NUMBER = Kind(lambda value, _: str(value), is_right=True)
+"""What identifies: offsets, epochs, positions."""
+DEFINED = Kind(lambda value, symbols: str(value) if value >= 0 else symbols.null, is_right=True)
+"""A number that is -1 where there is none."""
+COUNT = Kind(lambda value, _: units.number(value), is_right=True)
+SIZE = Kind(lambda value, _: units.size(value), is_right=True)
+TIME = Kind(_time, is_right=True)
+"""Epoch milliseconds in UTC; negative where there is none."""
+TIME_OF_DAY = Kind(partial(_time), is_right=True)
+"""The same; `CLOCK` with the day in the title where all rows have the same day."""
+CLOCK = Kind(partial(_time, with_day=False, with_ms=True), is_right=True)
+DURATION = Kind(lambda milliseconds, _: duration(milliseconds), is_right=True)
+RANGE = Kind(lambda value, _: span(*value), is_right=True)
+"""A pair of offsets: the first, and one past the last."""
+CHANGE = Kind(change)
+"""A pair: a value before and after."""
+
+
+class ShownColumn(NamedTuple):
+    """One column of a table.
+
+    `value` is the path of an attribute of the row, or a function of the row. `rank` 0 is always shown; of
+    those above the highest goes first where there is no room. One whose values are all null or empty goes,
+    too. `least` is the width that it may be cut to; None: it is never cut. `style`: of a value.
+    `may_overflow`: of names, a few of which are far longer than the others: these have lines of their own.
+    """
+
+    header: str
+    value: str | Callable[[Any], Any]
+    kind: Kind = TEXT
+    rank: int = 0
+    least: int | None = None
+    style: Callable[[Any], str] | str = ""
+    may_overflow: bool = False
+
+
+class DrawnColumn(NamedTuple):
+    """A column of small drawings, as wide as there is room for.
+
+    `scale` looks at all rows and returns what draws one of them in so many columns.
+    """
+
+    header: str
+    scale: Callable[[Sequence[Any], Symbols], Callable[[Any, int], str]]
+    least: int = 6
+    most: int = 20
+    rank: int = 1
+    style: str = "cyan"
+
+
+Columns: TypeAlias = Sequence[ShownColumn | DrawnColumn]
+
+
+def bar_column(value: Callable[[Any], int], *, least: int, most: int, rank: int) -> DrawnColumn:
+    """Return a column of bars: the largest value has the longest."""
+
+    def scale(rows: Sequence[Any], symbols: Symbols) -> Callable[[Any, int], str]:
+        largest = max(map(value, rows), default=0) or 1
+        return lambda row, width: bar(value(row) / largest, width, symbols)
+
+    return DrawnColumn("", scale, least, most, rank)
+
+
+def bar(fraction: float, width: int, symbols: Symbols) -> str:
+    """Return a bar of 0 to `width` columns; what is above 0 is never without one."""
+    steps = len(symbols.eighths)
+    parts = round(fraction * width * steps)
+    if fraction > 0:
+        parts = max(parts, 1)
+    whole, rest = divmod(min(parts, width * steps), steps)
+    return symbols.eighths[-1] * whole + (symbols.eighths[rest - 1] if rest else "")

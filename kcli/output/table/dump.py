@@ -1,0 +1,276 @@
+"""The views of `dump`: batches, records, entries of indexes, and what small files say."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from kcli.output.long_values import beginning
+from kcli.output.screen import ASCII
+from kcli.output.table.columns import (
+    COUNT,
+    DEFINED,
+    NUMBER,
+    RANGE,
+    RIGHT_TEXT,
+    SIZE,
+    TIME,
+    TIME_OF_DAY,
+    Kind,
+    ShownColumn,
+    bar_column,
+)
+from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.units import counted, joined, moment, number, size
+from kcli.output.values import cell, one_line
+from kcli.rows.dump import DumpBatchRow, DumpRecordRow
+
+NONE = -1
+UNCOMPRESSED = "none"
+BAD_CHECKSUM = "wrong checksum"
+MOST_BYTES = 300
+"""Of a key or a value: no terminal shows more in a column."""
+LEAST_KEY, LEAST_VALUE = 10, 24
+"""Characters of a key and of a value that are shown at least, where there is room."""
+MOST_FIRST = 40
+"""Characters of the first field of a decoded value that are never cut."""
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""By transactionStatus of a TransactionLogValue, as Kafka's TransactionState names them."""
+
+
+def _producer(row: DumpBatchRow) -> str | None:
+    return None if row.producer_id == NONE else f"{row.producer_id}/{row.producer_epoch}"
+
+
+def _flags(row: DumpBatchRow) -> str:
+    return joined(
+        (
+            "" if row.is_valid else BAD_CHECKSUM,
+            "control" if row.is_control else "",
+            "transactional" if row.is_transactional and not row.is_control else "",
+            "LogAppendTime" if row.timestamp_type == "LogAppendTime" else "",
+            "delete horizon" if row.delete_horizon_ms is not None else "",
+            f"magic {row.magic}" if row.magic < 2 else "",
+        )
+    )
+
+
+def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
+    codecs = Counter(row.compression for row in rows)
+    bad = sum(not row.is_valid for row in rows)
+    records = counted(sum(row.count or 0 for row in rows), "record")
+    total = f"{counted(len(rows), 'batch', 'batches')}, {records}, {size(sum(row.size for row in rows))}"
+    if set(codecs) != {UNCOMPRESSED}:
+        total += f" ({joined(f'{number(count)} {codec}' for codec, count in codecs.most_common())})"
+    return f"{total}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
+
+
+BATCHES = TableView(
+    columns=(
+        ShownColumn("AT BYTE", "position", NUMBER),
+        ShownColumn(
+            "OFFSETS", lambda row: (min(row.base_offset, row.last_offset), row.last_offset + 1), RANGE
+        ),
+        ShownColumn("COUNT", "count", COUNT, rank=2),
+        ShownColumn("SIZE", "size", SIZE),
+        bar_column(lambda row: row.size, least=4, most=16, rank=8),
+        ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
+        ShownColumn("EPOCH", "partition_leader_epoch", DEFINED, rank=3),
+        ShownColumn("PRODUCER", _producer, RIGHT_TEXT, rank=5),
+        ShownColumn("NEWEST (UTC)", "max_timestamp", TIME_OF_DAY, rank=4),
+        ShownColumn(
+            "FLAGS", _flags, rank=1, style=lambda text: "bold red" if BAD_CHECKSUM in text else "yellow"
+        ),
+    ),
+    closing=_batch_total,
+)
+
+
+def view_records(answer: TableInput) -> TableView:
+    """Return the view of records with the beginnings of keys and values; of internal topics decoded ones."""
+    key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan")
+    if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
+        key = key._replace(least=None, may_overflow=True)
+    return TableView(
+        columns=(
+            ShownColumn("OFFSET", "offset", NUMBER),
+            ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY, rank=2),
+            key,
+            ShownColumn(
+                "VALUE",
+                _value,
+                CONTENTS,
+                least=_value_width(answer.rows),
+                style=lambda value: "dim" if value is None else "",
+            ),
+            ShownColumn("HEADERS", _headers, rank=1, least=8),
+        ),
+        closing=_record_total,
+    )
+
+
+def _key(row: DumpRecordRow) -> Any:
+    """Return the key; of a decoded one its values, which say what the record is about."""
+    if row.control_type is not None:
+        return ""
+    if row.decoded_key is None:
+        return row.key
+    return "/".join(map(_contents, row.decoded_key.values()))
+
+
+def _value_width(rows: Sequence[DumpRecordRow]) -> int:
+    """Return how narrow the values may become: the first field of a decoded one, an offset, stays whole."""
+    firsts = (
+        len(_decoded(row.decoded_value).partition(" ")[0]) for row in rows if row.decoded_value is not None
+    )
+    return min(max(firsts, default=LEAST_VALUE), MOST_FIRST) + len(ASCII.more)
+
+
+def _value(row: DumpRecordRow) -> Any:
+    if row.error is not None:
+        return row.error
+    if row.control_type is not None:
+        return f"{row.control_type} marker"
+    return row.value if row.decoded_value is None else _decoded(row.decoded_value)
+
+
+def _decoded(value: dict[str, Any]) -> str:
+    """Return the fields of a decoded value in words; of a transaction its state and partitions first."""
+    rest = dict(value)
+    words = []
+    status = rest.pop("transactionStatus", None)
+    if isinstance(status, int):
+        is_known = status in range(len(TRANSACTION_STATES))
+        words = [TRANSACTION_STATES[status] if is_known else f"transactionStatus={status}"]
+        for topic in rest.pop("transactionPartitions", None) or []:
+            words += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
+    words += [f"{name}={_contents(field)}" for name, field in rest.items() if field is not None]
+    return " ".join(words)
+
+
+def _contents(value: Any) -> str:
+    """Return the beginning of a key or value: text as it is, other bytes in hex, the rest as JSON."""
+    if isinstance(value, bytes):
+        try:
+            text = value[:MOST_BYTES].decode()
+        except UnicodeDecodeError as error:
+            # a character that is cut in two is no reason for hex
+            is_cut = error.start > MOST_BYTES - 4
+            text = value[: error.start].decode() if is_cut else f"0x{value[:MOST_BYTES].hex()}"
+        return one_line(text)
+    if isinstance(value, (list, dict)):
+        return one_line(beginning(value, MOST_BYTES))
+    return one_line(value[:MOST_BYTES] if isinstance(value, str) else cell(value))
+
+
+CONTENTS = Kind(lambda value, _: _contents(value))
+
+
+def _headers(row: DumpRecordRow) -> str:
+    return joined(
+        f"{one_line(header.key)}={'' if header.value is None else _contents(header.value)}"
+        for header in row.headers
+    )
+
+
+def _record_total(rows: Sequence[DumpRecordRow]) -> str:
+    controls = sum(row.control_type is not None for row in rows)
+    bad = sum(row.error is not None for row in rows)
+    words = (
+        counted(len(rows), "record"),
+        counted(controls, "control record") if controls else "",
+        f"{number(bad)} not decoded" if bad else "",
+    )
+    return f"{joined(words)}."
+
+
+def _counted(*noun: str) -> Callable[[Sequence[Any]], str]:
+    return lambda rows: f"{counted(len(rows), *noun)}."
+
+
+ENTRIES = partial(TableView, closing=_counted("entry", "entries"))
+OFFSET_INDEX = ENTRIES((ShownColumn("OFFSET", "offset", NUMBER), ShownColumn("AT BYTE", "position", NUMBER)))
+TIME_INDEX = ENTRIES(
+    (
+        ShownColumn("LARGEST TIMESTAMP (UTC)", "timestamp", Kind(lambda ms, _: moment(ms, with_ms=True))),
+        ShownColumn("EPOCH MS", "timestamp", NUMBER, rank=1),
+        ShownColumn("OFFSET", "offset", NUMBER),
+    )
+)
+TXN_INDEX = TableView(
+    columns=(
+        ShownColumn("PRODUCER", "producer_id", NUMBER),
+        ShownColumn("ABORTED OFFSETS", lambda row: (row.first_offset, row.last_offset + 1), RANGE),
+        ShownColumn("LAST STABLE OFFSET", "last_stable_offset", NUMBER),
+    ),
+    closing=_counted("aborted transaction"),
+)
+PRODUCERS = TableView(
+    columns=(
+        ShownColumn("PRODUCER", "producer_id", NUMBER),
+        ShownColumn("EPOCH", "producer_epoch", NUMBER),
+        ShownColumn("LAST SEQUENCE", "last_sequence", NUMBER),
+        ShownColumn("LAST OFFSET", "last_offset", NUMBER),
+        ShownColumn("LAST SEEN (UTC)", "last_timestamp", TIME, rank=2),
+        ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", NUMBER, rank=1, style="yellow"),
+        ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", DEFINED, rank=3),
+    ),
+    closing=_counted("producer"),
+)
+LEADER_EPOCHS = ENTRIES(
+    (ShownColumn("EPOCH", "epoch", NUMBER), ShownColumn("BEGINS AT", "start_offset", NUMBER))
+)
+CHECKPOINTED_OFFSETS = ENTRIES((ShownColumn("OFFSET", "offset", NUMBER),))
+META_PROPERTIES = TableView(
+    columns=(
+        ShownColumn("NODE", "node_id", NUMBER),
+        ShownColumn("DIRECTORY ID", "directory_id"),
+        ShownColumn("VERSION", "version", NUMBER),
+    ),
+)
+PARTITION_METADATA = TableView(
+    columns=(ShownColumn("TOPIC ID", "topic_id"), ShownColumn("VERSION", "version", NUMBER)),
+)
+QUORUM_STATE = TableView(
+    columns=(
+        ShownColumn("LEADER", "leader_id", DEFINED),
+        ShownColumn("EPOCH", "leader_epoch", NUMBER),
+        ShownColumn("VOTED FOR", "voted_id", DEFINED),
+        ShownColumn("VOTED DIRECTORY", "voted_directory_id", rank=1),
+        ShownColumn("VOTERS", "current_voters", Kind(lambda voters, _: joined(map(str, voters))), rank=1),
+        ShownColumn("VERSION", "data_version", NUMBER),
+    ),
+)
+CLEAN_SHUTDOWN = TableView(columns=(ShownColumn("BROKER EPOCH", "broker_epoch", NUMBER),))
+SEGMENT_MANIFEST = TableView(
+    columns=(
+        ShownColumn("LOG", "original_file_size", SIZE),
+        ShownColumn("STORED", "stored_size", SIZE),
+        ShownColumn("CHUNKS", "chunks", NUMBER),
+        ShownColumn("OF", "original_chunk_size", SIZE, rank=1),
+        ShownColumn("COMPRESSED", "is_compressed"),
+        ShownColumn("ENCRYPTED WITH", "encryption_key_id"),
+    ),
+)
+LAYOUT = TableView(
+    columns=(
+        ShownColumn("AT BYTE", "position", NUMBER),
+        ShownColumn("SIZE", "size", NUMBER),
+        ShownColumn("STRUCTURE", "structure", least=12),
+        ShownColumn("FIELD", "field"),
+        ShownColumn("VALUE", "value", least=12, style="bold"),
+        ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim"),
+    ),
+)
+FILES = TableView(
+    columns=(ShownColumn("KIND", "kind"), ShownColumn("SIZE", "size_bytes", SIZE)), closing=_counted("file")
+)

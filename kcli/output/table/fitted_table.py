@@ -1,0 +1,210 @@
+"""Tables and texts that fit the screen: which columns there is room for, how wide each is, and their lines.
+
+Rich's own table neither leaves out a column nor gives a long name a line of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
+from textwrap import wrap
+from typing import Any, NamedTuple, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.text import Text
+
+from kcli.output.screen import Screen, Symbols
+from kcli.output.table.columns import Columns, DrawnColumn, ShownColumn
+from kcli.output.values import one_line
+
+GAP = "  "
+"""Between columns."""
+SHORTEST = 8
+"""Columns that a text is cut to where there is no room for more."""
+TYPICAL = 0.9
+"""The share of names that have room on the lines of their rows."""
+
+Line: TypeAlias = list[tuple[str, str]]
+"""Pieces of text, each with the name of its style."""
+
+
+class StyledLines:
+    """Lines of styled text as Rich prints them, each wrapped where it is wider than the screen."""
+
+    def __init__(self, lines: Iterable[Line], screen: Screen) -> None:
+        self.lines = [[(printable(text, screen), style) for text, style in line] for line in lines]
+        self.width = screen.width
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment | Text]:
+        """Yield the segments of every line."""
+        for line in self.lines:
+            if sum(cell_len(text) for text, _ in line) <= self.width:
+                for text, style in line:
+                    yield Segment(text, console.get_style(style) if style else None)
+                yield Segment.line()
+            else:
+                for part in Text.assemble(*line).wrap(console, self.width, overflow="fold"):
+                    part.rstrip()
+                    yield part
+
+
+def printable(text: str, screen: Screen) -> str:
+    """Return text as one line, with escapes for what is not ASCII on a screen that shows no more."""
+    if not text.isprintable():
+        text = one_line(text)
+    return text if screen.is_utf8 or text.isascii() else text.encode("ascii", "backslashreplace").decode()
+
+
+def cut(text: str, width: int, symbols: Symbols) -> str:
+    """Return text that takes at most so many columns; what is cut off is marked."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - len(symbols.more), 0)).rstrip() + symbols.more[:width]
+
+
+def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") -> StyledLines:
+    """Return texts that are not empty, each broken between words where it is wider than the screen."""
+    lines = [
+        line
+        for text in texts
+        for line in wrap(
+            printable(text, screen), screen.width, break_on_hyphens=False, subsequent_indent=indent
+        )
+    ]
+    return StyledLines([[(line, style)] for line in lines], screen)
+
+
+class Measured(NamedTuple):
+    """A column with its cells: their texts and styles, how wide it is, and how narrow it may become."""
+
+    column: ShownColumn | DrawnColumn
+    cells: list[str]
+    styles: list[str]
+    width: int
+    least: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether its cells are aligned right."""
+        return isinstance(self.column, ShownColumn) and self.column.kind.is_right
+
+    @property
+    def may_overflow(self) -> bool:
+        """Whether a cell that is too long ends its line, and the others come on the next."""
+        return isinstance(self.column, ShownColumn) and self.column.may_overflow
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Return which column shrinks first, the largest: drawings, texts, names; the widest of these."""
+        return 2 if isinstance(self.column, DrawnColumn) else 0 if self.may_overflow else 1, self.width
+
+
+def table(columns: Columns, rows: Sequence[Any], screen: Screen) -> StyledLines:
+    """Return rows as a table that fits the screen."""
+    return StyledLines(_lines(fitted(columns, rows, screen), rows, screen.symbols), screen)
+
+
+def fitted(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[Measured]:
+    """Return the columns that have room, each as wide as it is shown."""
+
+    def excess(some: list[Measured], of: str) -> int:
+        return sum(int(getattr(one, of)) + len(GAP) for one in some) - len(GAP) - screen.width
+
+    shown = [one for column in columns if (one := _measured(column, rows, screen)) is not None]
+    while excess(shown, "least") > 0 and any(one.column.rank for one in shown):
+        shown.remove(max(shown, key=lambda one: one.column.rank))
+    if excess(shown, "least") > 0:
+        shown = [one._replace(least=min(one.least, max(SHORTEST, len(one.column.header)))) for one in shown]
+    while excess(shown, "width") > 0 and (wide := [one for one in shown if one.width > one.least]):
+        widest = max(wide, key=lambda one: one.order)
+        shown[shown.index(widest)] = widest._replace(width=widest.width - 1)
+    shown = [one._replace(width=_width_of_names(one)) if one.may_overflow else one for one in shown]
+    room = max(-excess(shown, "width"), 0)
+    return [
+        one._replace(width=min(one.width + room, one.column.most))
+        if isinstance(one.column, DrawnColumn)
+        else one
+        for one in shown
+    ]
+
+
+def _width_of_names(one: Measured) -> int:
+    """Return the width of the longest name that has room."""
+    return max(len(one.column.header), *(size for size in map(cell_len, one.cells) if size <= one.width), 0)
+
+
+def _measured(column: ShownColumn | DrawnColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
+    header, symbols = len(column.header), screen.symbols
+    if isinstance(column, DrawnColumn):
+        least = max(column.least, header)
+        return Measured(column, [], [column.style] * len(rows), max(column.most, least), least)
+    values = list(map(attrgetter(column.value) if isinstance(column.value, str) else column.value, rows))
+    cells = [
+        symbols.null if value is None else printable(column.kind.show(value, symbols), screen)
+        for value in values
+    ]
+    if column.rank and all(cell in {"", symbols.null} for cell in cells):
+        return None
+    styles = list(map(column.style, values)) if callable(column.style) else [column.style] * len(rows)
+    widths = sorted(map(cell_len, cells))
+    least = width = max([header, *widths[-1:]])
+    if column.least is not None:
+        least = min(width, max(column.least, header))
+    elif column.may_overflow and widths:
+        typical = max(widths[int(len(widths) * TYPICAL)] * 3 // 2, SHORTEST * 2)
+        least = max([header, *(width for width in widths if width <= typical)])
+    return Measured(column, cells, styles, width, least)
+
+
+class Cell(NamedTuple):
+    """One cell: the columns that it has on the screen, and what is in it."""
+
+    text: str
+    style: str
+    width: int
+    is_right: bool
+
+
+def _lines(shown: Sequence[Measured], rows: Sequence[Any], symbols: Symbols) -> Iterator[Line]:
+    if any(one.column.header for one in shown):
+        yield _line([Cell(one.column.header, "bold", one.width, one.is_right) for one in shown])
+    cells = [
+        [
+            Cell(text, style, one.width, one.is_right)
+            for text, style in zip(_texts(one, rows, symbols), one.styles, strict=True)
+        ]
+        for one in shown
+    ]
+    names: list[str] = []
+    for line in zip(*cells, strict=True):
+        ends = [place for place, cell in enumerate(line, 1) if cell_len(cell.text) > cell.width]
+        above, names = names, [cell.text for cell in line[: max(ends, default=0)]]
+        for begin, end in pairwise(sorted({0, *ends, len(line)})):
+            if end == len(line) or names != above:  # rows of one long name follow the line that has it
+                blank = [cell._replace(text="") for cell in line[:begin]]
+                yield _line([*blank, *line[begin:end]])
+
+
+def _texts(one: Measured, rows: Sequence[Any], symbols: Symbols) -> list[str]:
+    if isinstance(one.column, DrawnColumn):
+        draw = one.column.scale(rows, symbols)
+        return [draw(row, one.width) for row in rows]
+    if one.may_overflow or one.column.least is None:
+        return one.cells
+    return [cut(text, one.width, symbols) for text in one.cells]
+
+
+def _line(cells: Sequence[Cell]) -> Line:
+    """Return the cells side by side, without spaces at the end."""
+    line: Line = []
+    gap = ""
+    for cell in cells:
+        text = cell.text.rstrip()
+        space = " " * (cell.width - cell_len(text))
+        if text:
+            line += [(gap + (space if cell.is_right else ""), ""), (text, cell.style)]
+            gap = GAP + ("" if cell.is_right else space)
+        else:
+            gap += space + GAP
+    return line

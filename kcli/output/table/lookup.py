@@ -1,0 +1,86 @@
+"""The views of `lookup`: where an offset or a time lies, and how it was found."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+
+from kcli.output.screen import Screen
+from kcli.output.table.columns import DURATION, NUMBER, RANGE, SIZE, TIME, ShownColumn
+from kcli.output.table.fitted_table import sentences
+from kcli.output.table.shared_columns import SharedColumn, name_of
+from kcli.output.table.table_view import FEW, TableView
+from kcli.output.units import counted, moment, number, readable
+from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
+
+EXPECTED = {"in batch", "found"}
+"""Reasons that say no more than where it lies."""
+
+
+def _asked(row: LookupTimestampRow) -> str:
+    if row.timestamp is None:
+        return "newest record"
+    return f"at or after {moment(row.timestamp, with_ms=True)} UTC"
+
+
+def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
+    first, last = row.batch.batch_base_offset, row.batch.batch_last_offset
+    return None if first is None or last is None else (min(first, last), last + 1)
+
+
+def _walked(row: LookupOffsetRow) -> int | None:
+    position, entry = row.batch.position, row.batch.index_entry_position
+    return None if position is None else position - (entry or 0)
+
+
+def _later(row: LookupTimestampRow) -> int | None:
+    if row.timestamp is None or row.record.record_timestamp is None:
+        return None
+    return max(row.record.record_timestamp - row.timestamp, 0)
+
+
+def _reason(row: Any) -> str:
+    return "" if row.reason in EXPECTED else readable(row.reason).partition(";")[0]
+
+
+def _draw_reasons(rows: Sequence[Any], screen: Screen) -> Iterator[RenderableType]:
+    """Yield why nothing is found, for each of a few partitions."""
+    not_found = [row for row in rows if not row.found]
+    if not_found and len(rows) <= FEW:
+        yield ""
+        for row in not_found:
+            yield sentences(screen, f"{name_of(row.where)}: {readable(row.reason)}", indent="  ")
+
+
+def _total(rows: Sequence[Any]) -> str:
+    return f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
+
+
+OFFSETS = TableView(
+    columns=(
+        ShownColumn("SEGMENT", "batch.segment_base_offset", NUMBER),
+        ShownColumn("AT BYTE", "batch.position", NUMBER, style="bold"),
+        ShownColumn("BATCH", _batch, RANGE),
+        ShownColumn("EPOCH", "batch.leader_epoch", NUMBER, rank=2),
+        ShownColumn("INDEX ENTRY", "batch.index_entry_offset", NUMBER, rank=5),
+        ShownColumn("THEN WALKED", _walked, SIZE, rank=4),
+        ShownColumn("", _reason, rank=1, least=20, style="yellow"),
+    ),
+    shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind=NUMBER),),
+    below=_draw_reasons,
+    closing=_total,
+)
+TIMESTAMPS = TableView(
+    columns=(
+        ShownColumn("OFFSET", "record.offset", NUMBER, style="bold"),
+        ShownColumn("WRITTEN (UTC)", "record.record_timestamp", TIME),
+        ShownColumn("LATER BY", _later, DURATION, rank=5),
+        ShownColumn("EPOCH", "record.leader_epoch", NUMBER, rank=3),
+        ShownColumn("SEGMENT", "record.segment_base_offset", NUMBER, rank=2),
+        ShownColumn("AT BYTE", "record.position", NUMBER, rank=4),
+        ShownColumn("", _reason, rank=1, least=12, style="yellow"),
+    ),
+    shared=(SharedColumn("ASKED FOR", _asked),),
+    below=_draw_reasons,
+    closing=_total,
+)

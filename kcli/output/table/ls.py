@@ -1,0 +1,76 @@
+"""The view of `ls`: partitions, how large each is, where it begins and ends."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from formats.names import CLUSTER_METADATA
+from kcli.output.table.columns import NUMBER, SIZE, ShownColumn, bar_column
+from kcli.output.table.severities import STYLES, by_dir, codes, severity_of
+from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.units import counted, joined, size
+from kcli.rows.places import PartitionRow
+
+NORMAL = "normal"
+FROM_HEADERS = "headers"
+NOT_RECOVERED = "START-005"
+
+
+def view_partitions(answer: TableInput) -> TableView:
+    """Return the view of partitions with bars of their sizes, and what is remarkable about each."""
+    of_dir = by_dir(answer.findings)
+    severities = {path: word for path, found in of_dir.items() if (word := severity_of(found)) != "info"}
+
+    def note(row: PartitionRow) -> str:
+        leftovers = counted(row.leftovers, "leftover") if row.leftovers else ""
+        state = row.state if row.state != NORMAL else ""
+        return joined((state, *codes(of_dir.get(row.where.dir, ())), leftovers))
+
+    def log_end(row: PartitionRow) -> int | str | None:
+        """Return the log end, or `≤ N` where START-005 has the largest that it can be."""
+        if not _is_unknown(row):
+            return row.log_end_offset
+        at_most = "≤" if answer.screen.is_utf8 else "<="
+        found = (finding for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED)
+        return next((f"{at_most} {finding.found}" for finding in found), None)
+
+    note_rank = 0 if any(row.state != NORMAL for row in answer.rows) else 3
+    return TableView(
+        columns=(
+            ShownColumn("LOG", "log_bytes", SIZE),
+            ShownColumn("INDEX", "index_bytes", SIZE, rank=7),
+            ShownColumn("DISK", "disk_bytes", SIZE),
+            bar_column(lambda row: row.disk_bytes, least=3, most=20, rank=4),
+            ShownColumn("SEGS", "segments", NUMBER, rank=6),
+            ShownColumn("START", "log_start_offset", NUMBER),
+            ShownColumn("END", log_end, NUMBER),
+            ShownColumn("HW", "high_watermark", NUMBER, rank=2),
+            ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=5),
+            ShownColumn("NOTE", note, rank=note_rank, least=12, style=STYLES["warning"]),
+        ),
+        closing=_total,
+        severity=(lambda row: severities.get(row.where.dir)) if severities else None,
+    )
+
+
+def _is_unknown(row: PartitionRow) -> bool:
+    """Whether only a recovery knows the log end."""
+    return row.log_end_offset is None and row.log_end_offset_source == FROM_HEADERS
+
+
+def _total(rows: Sequence[PartitionRow]) -> str:
+    states = Counter(row.state for row in rows if row.state != NORMAL)
+    unknown = list(filter(_is_unknown, rows))
+    total = joined(
+        (
+            counted(len(rows), "partition"),
+            counted(sum(row.segments for row in rows), "segment"),
+            f"{size(sum(row.disk_bytes for row in rows))} on disk",
+            *(f"{count} {state}" for state, count in states.items()),
+        )
+    )
+    if not unknown:
+        return f"Total: {total}."
+    why = "The broker was not stopped cleanly"
+    if all(row.where.topic == CLUSTER_METADATA for row in unknown):
+        why = "KRaft recovers the metadata log at every start"
+    return f"Total: {total}. {why}: {counted(len(unknown), 'log end')} unknown, known with --recover."

@@ -1,0 +1,137 @@
+"""The views of `scan`: what partitions and segments hold, and a verdict on each."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from kcli.kafka.findings.findings import Finding
+from kcli.output.table.columns import COUNT, NUMBER, RANGE, SIZE, TIME, ShownColumn
+from kcli.output.table.severities import severity_of
+from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.units import counted, joined, number, size
+from kcli.rows.scan import ScanSegmentRow, ScanSummary
+
+ZEROS = "LOG-004"
+IN_NUMBERS = {"LOG-009", ZEROS, "LOG-001", "LOG-003", "DUMP-001"}
+"""Findings that the numbers of a row say in words."""
+WORDS = {
+    "IDX-002": "ends elsewhere by its index",
+    "LOG-008": "does not load",
+    "START-003": "unfinished change",
+}
+"""Other findings in words."""
+CLEAN = "clean"
+
+
+def view_partitions(answer: TableInput) -> TableView:
+    """Return the view of partitions with a verdict each, and one on all."""
+    of_dir: dict[str | None, list[Finding]] = {}
+    for finding in answer.findings:
+        of_dir.setdefault(finding.dir, []).append(finding)
+    findings = {id(row): of_dir.get(row.where.dir, []) for row in answer.rows}
+    return _view(findings, ShownColumn("SEGS", "segments", NUMBER, rank=2), "partition")
+
+
+def view_segments(answer: TableInput) -> TableView:
+    """Return the view of segments with a verdict each, and one on all."""
+    of_file: dict[tuple[str | None, str | None], list[Finding]] = {}
+    for finding in answer.findings:
+        of_file.setdefault((finding.dir, finding.file), []).append(finding)
+    findings = {id(row): of_file.get((row.where.dir, row.file), []) for row in answer.rows}
+    return _view(findings, ShownColumn("SEGMENT", _segment, NUMBER), "segment")
+
+
+def _segment(row: ScanSegmentRow) -> str:
+    """Return the base offset that names a segment, or the whole name of a file that has another."""
+    base, _, suffix = row.file.partition(".")
+    return str(int(base)) if suffix == "log" and base.isdecimal() else row.file
+
+
+def _view(findings: dict[int, list[Finding]], first: ShownColumn, noun: str) -> TableView:
+    return TableView(
+        columns=(
+            first,
+            ShownColumn("BATCHES", "summary.batches", COUNT, rank=6),
+            ShownColumn("RECORDS", "summary.records", COUNT, rank=7),
+            ShownColumn("SIZE", "log_bytes", SIZE),
+            ShownColumn("OFFSETS", lambda row: _offsets(row.summary), RANGE, rank=1),
+            ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
+            ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
+            ShownColumn(
+                "RESULT",
+                lambda row: _result(row, findings[id(row)]),
+                least=36,
+                style=lambda text: "dim" if text == CLEAN else "",
+            ),
+        ),
+        severity=lambda row: _severity(row, findings[id(row)]),
+        closing=_total,
+        verdict=partial(_verdict, findings, noun),
+    )
+
+
+def _offsets(summary: ScanSummary) -> tuple[int, int] | None:
+    if summary.base_offset is None or summary.last_offset is None:
+        return None
+    return summary.base_offset, summary.last_offset + 1
+
+
+def _epochs(summary: ScanSummary) -> str | None:
+    first, last = summary.first_epoch, summary.last_epoch
+    return None if first is None else str(first) if first == last else f"{first}..{last}"
+
+
+def _severity(row: Any, findings: Sequence[Finding]) -> str:
+    summary: ScanSummary = row.summary
+    if summary.invalid_batches or summary.damaged_ranges or not getattr(row, "is_complete", True):
+        return "error"
+    return severity_of(findings)
+
+
+def _result(row: Any, findings: Sequence[Finding]) -> str:
+    """Return what is wrong in a few words; transactions that are open are not, but worth saying."""
+    summary: ScanSummary = row.summary
+    codes = {finding.code for finding in findings}
+    tail = "zeros at the end" if ZEROS in codes else "incomplete last batch"
+    open_transactions = counted(summary.open_transactions or 0, "open transaction")
+    parts = (
+        "" if getattr(row, "is_complete", True) else "not all segments could be read",
+        counted(summary.invalid_batches, "wrong checksum") if summary.invalid_batches else "",
+        f"{size(summary.damaged_bytes)} are no batches" if summary.damaged_ranges else "",
+        f"{tail}, {size(summary.tail_bytes)}" if summary.tail_bytes else "",
+        *(WORDS.get(code, code) for code in sorted(codes - IN_NUMBERS)),
+        f"{open_transactions} from {summary.first_open_offset}" if summary.open_transactions else "",
+        "checksums not checked" if summary.unchecked_batches else "",
+    )
+    return joined(parts) or CLEAN
+
+
+def _total(rows: Sequence[Any]) -> str:
+    """Return what all rows hold, and how many checksums are right."""
+    batches, records, right, wrong, unchecked = (
+        sum(getattr(row.summary, name) or 0 for row in rows)
+        for name in ("batches", "records", "valid_batches", "invalid_batches", "unchecked_batches")
+    )
+    checksums = joined(
+        (
+            f"{number(right)} checksums right" if right else "",
+            f"{number(wrong)} wrong" if wrong else "",
+            f"{number(unchecked)} not checked" if unchecked else "",
+        )
+    )
+    held = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
+    read = size(sum(row.log_bytes for row in rows))
+    return f"{held} in {read}" + (f": {checksums}." if checksums else ".")
+
+
+def _verdict(findings: dict[int, list[Finding]], noun: str, rows: Sequence[Any]) -> str:
+    count = Counter(_severity(row, findings[id(row)]) for row in rows)
+    if not count["error"] and not count["warning"]:
+        return f"No damage in {counted(len(rows), noun)}."
+    words = (
+        f"{counted(count['error'], noun)} damaged" if count["error"] else "",
+        f"{number(count['warning'])} with warnings" if count["warning"] else "",
+        f"{number(count['info'] + count[''])} without damage",
+    )
+    return f"{joined(words)}."

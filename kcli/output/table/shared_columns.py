@@ -1,0 +1,140 @@
+"""Values that rows may share: one that all of them have is in the title, others are in a column."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT, Kind, ShownColumn
+from kcli.output.units import counted
+from kcli.rows.places import Where
+
+OF_OFFSET = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\..+)", re.ASCII)
+"""Names of segments' files and of snapshots of metadata."""
+
+
+class SharedColumn(NamedTuple):
+    """A value that is in the title where all rows share it, and a column where they differ.
+
+    `title`: the title's words of the shared value. `noun`: what different values are counted as in the title,
+    with its plural; none where they are not. `are_paths`: the column shows what differs of the paths.
+    `is_last`: the column comes after those of the view. Without a header there is no column.
+    """
+
+    header: str
+    value: Callable[[Any], Any]
+    title: str = "{}"
+    noun: tuple[str, ...] = ()
+    kind: Kind = TEXT
+    rank: int = 0
+    are_paths: bool = False
+    is_last: bool = False
+    may_overflow: bool = False
+
+    def fact(self, rows: Sequence[Any]) -> Iterator[str]:
+        """Yield the words of the title."""
+        values = dict.fromkeys(map(self.value, rows))
+        if len(values) == 1:
+            yield from (self.title.format(value) for value in values if value is not None)
+        elif self.noun:
+            common = common_dir(values) if self.are_paths else ""
+            yield counted(len(values.keys() - {None}), *self.noun) + (f" under {common}" if common else "")
+
+    def column(self, rows: Sequence[Any]) -> Iterator[ShownColumn]:
+        """Yield the column where rows differ."""
+        values = dict.fromkeys(map(self.value, rows))
+        if len(values) > 1 and self.header:
+            value = self.value
+            if self.are_paths:
+                value = partial(_short, value, short_dirs(values))
+            yield ShownColumn(self.header, value, self.kind, self.rank, may_overflow=self.may_overflow)
+
+
+def _short(value: Callable[[Any], str], short: dict[str, str], row: Any) -> str:
+    return short[value(row)]
+
+
+def where_of(row: Any) -> Where | None:
+    """Return the partition directory that a row begins with, directly or with its file; None without one."""
+    where = getattr(row, "where", None) or getattr(getattr(row, "source", None), "where", None)
+    return where if isinstance(where, Where) else None
+
+
+def name_of(where: Where) -> str:
+    """Return TOPIC-PARTITION, or the directory's name where that is none."""
+    if where.topic is None:
+        return os.path.basename(where.dir) or where.dir
+    return f"{where.topic}-{where.partition}"
+
+
+def _partition(where: Where) -> str | None:
+    return None if where.topic is None else name_of(where)
+
+
+def log_dir_of(where: Where) -> str:
+    """Return the directory that the partition is in; of a file in a log dir, that log dir."""
+    if where.topic is None or not os.path.basename(where.dir).startswith(f"{where.topic}-{where.partition}"):
+        return where.dir
+    return os.path.dirname(where.dir) or "."
+
+
+def common_dir(dirs: Iterable[str]) -> str:
+    """Return the path that directories have in common; empty for none."""
+    try:
+        return os.path.commonpath(sorted(dirs))
+    except ValueError:  # absolute and relative ones, or none at all
+        return ""
+
+
+def short_dirs(dirs: Iterable[str]) -> dict[str, str]:
+    """Return for each directory the part in which it differs from the others."""
+    paths = list(dirs)
+    common = common_dir(paths)
+    return {path: os.path.relpath(path, common) if common else path for path in paths}
+
+
+def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
+    """Return what rows share of their partition directories and files."""
+    places: dict[int, Where] = {id(row): where for row in rows if (where := where_of(row)) is not None}
+    if len(places) < len(rows) or not rows:
+        return []
+
+    def of(field: Callable[[Where], Any]) -> Callable[[Any], Any]:
+        return lambda row: field(places[id(row)])
+
+    are_partitions = any(where.topic is not None for where in places.values())
+    dirs = ("log dir",) if are_partitions else ("directory", "directories")
+    name = SharedColumn("TOPIC-PARTITION", of(_partition), noun=("partition",), may_overflow=True)
+    return [
+        *([name] if are_partitions else []),
+        *_file_columns(rows),
+        SharedColumn(
+            "BROKER", of(lambda where: where.broker_id), "broker {}", (), NUMBER, rank=7, is_last=True
+        ),
+        SharedColumn("CLUSTER", of(lambda where: where.cluster_id), "cluster {}", rank=8, is_last=True),
+        SharedColumn("DIR", of(log_dir_of), noun=dirs, are_paths=True, is_last=True),
+    ]
+
+
+def _file_columns(rows: Sequence[Any]) -> list[SharedColumn]:
+    """Return the column of files.
+
+    Files that are named by an offset have that alone, without zeros; the kind of those that are of another
+    than most stays.
+    """
+    names = {
+        name for row in rows if (name := getattr(getattr(row, "source", None), "file", None)) is not None
+    }
+    if not names:
+        return []
+    parts = {name: match for name in names if (match := OF_OFFSET.fullmatch(name))}
+    usual = Counter(match[3] for match in parts.values()).most_common(1)
+    short = {name: name for name in names}
+    if len(names) > 1:
+        for name, match in parts.items():
+            epoch = f"-{int(match[2])}" if match[2] else ""
+            short[name] = f"{int(match[1])}{epoch}{'' if match[3] == usual[0][0] else match[3]}"
+    header = "SEGMENT" if len(parts) == len(names) else "FILE"
+    return [SharedColumn(header, lambda row: short[row.source.file], kind=RIGHT_TEXT, may_overflow=True)]

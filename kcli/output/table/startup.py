@@ -1,0 +1,158 @@
+"""The view of `startup`: what becomes of each partition and log dir, and whether the broker starts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kcli.kafka.kraft.broker_start import FAILS, OFFLINE
+from kcli.kafka.storage.start_files import KEEP, REBUILT
+from kcli.output.screen import Screen
+from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
+from kcli.output.table.fitted_table import sentences, table
+from kcli.output.table.severities import STYLES
+from kcli.output.table.shared_columns import SharedColumn, name_of
+from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
+from kcli.output.units import counted, joined, number, size
+from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
+from kcli.times import duration
+
+MOST_FILES = 12
+"""Files that are listed of a partition, and partitions whose errors are."""
+LONGEST_SECONDS = 1e12
+"""Of an estimate, so that it can be counted in ms."""
+DONE = {"truncate": "cut", "delete": "deleted", "rename": "renamed"}
+ACTION_STYLES = {
+    "truncate": "yellow",
+    "delete": "red",
+    "create": "green",
+    "rewrite": "cyan",
+    "rename": "cyan",
+}
+
+
+def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
+    """Yield the partitions, of few of them the files, the log dirs, and the verdict."""
+    partitions = [row for row in answer.rows if isinstance(row, StartupRow)]
+    broker = next((row for row in answer.rows if isinstance(row, StartupBrokerRow)), None)
+
+    def below(rows: Sequence[StartupRow], screen: Screen) -> Iterator[RenderableType]:
+        if len(rows) <= FEW:
+            for row in rows:
+                yield from _files(row, screen)
+        yield from _log_dirs(broker.log_dirs if broker else (), screen, is_first=not rows)
+        failing = [row for row in rows if row.outcome == FAILS]
+        if failing and (broker is None or len(failing) > 1):
+            yield ""
+            for row in failing[:MOST_FILES]:
+                text = f"{screen.symbols.bad} {name_of(row.where)}: {row.error}: {row.error_message}"
+                yield sentences(screen, text, style=STYLES["error"], indent="  ")
+
+    def verdict(rows: Sequence[StartupRow]) -> str:
+        return "\n".join([*([] if broker is None else _verdict(broker)), *([_total(rows)] if rows else [])])
+
+    view = PARTITIONS._replace(below=below, verdict=verdict)
+    yield from draw_table(view, answer._replace(rows=partitions))
+
+
+def _log_dirs(
+    log_dirs: Sequence[StartedLogDir], screen: Screen, *, is_first: bool
+) -> Iterator[RenderableType]:
+    """Yield the log dirs where there are several, or one is offline."""
+    if len(log_dirs) > 1 or any(map(_is_offline, log_dirs)):
+        yield from [] if is_first else [""]
+        yield table((*DIR.column(log_dirs), *LOG_DIRS), log_dirs, screen)
+
+
+def _verdict(row: StartupBrokerRow) -> list[str]:
+    name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
+    if row.outcome == FAILS:
+        return [f"{name} would not start (Kafka {row.kafka_version}): {row.error}.", row.error_message or ""]
+    offline = sum(map(_is_offline, row.log_dirs))
+    without = f", without {counted(offline, 'log dir')}" if offline else ""
+    time = "less than a second"
+    if row.seconds >= 1:
+        time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
+    read = f"{size(row.bytes_read)} of logs to read, {time}"
+    return [f"{name} would start (Kafka {row.kafka_version}){without}: {read}."]
+
+
+def _is_offline(log_dir: StartedLogDir) -> bool:
+    return log_dir.outcome == OFFLINE
+
+
+def _severity(row: StartupRow) -> str | None:
+    if row.outcome == FAILS:
+        return "error"
+    return "warning" if row.records_lost or row.records_lost is None else None
+
+
+def _stop(row: StartupRow | StartedLogDir) -> str:
+    return "cleanly" if row.clean else "not cleanly"
+
+
+def _changes(row: StartupRow) -> str:
+    """Return in words how many segments are cut, deleted and renamed, and how many indexes are rebuilt."""
+    logs = [change for change in row.files if change.file.endswith((".log", ".log.swap"))]
+    counts = Counter(DONE[change.action] for change in logs if change.action in DONE)
+    counts["rebuilt"] = sum(
+        change.reason == REBUILT and change.file.endswith(".index") for change in row.files
+    )
+    return joined(f"{count} {word}" for word, count in counts.items() if count) or str(row.error or "")
+
+
+def _total(rows: Sequence[StartupRow]) -> str:
+    failing = sum(row.outcome == FAILS for row in rows)
+    lost = sum(row.records_lost or 0 for row in rows)
+    unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
+    removes = joined(
+        (
+            counted(lost, "record") if lost else "",
+            f"of {counted(unknown, 'partition')} an unknown number" if unknown else "",
+        )
+    )
+    loads = f"{failing} would not load" if failing else "all load"
+    return f"{counted(len(rows), 'partition')}: {loads}; recovery removes {removes or 'no record'}."
+
+
+def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
+    """Yield the files of a partition that do not stay as they are."""
+    changes = [change for change in row.files if change.action != KEEP]
+    if changes:
+        stay = len(row.files) - len(changes)
+        yield ""
+        yield sentences(screen, f"{name_of(row.where)}: {counted(len(changes), 'file')} change, {stay} stay.")
+        yield table(FILES, changes[:MOST_FILES], screen)
+    if len(changes) > MOST_FILES:
+        yield sentences(screen, f"{number(len(changes) - MOST_FILES)} more: -o json")
+
+
+PARTITIONS = TableView(
+    columns=(
+        ShownColumn("OUTCOME", "outcome"),
+        ShownColumn("SEGS", "segments", NUMBER, rank=6),
+        ShownColumn("START", "log_start_offset", NUMBER, rank=3),
+        ShownColumn("END", "log_end_offset", NUMBER),
+        ShownColumn("READS", "bytes_read", SIZE, rank=5),
+        ShownColumn("LOSES", "records_lost", COUNT, rank=1),
+        ShownColumn("RECOVERY", _changes, least=26, rank=2, style=STYLES["warning"]),
+    ),
+    shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
+    severity=_severity,
+)
+DIR = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
+LOG_DIRS = (
+    ShownColumn("STOPPED", _stop, rank=2),
+    ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
+    ShownColumn("PARTITIONS", "partitions", COUNT, rank=4),
+    ShownColumn("FAIL", lambda log_dir: log_dir.failing_partitions or None, COUNT, rank=3),
+    ShownColumn("READS", "bytes_read", SIZE, rank=5),
+    ShownColumn("WHY", "error", least=12, rank=1),
+)
+FILES = (
+    ShownColumn("", "action", style=lambda text: ACTION_STYLES.get(text, "")),
+    ShownColumn("FILE", "file"),
+    ShownColumn("BEFORE", "size_before", SIZE, rank=2),
+    ShownColumn("AFTER", "size_after", SIZE, rank=2),
+    ShownColumn("WHY", "reason", least=16, rank=1, style="dim"),
+)

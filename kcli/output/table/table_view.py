@@ -1,0 +1,124 @@
+"""Views that are declarations: the columns of a table, what is drawn around it, and the verdict below."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from kcli.kafka.findings.findings import Finding
+from kcli.output.screen import Screen
+from kcli.output.table.columns import CLOCK, TIME_OF_DAY, Columns, DrawnColumn, ShownColumn
+from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
+from kcli.output.table.replica_names import merged_replicas
+from kcli.output.table.severities import findings_line, mark_column
+from kcli.output.table.shared_columns import SharedColumn, where_columns
+from kcli.output.units import only_day
+
+BETWEEN = "   "
+"""Between the parts of a title."""
+FEW = 4
+"""Rows that have more than a line of a table."""
+
+
+class TableInput(NamedTuple):
+    """What a view draws: rows of its type, the screen, and the findings of the run."""
+
+    rows: Sequence[Any]
+    screen: Screen
+    findings: Sequence[Finding] = ()
+
+
+Drawn: TypeAlias = "Iterable[RenderableType]"
+
+
+class TableView(NamedTuple):
+    """How rows of one type are shown: the columns, and what a line at the end sums up.
+
+    `verdict` is such a line in place of `closing` that concludes something from all rows. `severity` gives
+    each row a mark; None: no mark. `shared`: values for the title, or for columns where rows differ, besides
+    those of `Where`. `facts`: further words of the title. `is_listed`: whether a row is in the table where
+    all rows are at hand. `merged`: the value by which rows of replicas of a partition are the same line.
+    `names_replicas`: whether the columns name brokers and log dirs already. `above` and `below` the table:
+    what else is drawn.
+    """
+
+    columns: Columns
+    closing: Callable[[Sequence[Any]], str] | None = None
+    verdict: Callable[[Sequence[Any]], str] | None = None
+    severity: Callable[[Any], str | None] | None = None
+    shared: Sequence[SharedColumn] = ()
+    facts: Callable[[Sequence[Any]], Sequence[str]] | None = None
+    is_listed: Callable[[Any], bool] | None = None
+    merged: Callable[[Any], Any] | None = None
+    names_replicas: bool = False
+    above: Callable[[Sequence[Any], Screen], Drawn] | None = None
+    below: Callable[[Sequence[Any], Screen], Drawn] | None = None
+
+
+def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
+    """Yield a title with what all rows share, the table, and the lines that sum it up."""
+    rows, screen, findings = answer
+    columns, days = _without_day(view.columns, rows)
+    shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
+    parts = [fact for one in shared for fact in one.fact(rows)]
+    parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
+    if parts:
+        yield title(parts, screen)
+        yield ""
+    if view.above is not None:
+        yield from view.above(rows, screen)
+    listed = rows
+    if view.is_listed is not None and not screen.is_part:
+        listed = list(filter(view.is_listed, rows))
+    if view.merged is not None and (lines := merged_replicas(rows, view.merged)):
+        listed, replicas = lines
+        columns = [*columns, replicas]
+    if view.names_replicas or len(columns) > len(view.columns):
+        shared = [one for one in shared if not one.is_last]
+    before, after = (
+        [column for one in shared if one.is_last is is_last for column in one.column(rows)]
+        for is_last in (False, True)
+    )
+    severity = view.severity
+    has_marks = severity is not None and any(severity(row) is not None for row in listed)
+    marks = [mark_column(severity, screen.symbols)] if severity is not None and has_marks else []
+    if listed:
+        yield table((*marks, *before, *columns, *after), listed, screen)
+    if view.below is not None:
+        yield from view.below(rows, screen)
+    verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
+    closing = view.closing(rows) if view.closing is not None else ""
+    if closing or verdict or findings:
+        yield ""
+        yield sentences(screen, *closing.split("\n"))
+        yield sentences(screen, *verdict.split("\n"), style="bold")
+        yield sentences(screen, findings_line(findings))
+
+
+def title(parts: Iterable[str], screen: Screen) -> StyledLines:
+    """Return the parts of a title, the first bold, on as few lines as they fit on."""
+    lines: list[Line] = []
+    for part in parts:
+        used = sum(cell_len(text) for text, _ in lines[-1]) if lines else screen.width
+        if used + len(BETWEEN) + cell_len(part) > screen.width:
+            lines.append([(part, "" if lines else "bold")])
+        else:
+            lines[-1] += [(BETWEEN, ""), (part, "")]
+    return StyledLines(lines, screen)
+
+
+def _without_day(columns: Columns, rows: Sequence[Any]) -> tuple[Columns, list[str]]:
+    """Return columns whose times are all of one day as clocks, and the days."""
+    shown: list[ShownColumn | DrawnColumn] = []
+    days: list[str] = []
+    for column in columns:
+        if isinstance(column, ShownColumn) and column.kind is TIME_OF_DAY:
+            value = attrgetter(column.value) if isinstance(column.value, str) else column.value
+            if day := only_day(map(value, rows)):
+                days.append(f"{day} UTC")
+                shown.append(column._replace(kind=CLOCK))
+                continue
+        shown.append(column)
+    return shown, days

@@ -1,0 +1,256 @@
+"""The view of `truncate`: what changes, the rounds with a leader, and what goes on the line of offsets."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from rich.console import RenderableType
+
+from kcli.output.screen import Screen
+from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, ShownColumn, span
+from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
+from kcli.output.table.severities import STYLES
+from kcli.output.table.shared_columns import SharedColumn, name_of
+from kcli.output.table.table_view import FEW, TableView
+from kcli.output.table.timeline import Timeline
+from kcli.output.units import counted, joined, moment, size
+from kcli.rows.truncation import TruncatedSegment, TruncationRound, TruncationRow
+from kcli.times import DAY, SECOND
+
+MOST_SEGMENTS = 8
+"""Segments in a row that have the same done to them: more of them are one line."""
+WIDEST = 96
+"""Columns of a line of offsets."""
+LEFT = "  "
+"""Before a line of offsets."""
+SAVE = "save what will be lost first: the same command with --rescue FILE.ndjson"
+"""Instead of the command line that the row has: it is longer than most terminals are wide."""
+NONE, FULL, TIERED = "none", "full", "tiered"
+KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
+SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
+SIGN_STYLES = {"": "", "~": "yellow", "-": "red", "+": "green"}
+CONCLUSIONS = {
+    "undefined-end": "truncate to {to}, where this began: it knows no end",
+    "unnamed-epoch": "truncate to {to}",
+    "unknown-epoch": "truncate to {to}, ask again: not known here",
+    "common-epoch": "truncate to {to}: in common",
+    "untracked-epoch": "truncate to {to}: not among the epochs here",
+    "high-watermark": "truncate to the high watermark {to}",
+    "leader-end": "truncate to the leader's log end {to}",
+    "leader-start": "drop everything, begin at the leader's log start {to}",
+    "same-fetch": "fetch the same again, for ever",
+    "remote-offset": "drop everything, take remote state, begin at {to}",
+}
+
+
+def _draw_plans(rows: Sequence[TruncationRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield the rounds, the line of offsets, the segments and the warnings of a few partitions."""
+    for row in rows if len(rows) <= FEW else ():
+        yield ""
+        if len(rows) > 1:
+            yield StyledLines([[(name_of(row.where), "bold")]], screen)
+        if row.rounds:
+            yield table(ROUNDS, row.rounds, screen)
+            yield ""
+        if row.kind != NONE:
+            yield StyledLines(_offset_lines(row, screen), screen)
+            yield ""
+            yield table(SEGMENTS, list(_segment_lines(row, screen.symbols.arrow)), screen)
+        if row.kind != NONE and row.warnings:
+            yield ""
+        for warning in row.warnings:
+            text = f"{screen.symbols.warning} {SAVE if 'kcli dump' in warning else warning}"
+            yield sentences(screen, text, style=STYLES["warning"], indent=LEFT)
+
+
+def _offset_lines(row: TruncationRow, screen: Screen) -> Iterator[Line]:
+    """Yield the line of offsets: its numbers, segments, what stays and what goes, and epochs."""
+    symbols = screen.symbols
+    first, end = row.log_start_offset_before, max(row.log_end_offset_before, row.target_offset)
+    removed = row.log_end_offset_before if row.first_removed_offset is None else row.first_removed_offset
+    removed = first if row.kind == FULL else max(removed, first)
+    timeline = Timeline(first, end, min(screen.width - 2 * len(LEFT), WIDEST))
+    bases = [segment.base_offset for segment in row.segments if segment.base_offset > first]
+    begin, tick, line, last = tuple(symbols.axis)
+    ticks = [*((base, tick) for base in bases), (first, begin), (end, last), (removed, symbols.here)]
+    scale = [line] * timeline.width
+    for offset, symbol in ticks:
+        scale[min(timeline.column(offset), timeline.width - 1)] = symbol
+    cells = timeline.cells([(first, removed, symbols.stays), (removed, end, symbols.goes)])
+    stays = cells.count(symbols.stays)
+    yield [(LEFT + timeline.labels((offset, offset) for offset in (removed, first, end, *bases)), "dim")]
+    yield [(LEFT + "".join(scale), "dim")]
+    yield [(LEFT + "".join(cells[:stays]), "green"), ("".join(cells[stays:]), "red")]
+    if row.epochs_before:
+        yield [
+            (LEFT + timeline.labels((entry.start_offset, entry.epoch) for entry in row.epochs_before), "dim")
+        ]
+    epochs = "  numbers above: leader epochs" if row.epochs_before else ""
+    yield [(f"{LEFT}{symbols.stays} stays  ", "green"), (f"{symbols.goes} goes", "red"), (epochs, "dim")]
+
+
+class SegmentLine(NamedTuple):
+    """A segment, or several with the same done to them; one past its last offset, and what changes."""
+
+    segment: TruncatedSegment
+    end: int
+    note: str
+
+
+def _segment_lines(row: TruncationRow, arrow: str) -> Iterator[SegmentLine]:
+    existing = [segment.base_offset for segment in row.segments if segment.size_before is not None]
+    ends = dict(zip(existing, [*existing[1:], row.log_end_offset_before], strict=False))
+    for action, group in groupby(row.segments, key=lambda segment: segment.action):
+        segments = list(group)
+        last = segments[-1].base_offset
+        if len(segments) > MOST_SEGMENTS:
+            before = sum(segment.size_before or 0 for segment in segments)
+            after = None if action == DELETE else sum(segment.size_after or 0 for segment in segments)
+            together = segments[0]._replace(size_before=before, size_after=after)
+            yield SegmentLine(
+                together, ends.get(last, last), f"{counted(len(segments), 'segment')}: {action}"
+            )
+        else:
+            for segment in segments:
+                end = ends.get(segment.base_offset, segment.base_offset)
+                yield SegmentLine(segment, end, _note(segment, row, arrow))
+
+
+def _note(segment: TruncatedSegment, row: TruncationRow, arrow: str) -> str:
+    if segment.action != CUT:
+        return "" if segment.action == KEEP else str(segment.action)
+    offset = row.target_offset if row.first_removed_offset is None else row.first_removed_offset
+    entries = [
+        (suffix, getattr(segment, f"{name}_entries_before"), getattr(segment, f"{name}_entries_after"))
+        for suffix, name in (
+            ("index", "offset_index"),
+            ("timeindex", "time_index"),
+            ("txnindex", "txn_index"),
+        )
+    ]
+    changes = (f"{suffix} {before}{arrow}{after}" for suffix, before, after in entries if before != after)
+    return joined((f"cut at {offset}", *changes))
+
+
+SEGMENTS = (
+    ShownColumn("", lambda line: SIGNS[line.segment.action], style=lambda sign: SIGN_STYLES[sign]),
+    ShownColumn("SEGMENT", "segment.base_offset", NUMBER),
+    ShownColumn("OFFSETS", lambda line: span(line.segment.base_offset, line.end)),
+    ShownColumn("SIZE", "segment.size_before", SIZE),
+    ShownColumn("AFTER", "segment.size_after", SIZE),
+    ShownColumn("", "note", rank=1, least=10),
+)
+
+
+def _request(exchange: TruncationRound) -> str:
+    if exchange.requested_epoch is not None:
+        return f"where epoch {exchange.requested_epoch} ends"
+    if exchange.rule == "high-watermark":
+        return ""
+    epoch = "" if exchange.last_fetched_epoch is None else f", epoch {exchange.last_fetched_epoch}"
+    return f"fetch at {exchange.fetch_offset}{epoch}"
+
+
+def _answer(exchange: TruncationRound) -> str:
+    if exchange.rule in {"high-watermark", "remote-offset"}:
+        return "moved to tiered storage" if exchange.rule == "remote-offset" else ""
+    if exchange.end_offset is None or exchange.end_offset < 0:
+        return "out of range" if exchange.end_offset is None else "undefined"
+    epoch = "" if exchange.leader_epoch in {None, -1} else f"epoch {exchange.leader_epoch}, "
+    return f"{epoch}end {exchange.end_offset}"
+
+
+def _conclusion(exchange: TruncationRound) -> str:
+    if exchange.rule == "remote-offset" and exchange.truncate_to is None:
+        return "no remote segment: fetch the same again, for ever"
+    return CONCLUSIONS.get(exchange.rule, exchange.rule).format(to=exchange.truncate_to)
+
+
+ROUNDS = (
+    ShownColumn("ASKS", _request),
+    ShownColumn("LEADER ANSWERS", _answer),
+    ShownColumn("SO", _conclusion, least=20),
+)
+
+
+def _before_and_after(field: str) -> Callable[[TruncationRow], tuple[Any, Any]]:
+    return lambda row: (getattr(row, f"{field}_before"), getattr(row, f"{field}_after"))
+
+
+def _log_start(row: TruncationRow) -> tuple[int, int] | None:
+    pair = row.log_start_offset_before, row.log_start_offset_after
+    return None if len(set(pair)) == 1 else pair
+
+
+def _epoch(row: TruncationRow) -> tuple[Any, ...]:
+    return tuple(entries[-1].epoch if entries else None for entries in (row.epochs_before, row.epochs_after))
+
+
+def _written(row: TruncationRow) -> str | None:
+    """Return when the records that go were written, on one day without the day again."""
+    first, last = row.first_removed_timestamp, row.max_removed_timestamp
+    if first is None or last is None or first < 0:
+        return None
+    if first // SECOND == last // SECOND:
+        return moment(first)
+    return f"{moment(first)} to {moment(last, with_day=first // DAY != last // DAY)}"
+
+
+def _count(row: TruncationRow, action: str) -> int:
+    return sum(segment.action == action for segment in row.segments)
+
+
+def _loses(row: TruncationRow) -> bool:
+    """Whether records go that are nowhere else, and were not deleted before."""
+    removed = row.first_removed_offset
+    if removed is not None and removed < row.log_start_offset_before and row.lost_offsets is None:
+        return False
+    return bool(row.bytes_removed) and (row.outcome != TIERED or row.rescue_command is not None)
+
+
+def _verdict(rows: Sequence[TruncationRow]) -> str:
+    """Return what happens to segments, and what is lost."""
+    kept, cut, deleted, created = (
+        sum(_count(row, action) for row in rows) for action in (KEEP, CUT, DELETE, CREATE)
+    )
+    segments = joined(
+        (
+            f"{counted(kept, 'segment')} stay{'s' * (kept == 1)}" if kept else "",
+            f"{cut} cut" if cut else "",
+            f"{deleted} deleted" if deleted else "",
+            f"{created} created" if created else "",
+        )
+    )
+    losers = [row for row in rows if _loses(row)]
+    if not losers:
+        return f"Plan: {segments}. The truncation loses nothing."
+    counts = [row.records_lost for row in losers if row.records_lost is not None]
+    least = "at least " if len(counts) < len(losers) else ""
+    records = f"{least}{counted(sum(counts), 'record')}" if counts else "an unknown number of records"
+    lose = f"{counted(len(losers), 'partition')} lose{'s' * (len(losers) == 1)}"
+    return f"Plan: {segments}. {lose} {records}, {size(sum(row.bytes_removed for row in losers))}."
+
+
+TRUNCATIONS = TableView(
+    columns=(
+        ShownColumn("LOG START", _log_start, CHANGE, rank=5),
+        ShownColumn("LOG END", _before_and_after("log_end_offset"), CHANGE),
+        ShownColumn("HW", _before_and_after("high_watermark"), CHANGE, rank=3),
+        ShownColumn("RECOVERY", _before_and_after("recovery_point"), CHANGE, rank=8),
+        ShownColumn("EPOCH", _epoch, CHANGE, rank=6),
+        ShownColumn("CUT", lambda row: _count(row, CUT), NUMBER, rank=9),
+        ShownColumn("DELETED", lambda row: _count(row, DELETE), NUMBER, rank=9),
+        ShownColumn("LOSES", "records_lost", COUNT, style="red"),
+        ShownColumn("SIZE", "bytes_removed", SIZE, rank=1, style="red"),
+        ShownColumn("OFFSETS", "lost_offsets", rank=4),
+        ShownColumn("WRITTEN (UTC)", _written, rank=7),
+        ShownColumn("OUTCOME", "outcome", rank=2),
+    ),
+    shared=(
+        SharedColumn("TO", lambda row: row.target_offset, "truncate to {}", kind=NUMBER),
+        SharedColumn("LEADER", lambda row: row.leader_dir, "follows {}", rank=10),
+        SharedColumn("", lambda _: "dry run"),
+    ),
+    verdict=_verdict,
+    below=_draw_plans,
+)

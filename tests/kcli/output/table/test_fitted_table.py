@@ -1,0 +1,148 @@
+"""Tables that fit: which columns are left out, what is cut, and what never is."""
+
+import io
+from typing import NamedTuple
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from kcli.output.screen import ASCII, UTF8, Screen
+from kcli.output.table.columns import COUNT, NUMBER, RIGHT_TEXT, ShownColumn, bar_column, span
+from kcli.output.table.fitted_table import cut, table
+
+
+class Row(NamedTuple):
+    name: str
+    number: int | None
+    text: str = ""
+
+
+NAME = ShownColumn("NAME", "name", may_overflow=True)
+COLUMNS = (
+    NAME,
+    ShownColumn("NUMBER", "number", NUMBER, rank=2),
+    ShownColumn("COUNT", "number", COUNT, rank=1),
+    ShownColumn("TEXT", "text", least=10),
+)
+
+
+def lines(columns, rows, width=80, **more):
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, _environ={})
+    console.print(table(columns, rows, Screen(width, **more)), crop=False)
+    return out.getvalue().splitlines()
+
+
+def test_numbers_stand_right_and_nulls_are_marked():
+    assert lines(COLUMNS, [Row("a", 1000, "x"), Row("bb", None, "y")]) == [
+        "NAME  NUMBER  COUNT  TEXT",
+        "a       1000  1,000  x",
+        "bb         \u2013      \u2013  y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "header"),
+    [(80, "NAME  NUMBER  COUNT  TEXT"), (30, "NAME  COUNT  TEXT"), (20, "NAME  TEXT")],
+)
+def test_columns_of_the_highest_rank_go_first(width, header):
+    found = lines(COLUMNS, [Row("a", 1000, "long text, longer")], width)
+
+    assert found[0] == header
+    assert max(map(len, found)) <= width
+
+
+def test_a_column_without_values_is_not_shown():
+    assert lines(COLUMNS, [Row("a", None, "x")])[0] == "NAME  TEXT"
+
+
+def test_text_is_cut_where_a_name_is_not():
+    name, text = "n" * 30, "t" * 60
+    _, line = lines(COLUMNS, [Row(name, None, text)], 60)
+
+    assert line == f"{name}  {'t' * 27}\u2026"
+
+
+def test_few_long_names_have_lines_of_their_own():
+    rows = [*(Row("short", 1, "x") for _ in range(20)), Row("n" * 100, 2, "y")]
+    found = lines(COLUMNS, rows, 50)
+
+    assert found[1] == "short       1      1  x"
+    assert found[-3:-1] == ["n" * 50] * 2
+    assert found[-1] == "            2      2  y"
+
+
+def test_rows_of_one_long_name_follow_one_line_that_has_it():
+    long, other = "n" * 30, "m" * 30
+    of_long = [
+        Row(long, 2, "y"),
+        Row(long, 3, "z"),
+        Row(other, 4, "x"),
+        Row("short", 5, "x"),
+        Row(other, 6, "x"),
+    ]
+    found = lines(COLUMNS, [*(Row("short", 1, "x") for _ in range(40)), *of_long], 30)
+
+    assert found[41:] == [
+        long,
+        "            2      2  y",
+        "            3      3  z",
+        other,
+        "            4      4  x",
+        "short       5      5  x",
+        other,
+        "            6      6  x",
+    ]
+
+
+def test_a_long_name_that_stands_right_does_not_touch_the_one_before():
+    name = ShownColumn("NAME", "name", RIGHT_TEXT, may_overflow=True)
+    rows = [*(Row("x", 1, "text") for _ in range(20)), Row("a longer name", 2, "text")]
+
+    assert lines([ShownColumn("TEXT", "text"), name, ShownColumn("NUMBER", "number", NUMBER)], rows, 20)[
+        -2:
+    ] == [
+        "text  a longer name",
+        "                 2",
+    ]
+
+
+def test_wide_characters_take_two_columns():
+    found = lines(COLUMNS, [Row("日本", 1, "x"), Row("abcdef", 1, "語" * 40)], 40)
+
+    assert max(map(cell_len, found)) <= 40
+    assert cell_len(found[1].partition("1")[0]) == cell_len(found[2].partition("1")[0])
+
+
+def test_without_utf8_text_is_escaped():
+    assert lines(COLUMNS, [Row("é", None, "x")], is_utf8=False)[1] == "\\xe9  x"
+
+
+def test_bars_take_the_room_that_is_left():
+    columns = (NAME, bar_column(lambda row: row.number, least=4, most=20, rank=1))
+
+    assert lines(columns, [Row("a", 2), Row("b", 1)]) == ["NAME", f"a     {'█' * 20}", f"b     {'█' * 10}"]
+    assert lines(columns, [Row("a", 2), Row("b", 1)], 12) == ["NAME", "a     ██████", "b     ███"]
+
+
+def test_a_range_names_its_last_offset():
+    assert span(0, 60) == "0..59"
+    assert span(60, 60) == "60.."
+
+
+def test_what_is_cut_off_is_marked():
+    assert cut("abcdef", 6, UTF8) == "abcdef"
+    assert cut("abcdef", 5, UTF8) == "abcd…"
+    assert cut("abcdef", 5, ASCII) == "abc.."
+    assert cut("abcdef", 1, ASCII) == "."
+
+
+def test_bars_give_names_the_room_that_they_need():
+    columns = (NAME, bar_column(lambda row: row.number, least=4, most=20, rank=1))
+    rows = [Row("a" * 10, 5)] * 19 + [Row("b" * 14, 5), Row("c" * 40, 5)]
+    found = lines(columns, rows, 24)
+
+    assert found[1] == "aaaaaaaaaa      ████████"
+    assert found[20] == "bbbbbbbbbbbbbb  ████████"
+    assert found[21:] == ["c" * 24, "c" * 16, "                ████████"]

@@ -1,0 +1,36 @@
+"""The line of offsets, and bars: columns of a terminal for numbers."""
+
+from kcli.output.screen import ASCII, UTF8
+from kcli.output.table.columns import bar
+from kcli.output.table.timeline import Timeline
+
+
+def test_a_bar_shows_even_little():
+    assert bar(0, 10, UTF8) == ""
+    assert bar(1e-9, 10, UTF8) == "▏"
+    assert bar(0.5, 10, UTF8) == "█████"
+    assert bar(1, 10, UTF8) == "█" * 10
+    assert bar(1e-9, 10, ASCII) == "#"
+
+
+def test_a_line_has_a_column_for_every_range():
+    timeline = Timeline(100, 1100, 10)
+
+    assert [timeline.column(offset) for offset in (0, 100, 600, 1100, 9999)] == [0, 0, 5, 10, 10]
+    assert timeline.columns(100, 101) == slice(0, 1)
+    assert timeline.columns(1099, 1100) == slice(9, 10)
+    assert timeline.columns(500, 500) == slice(4, 4)
+    assert Timeline(5, 5, 10).column(5) == 0
+
+
+def test_a_range_is_drawn_over_those_before_it():
+    assert "".join(Timeline(0, 10, 10).cells([(0, 8, "a"), (2, 4, "b")], "-")) == "aabbaaaa--"
+
+
+def test_labels_do_not_touch_and_the_first_have_the_first_choice():
+    offsets = [0, 100, 2, 50, 99]
+
+    assert Timeline(0, 100, 40).labels(zip(offsets, offsets, strict=True)) == (
+        "0                   50                100"
+    )
+    assert Timeline(0, 100, 10).labels([(0, 7), (5, 8), (50, 9)], "-" * 10) == "7----9----"
