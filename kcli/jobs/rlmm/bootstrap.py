@@ -184,7 +184,7 @@ def _absent(cluster: Cluster, partitions: Mapping[TopicPartition, bool]) -> Iter
 def _offsets(
     cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
 ) -> Iterator[Outcome]:
-    """Yield the answers to ListOffsets of each partition, beside what the disk's files give."""
+    """Yield the answers to ListOffsets of each partition, with what the files on disk give."""
     listed: dict[TopicPartition, dict[int, ListedOffset]] = {each: {} for each in partitions}
     for each, timestamp, answer in cluster.special_offsets(partitions):
         if isinstance(answer, ClusterError):
@@ -209,7 +209,7 @@ def _offset_row(
     listed: ListedOffset | None,
     disk: RlmmOffsetsRow | None,
 ) -> RlmmClusterOffsetRow:
-    """Return the answer to a special timestamp, beside what a log dir gives for it."""
+    """Return the answer to a special timestamp, with what a log dir gives for it."""
     leader, name = cluster.leaders.get(partition), SPECIAL[timestamp]
     offset = None if disk is None else getattr(disk, f"{name}_offset")
     return RlmmClusterOffsetRow(

@@ -157,7 +157,7 @@ class EventChecks:
         self._stuck_after_ms = options.stuck_after_ms
         self._stored = stored
         self._leaders = {target.name: target for target in options.leaders}
-        self._found: dict[UserPartition, CheckedPartition] = {}
+        self._checked: dict[UserPartition, CheckedPartition] = {}
         self._latest = 0
         self._seen: dict[str, UserPartition] = {}
         """Segments that have objects, and an event."""
@@ -169,7 +169,7 @@ class EventChecks:
     def known(self, target: Target) -> KnownSegments:
         """Return what a StorageReducer must know of the metadata partition that a file is of."""
         number, size = metadata_partition(target), topic_size(target)
-        places = frozenset((key, number) for key in self._found)
+        places = frozenset((key, number) for key in self._checked)
         sizes = frozenset[int]() if size is None else frozenset({size})
         return KnownSegments(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
 
@@ -190,18 +190,17 @@ class EventChecks:
             except FileError as error:
                 yield failure_of(error)
             yield self._row(partition, key, cache)
-        for key, checked in self._found.items():
+        for key, checked in self._checked.items():
             if key not in partition.store.caches and checked.listed:
                 yield self._row(partition, key, RemoteCache())
-        for checked in self._found.values():
+        for checked in self._checked.values():
             yield from checked.listed
         yield from map(failure_of, self._unread)
 
     def _of(self, partition: MetadataPartition, key: UserPartition) -> CheckedPartition:
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = CheckedPartition(partition.place(key))
-        return found
+        if key not in self._checked:
+            self._checked[key] = CheckedPartition(partition.place(key))
+        return self._checked[key]
 
     def watch(self, partition: MetadataPartition, event: Event, refused: str | None) -> None:
         """Count an event, and report what is wrong with it."""
@@ -265,7 +264,7 @@ class EventChecks:
         marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
             checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
-        worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
+        worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
         if worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
             worst = "warning"
         return RemoteCheckRow(
@@ -276,7 +275,7 @@ class EventChecks:
             superseded=states["superseded"],
             unfinished_copies=states[SEGMENT_STATES[COPY_SEGMENT_STARTED]],
             unfinished_deletions=states[SEGMENT_STATES[DELETE_SEGMENT_STARTED]],
-            remote_bytes=sum(one.metadata.segment_size_in_bytes for one in cache.segments.values()),
+            remote_bytes=sum(each.metadata.segment_size_in_bytes for each in cache.segments.values()),
             findings=checked.counted.total(),
         )
 
@@ -440,7 +439,7 @@ def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
     if owner is None:
         numbers = {number for number, _ in known.metadata_partitions}
         found = [lacks(number, known.metadata_partitions) for number in numbers]
-        why = next((one for one in found if one is not None), None)
+        why = next((each for each in found if each is not None), None)
         return None if why is None else f"not all events are here: {why}"
     size = next(iter(known.sizes), None)
     number = metadata_partition_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)

@@ -145,24 +145,24 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
     event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
     coverage = EventCoverage(log_end=cache(partial(log_end, unit.target)))
     first_records, is_old_reported = divmod(unit.cursor, 2)
-    reader, held = EventReader(findings, is_old_reported=bool(is_old_reported)), 0
+    reader, size = EventReader(findings, is_old_reported=bool(is_old_reported)), 0
     walk = Walk(file, unit.position)
 
     def rest(position: int, records: int) -> Unit:
         return replace(unit, resume=ResumePoint(position, 2 * records + reader.is_old_reported))
 
     for batch in walk:
-        if len(rows) >= EVENT_ROWS or max(held, batch.position - unit.position) >= EVENT_BYTES:
+        if len(rows) >= EVENT_ROWS or max(size, batch.position - unit.position) >= EVENT_BYTES:
             return rest(batch.position, 0)
         done = first_records if batch.position == unit.position else 0
         coverage.add(batch.header.base_offset, batch.header.last_offset)
         for index, record in enumerate(records_of(file, batch, findings, coverage, again=done > 0)):
             if index < done:
                 continue
-            if len(rows) >= EVENT_ROWS or held >= EVENT_BYTES:
+            if len(rows) >= EVENT_ROWS or size >= EVENT_BYTES:
                 return rest(batch.position, index)
             rows.append(_event_row(event, record, reader, batch.position))
-            held += len(record.value or b"")
+            size += len(record.value or b"")
     report_end(file, walk.stop, findings, coverage)
     return None
 
@@ -201,12 +201,12 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
     event = RlmmEventRow(*place, metadata_partition=header.metadata_partition)
     if name is not None:
         event = event._replace(topic=name.topic, partition=name.partition)
-    position, held = unit.position or SNAPSHOT_HEADER.size, 0
+    position, size = unit.position or SNAPSHOT_HEADER.size, 0
     for entry in read_entries(file.read, file.size, header, position=position, number=unit.cursor):
-        if len(rows) >= EVENT_ROWS or held >= EVENT_BYTES:
+        if len(rows) >= EVENT_ROWS or size >= EVENT_BYTES:
             return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
         rows.append(event_row(event, entry.value, *read_entry(entry, findings)))
-        held += len(entry.value)
+        size += len(entry.value)
     return None
 
 

@@ -192,7 +192,7 @@ def epochs_of_tiered(leader: Leader) -> ReplicaEpochs:
 
 
 def running_epochs(log: LoadedLog) -> EpochCache:
-    """Return the leader epochs that a running broker holds: one that begins at the log end, too."""
+    """Return the leader epochs that a running broker holds: also one that begins at the log end."""
     return load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
 
 

@@ -121,7 +121,7 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
     Of topics that have remote storage by the cluster metadata.
     """
     given = [target for target in targets if target.kind == PARTITION and target.name is not None]
-    here = {(metadata_partition(target), cluster_of(target)) for target in given}
+    known = {(metadata_partition(target), cluster_of(target)) for target in given}
     for target in given:
         name, partition = target.name, Partition(target)
         size, cluster = topic_size(target), cluster_of(target)
@@ -132,7 +132,7 @@ def without_events(targets: Iterable[Target], selection: Selection) -> Iterator[
         user = (partition.topic_id() or _id_by_name(partition) or "", name.topic, name.partition)
         number = metadata_partition_of(user, (), size)
         if number is not None and not any(
-            one == number and _may_be_same(cluster, other) for one, other in here
+            each == number and _may_be_same(cluster, other) for each, other in known
         ):
             place = f"{REMOTE_LOG_METADATA}-{number}"
             message = f"the events of {name.topic}-{name.partition} are in {place}, which {NAME_IT}"

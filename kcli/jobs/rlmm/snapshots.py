@@ -46,7 +46,7 @@ from kcli.rows.remote_state import RemoteReplayRow
 MOST_DIFFERENCES = 3
 """Segments that a finding about a file names; more are counted."""
 NO_TOPIC_ID = ""
-"""Of a file without a partition.metadata beside it."""
+"""Of a file in a directory without partition.metadata."""
 FROM_EVENTS, FROM_SNAPSHOTS = "events", "snapshots"
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 

@@ -117,9 +117,9 @@ def _against_manifest(
             f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
         )
     indexes = max(part.position + part.size for part in manifest.indexes.values())
-    for part, said in ((LOG_PART, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
-        if part in parts and parts[part].size != said and (part != LOG_PART or parts[part].size):
-            yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {said}"
+    for part, expected in ((LOG_PART, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
+        if part in parts and parts[part].size != expected and (part != LOG_PART or parts[part].size):
+            yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {expected}"
 
 
 def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:

@@ -35,8 +35,8 @@ def with_records(epochs: Iterable[tuple[int, int]]) -> dict[int, int]:
 def outside_lineage(segment: CachedSegment, log_end_offset: int, leader: dict[int, int]) -> str | None:
     """Return why a segment is not within a leader's epochs, None if it is.
 
-    `leader`: epochs as of `with_records`. Epochs of the segment below the leader's first one do not count:
-    the leader's log starts later.
+    `leader`: epochs as `with_records` returns them. Epochs of the segment below the leader's first one do not
+    count: the leader's log starts later.
     """
     own, end_offset = with_records(segment.epochs.items()), segment.metadata.end_offset
     if not leader or not own:
@@ -155,9 +155,9 @@ def written_again(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
 
 def gaps(cache: RemoteCache) -> Iterator[tuple[int, int, CachedSegment, CachedSegment]]:
     """Yield offsets (first and last, inclusive) that no segment serves, and the segments on both sides."""
-    serving = [cache.segments[one] for one in cache.referenced() if one in cache.segments]
+    serving = [cache.segments[each] for each in cache.referenced() if each in cache.segments]
     before: CachedSegment | None = None
-    for segment in sorted(serving, key=lambda one: (one.begun.start_offset, one.begun.end_offset)):
+    for segment in sorted(serving, key=lambda each: (each.begun.start_offset, each.begun.end_offset)):
         if before is not None and segment.begun.start_offset > before.begun.end_offset + 1:
             yield before.begun.end_offset + 1, segment.begun.start_offset - 1, before, segment
         if before is None or segment.begun.end_offset > before.begun.end_offset:

@@ -211,9 +211,9 @@ def expire_local(log: LeaderLog, limits: Limits, now_ms: int) -> tuple[Verdict, 
         for segment, reason in zip(list(left), reasons, strict=True):
             if reason is None:
                 return
-            held = _held(segment, log)
-            if held is not None:
-                blocked = blocked or Verdict(segment, KEEP, held[0], f"{held[1]}, though {reason}")
+            blocker = _blocker(segment, log)
+            if blocker is not None:
+                blocked = blocked or Verdict(segment, KEEP, blocker[0], f"{blocker[1]}, though {reason}")
                 return
             verdicts.append(Verdict(segment, DELETE, code, reason))
             left = left[1:]
@@ -236,7 +236,7 @@ def offset_after(segment: LocalSegment, log: LeaderLog) -> int:
     )
 
 
-def _held(segment: LocalSegment, log: LeaderLog) -> tuple[str, str] | None:
+def _blocker(segment: LocalSegment, log: LeaderLog) -> tuple[str, str] | None:
     """Return why a segment may not go, whatever its age or the log's size."""
     upper = offset_after(segment, log)
     is_last = segment is log.segments[-1]

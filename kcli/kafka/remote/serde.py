@@ -2,7 +2,7 @@
 
 How Kafka prints it, what Kafka refuses. The truth is
 RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
-the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
+the classes in `org.apache.kafka.server.log.remote.storage` of 4.3.1.
 """
 
 from formats.errors import FormatError
