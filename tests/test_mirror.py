@@ -163,3 +163,16 @@ def test_a_test_judges_nothing_that_is_far_from_it():
 
     assert "formats/types.py" in judged
     assert "kcli/output/verdicts.py" not in judged
+
+
+def test_no_test_module_imports_another():
+    """What several need is a helper beside them: a test that changes must not change another one."""
+    found = [
+        f"{path.relative_to(ROOT)}: {node.module}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in tree(path.relative_to(ROOT))
+        if isinstance(node, ast.ImportFrom) and (node.level or node.module.startswith("tests"))
+        for one in node.names
+        if any(part.startswith("test_") for part in (*(node.module or "").split("."), one.name))
+    ]
+    assert found == []

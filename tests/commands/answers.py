@@ -14,3 +14,13 @@ def answers(result):
 
 def codes(document):
     return [finding["code"] for finding in document["findings"]]
+
+
+EXPECTED = (
+    "expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text), or a directory, NAME/"
+)
+
+
+def salvage(kcli, path, out, *words):
+    done = kcli("salvage", path, "--out", out, "-o", "json", *words)
+    return done, json.loads(done.stdout)

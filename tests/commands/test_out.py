@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kcli.output.values import compact
+from tests.commands.answers import EXPECTED
 from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
@@ -159,11 +160,6 @@ class TestRows:
         ask("ls", "D", "--topic", "orders", "--columns", "partition", "--out", "x.csv")
 
         assert Path("x.csv").read_text() == "partition\n0\n1\n"
-
-
-EXPECTED = (
-    "expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text), or a directory, NAME/"
-)
 
 
 class TestWords:

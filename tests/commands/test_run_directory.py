@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands.test_out import EXPECTED
+from tests.commands.answers import EXPECTED
 
 pytestmark = pytest.mark.slow
 

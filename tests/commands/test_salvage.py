@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 
 import pytest
 
+from tests.commands.answers import salvage
 from tests.messages import put_set
 from tests.partitions import (
     log_dir,
@@ -22,11 +23,6 @@ from tests.partitions import (
 from tests.recordings.watch import tree
 
 pytestmark = pytest.mark.slow
-
-
-def salvage(kcli, path, out, *words):
-    done = kcli("salvage", path, "--out", out, "-o", "json", *words)
-    return done, json.loads(done.stdout)
 
 
 def test_batches_past_damage_are_saved(kcli, damaged, tmp_path):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.commands.test_salvage import salvage
+from tests.commands.answers import salvage
 from tests.messages import put_set
 from tests.partitions import orders, put_range, put_topic_id, snapshot
 from tests.unprivileged import as_unprivileged

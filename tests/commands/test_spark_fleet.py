@@ -17,32 +17,18 @@ import pytest
 from kcli.cli import inputs
 from kcli.jobs.scan import log_ranges
 from tests.partitions import log_dir, put_log
+from tests.shell import is_gone, of_session, processes
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 WAIT_SECONDS = 120
-GONE_SECONDS = 30
 
 
 @pytest.fixture
 def big(tmp_path):
     return put_log(log_dir(tmp_path / "data") / "orders-0").parent
-
-
-def processes():
-    """Return {process: (parent, session, command line)} of all that run."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (path / "stat").read_text().rpartition(")")[2].split()
-            words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # gone since
-            continue
-        if fields[0] not in "ZX":
-            found[int(path.name)] = (int(fields[1]), int(fields[3]), words)
-    return found
 
 
 def workers_below(top):
@@ -254,15 +240,3 @@ def drain(terminal, seen):
             seen += data
     except OSError:  # Linux says EIO when the last writer has gone
         return
-
-
-def of_session(leader):
-    """Return {process: command line} of a session."""
-    return {pid: words for pid, (_, session, words) in processes().items() if session == leader}
-
-
-def is_gone(leader):
-    end = time.monotonic() + GONE_SECONDS
-    while of_session(leader) and time.monotonic() < end:
-        time.sleep(0.1)
-    return not of_session(leader)

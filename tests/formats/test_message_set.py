@@ -12,24 +12,11 @@ from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
 from formats.legacy import MESSAGE_V1
 from formats.message_set import LegacyRecord, base_offset, message_set, messages, set_records
 from tests.builders import attempt, compress
+from tests.formats.message_sets import BENT, REFUSED
 from tests.formats.recorded import LEGACY, batches, stored
 from tests.messages import put_message, put_set, put_wrapper
 
 LIMIT = 1 << 20
-REFUSED = "v1-lz4-other-checksum"
-BENT = (
-    "v0-inner-other-magic",
-    "v1-inner-other-magic",
-    "v0-relative-inner-offsets",
-    "v1-absolute-inner-offsets",
-    "v1-relative-inner-offsets",
-    "v1-producer-style-wrapper",
-    "v1-wrapper-inner-truncated",
-    "v1-inner-bit-flip",
-    "v1-nested-wrapper",
-    "v1-wrapper-null-value",
-    "v0-wrapper-empty",
-)
 
 _DUMPED = re.compile(
     r"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+)"

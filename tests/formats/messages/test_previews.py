@@ -3,12 +3,6 @@
 Bytes by the classes of those releases.
 """
 
-import base64
-import gzip
-import json
-from pathlib import Path
-from typing import NamedTuple
-
 import pytest
 
 from formats.errors import FormatError
@@ -24,31 +18,9 @@ from formats.messages.decode import (
 )
 from formats.messages.printed import printed
 from formats.names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tests.formats.messages.previews import Written, every
 
 from .kafka import made
-
-FILE = Path(__file__).parents[2] / "data" / "messages" / "preview-messages.jsonl.gz"
-
-
-class Written(NamedTuple):
-    release: str
-    topic: str
-    api_key: int
-    name: str
-    data: bytes
-    json: dict
-
-
-def every() -> list[Written]:
-    kept = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
-    return [
-        Written(
-            **{name: one[name] for name in ("release", "topic", "api_key", "name", "json")},
-            data=base64.b64decode(one["bytes"]),
-        )
-        for one in kept
-    ]
-
 
 VALUES = [message for message in every() if message.name.endswith("Value")]
 KEYS = [message for message in every() if message.name.endswith("Key")]

@@ -19,8 +19,8 @@ from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
 from kcli.engine.spark import spark
 from kcli.engine.spark_session import INSTALL_JAVA, Jobs
-from tests.commands.test_spark_fleet import of_session
 from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, units, wide
+from tests.shell import of_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 

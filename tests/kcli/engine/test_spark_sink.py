@@ -18,8 +18,8 @@ from kcli.output.formats import CSV
 from kcli.output.parts import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
-from tests.commands.test_spark_fleet import is_gone, of_session
 from tests.engine_suite import EPOCH, scan, units
+from tests.shell import is_gone, of_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 

@@ -1,7 +1,6 @@
 """Files of rows: the bytes of stdout, Parquet that is read back, and nothing at all where something went
 wrong."""
 
-import io
 import os
 import subprocess
 import sys
@@ -9,42 +8,19 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.kafka.findings.findings import Finding
 from kcli.output import files, parquet
 from kcli.output.files import (
     IncompleteError,
     in_batches,
     new_file,
+    nothing,
     write_rows,
 )
-from kcli.output.view import Answer, ViewOptions, make_view
-from kcli.rows import Failure, row_types, values_of
+from kcli.rows import row_types, values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
+from tests.kcli.output.row_files import FAILURE, FINDING, FORMATS, ROWS, on_stdout, read, view_of
 
 pytestmark = pytest.mark.slow
-
-ROWS = [RlmmPartitionRow(f"topic,{n}", n, 7 * n) for n in range(5)]
-FINDING = Finding("LOG-001", "short", "d", "d/0.log", 100, "61 bytes", 12)
-FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
-FORMATS = ("parquet", "csv", "ndjson")
-
-
-def view_of(output, command="rlmm partition", **more):
-    return make_view(command, Answer(), ViewOptions(output, to_file=True, **more))
-
-
-def nothing():
-    return [], []
-
-
-def on_stdout(rows, view, tail=nothing):
-    out = io.StringIO()
-    view.format.load(view.format.writer)(iter(rows), view, out, tail)
-    return out.getvalue().encode("utf-8", "backslashreplace")
-
-
-def read(path):
-    return [tuple(row.values()) for row in pq.ParquetFile(path).read().to_pylist()]
 
 
 @pytest.mark.parametrize("output", ["csv", "ndjson"])
@@ -193,7 +169,8 @@ def test_the_name_of_a_file_may_be_as_long_as_any(tmp_path):
 
 PEAK = """
 import resource, sys
-from tests.kcli.output.test_files import FORMATS, nothing, view_of, write_rows
+from kcli.output.files import nothing, write_rows
+from tests.kcli.output.row_files import view_of
 from kcli.rows.remote_metadata import RlmmPartitionRow
 count, output, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 rows = (RlmmPartitionRow(f"{n:0100}", n, 1) for n in range(count))

@@ -1,10 +1,8 @@
 """Big logs in pieces: the rows are those of the whole log, wherever it is damaged."""
 
 import random
-from datetime import UTC, datetime
 
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from formats.batch import LOG_OVERHEAD
 from formats.compression import NONE
@@ -14,37 +12,16 @@ from kcli.views.cutting import in_pieces
 from kcli.views.filters import pushed
 from kcli.views.options import query
 from kcli.views.planning import planned
-from kcli.views.reading import Task, record_batches
-from kcli.views.schema import view_schema
 from tests.builders import put_record, put_records
-from tests.kcli.dump.render.test_text import log as random_log
-from tests.partitions import log_dir, offset_entries, put_range, segment, unit
+from tests.kcli.dump.random_logs import log as random_log
+from tests.kcli.views.reading import read, written
+from tests.partitions import put_range, segment, unit
 
 pytestmark = pytest.mark.slow
-
-NOW = datetime(2024, 1, 1, tzinfo=UTC)
-
-
-def written(tmp_path, batches, data=None, offsets=None):
-    """Write a segment whose index has an entry for every batch but the first, its offset or a small number;
-    return its log."""
-    folder = log_dir(tmp_path / "d") / "orders-0"
-    places = [sum(map(len, batches[:number])) for number in range(len(batches))]
-    index = offset_entries(
-        *(pair for pair in zip(offsets or range(1, len(places) + 1), places, strict=True) if pair[1])
-    )
-    segment(folder, 0, b"".join(batches) if data is None else bytes(data), index)
-    return folder / f"{0:020}.log"
 
 
 def bins(view, path, cores=1000):
     return planned(query({"view": view, "path": str(path)}), pushed(()), cores).bins
-
-
-def read(view, groups):
-    schema = to_arrow_schema(view_schema(view), timezone="UTC")
-    tasks = [Task(view=view, scan_time=NOW, works=works) for works in groups]
-    return [row for task in tasks for batch in record_batches(task, schema) for row in batch.to_pylist()]
 
 
 @pytest.fixture(autouse=True, params=[0, planning.SMALL_LOG], ids=["blocks", "rows"])

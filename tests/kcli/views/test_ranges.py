@@ -11,8 +11,8 @@ from kcli.views.filters import pushed
 from kcli.views.options import RANGES, query
 from kcli.views.planning import planned
 from tests.formats import recorded
-from tests.kcli.dump.render.test_text import log as random_log
-from tests.kcli.views.test_cutting import read, written
+from tests.kcli.dump.random_logs import log as random_log
+from tests.kcli.views.reading import read, written
 from tests.partitions import log_dir, offset_entries, put_range, segment
 
 pytestmark = pytest.mark.slow

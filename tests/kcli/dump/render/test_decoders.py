@@ -15,7 +15,7 @@ from kcli.dump.contents import DecodedRecord
 from kcli.dump.render.decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, shown_by, shown_with
 from kcli.dump.render.lines import Shown
 from tests.formats.messages.kafka import made
-from tests.formats.messages.test_previews import every as previews
+from tests.formats.messages.previews import every as previews
 
 OFFSETS, TRANSACTIONS, METADATA, REMOTE = (
     "__consumer_offsets",

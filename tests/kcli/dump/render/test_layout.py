@@ -22,7 +22,7 @@ from kcli.engine.inline import mapped
 from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
-from tests.formats.test_message_set import BENT, REFUSED
+from tests.formats.message_sets import BENT, REFUSED
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 from tests.recordings import pack

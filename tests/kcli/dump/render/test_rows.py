@@ -20,7 +20,7 @@ from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.dump.plain import PlainDump
-from tests.kcli.dump.render.test_text import FILTERS, findings_of, log
+from tests.kcli.dump.random_logs import FILTERS, findings_of, log
 from tests.partitions import log_dir
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,6 @@ import pytest
 
 from formats import record_columns
 from kcli.dump import block, one_by_one, resume, source
-from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render import long_contents
 from kcli.dump.render.lines import dump_log_lines
@@ -19,9 +18,9 @@ from kcli.kafka.findings.merging import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
 from kcli.output.files import write_lines
-from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.dump.plain import PlainDump
+from tests.kcli.dump.random_logs import FILTERS, findings_of, log
 from tests.partitions import offset_entries
 
 pytestmark = pytest.mark.slow
@@ -51,15 +50,6 @@ OPTIONS = {
     "cut": DumpOptions(text=True, records=True, max_bytes=5000),
     "bounded": DumpOptions(text=True, records=True, max_batch_bytes=120),
 }
-FILTERS = {
-    "offsets": RecordFilter(offsets=(400, 600)),
-    "times": RecordFilter(times=(5, 20)),
-    "key": RecordFilter(key=b"key"),
-    "grep": RecordFilter(grep=b"val|h"),
-    "codecs": RecordFilter(codecs=frozenset({"gzip", "none"})),
-    "flags": RecordFilter(transactional=False, control=False),
-    "all": RecordFilter(offsets=(200, 900), times=(0, 30), key=b"key"),
-}
 OPTIONS |= {
     f"{words} by {name}": DumpOptions(
         text=True, records=words == "records", print_data_log=True, filter=asked
@@ -75,12 +65,6 @@ def dumped(path, options):
     return printed(rows), findings_of(outcomes), outcomes[-1].error
 
 
-def findings_of(outcomes):
-    """Return what the outcomes found, but for where the scan began."""
-    found = merged(finding for outcome in outcomes for finding in outcome.findings)
-    return [finding for finding in found if finding.code != "DUMP-005"]
-
-
 def assert_as_plain(path, options):
     """The text and the findings are those of the plain twin."""
     (text, said), findings, error = dumped(path, options)
@@ -89,35 +73,6 @@ def assert_as_plain(path, options):
     assert said == plain.said
     assert findings == plain.findings
     assert error is None
-
-
-def log(chance):
-    batches, offset = [], chance.randrange(1000)
-    for _ in range(chance.randrange(1, 60)):
-        count = chance.choice([0, 1, 1, 3, 20])
-        records = [
-            put_record(
-                offset_delta=number,
-                timestamp_delta=chance.randrange(-5, 50),
-                key=chance.choice([None, b"", b"key", b"\xff\xed\xa0"]),
-                value=chance.choice([None, b"value", "é€".encode(), bytes(chance.randrange(400))]),
-                headers=[(b"h", b"x")] * chance.choice([0, 0, 0, 2]),
-            )
-            for number in range(count)
-        ]
-        attributes = chance.choice([0, 0, 8, 16, 0x40, 0x20])
-        base_sequence = chance.choice([-1, 5, 2**31 - 2])
-        batches.append(
-            put_records(
-                records,
-                chance.randrange(5),
-                base_offset=offset,
-                attributes=attributes,
-                base_sequence=base_sequence,
-            )
-        )
-        offset += count + chance.choice([0, 0, 0, 7])
-    return batches
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

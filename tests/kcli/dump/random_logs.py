@@ -1,0 +1,50 @@
+"""Random logs, and the findings about them."""
+
+from kcli.dump.filter import RecordFilter
+from kcli.kafka.findings.merging import merged
+from tests.builders import put_record, put_records
+
+FILTERS = {
+    "offsets": RecordFilter(offsets=(400, 600)),
+    "times": RecordFilter(times=(5, 20)),
+    "key": RecordFilter(key=b"key"),
+    "grep": RecordFilter(grep=b"val|h"),
+    "codecs": RecordFilter(codecs=frozenset({"gzip", "none"})),
+    "flags": RecordFilter(transactional=False, control=False),
+    "all": RecordFilter(offsets=(200, 900), times=(0, 30), key=b"key"),
+}
+
+
+def findings_of(outcomes):
+    """Return what the outcomes found, but for where the scan began."""
+    found = merged(finding for outcome in outcomes for finding in outcome.findings)
+    return [finding for finding in found if finding.code != "DUMP-005"]
+
+
+def log(chance):
+    batches, offset = [], chance.randrange(1000)
+    for _ in range(chance.randrange(1, 60)):
+        count = chance.choice([0, 1, 1, 3, 20])
+        records = [
+            put_record(
+                offset_delta=number,
+                timestamp_delta=chance.randrange(-5, 50),
+                key=chance.choice([None, b"", b"key", b"\xff\xed\xa0"]),
+                value=chance.choice([None, b"value", "é€".encode(), bytes(chance.randrange(400))]),
+                headers=[(b"h", b"x")] * chance.choice([0, 0, 0, 2]),
+            )
+            for number in range(count)
+        ]
+        attributes = chance.choice([0, 0, 8, 16, 0x40, 0x20])
+        base_sequence = chance.choice([-1, 5, 2**31 - 2])
+        batches.append(
+            put_records(
+                records,
+                chance.randrange(5),
+                base_offset=offset,
+                attributes=attributes,
+                base_sequence=base_sequence,
+            )
+        )
+        offset += count + chance.choice([0, 0, 0, 7])
+    return batches
