@@ -1,17 +1,15 @@
 """`epoch diff`: where the leader epochs of two replicas part, and what each has alone from there on."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.epoch.epoch_cache import no_epochs
-from kcli.kafka.findings.findings import Finding
+from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.kraft.start import start
 from kcli.kafka.replication.epoch_comparison import part, records_from
 from kcli.kafka.storage.epochs import ends
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.epochs import EpochDiffRow, EpochSpan
@@ -25,32 +23,19 @@ def has_parted(row: Item) -> bool:
 def diff(unit: Unit) -> Outcome:
     """Return a row about two replicas, the unit's targets; of one alone a finding."""
     if len(unit.targets) == 1:
-        return answer(unit, _alone)
-    broken: list[Outcome] = []
+        return answer(unit, report_alone)
 
     def work(partition: Partition) -> Yield:
-        broken.clear()
         here = yield from start(partition)
         other = Partition(unit.targets[1])
-        try:
-            there = yield from start(other)
-        except FileError as error:
-            broken.append(failed(replace(unit, targets=unit.targets[1:]), error))
-            return
+        there = yield from load_other(other)
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
             if log.epoch_lines is None:
                 yield no_epochs(replica)
         yield from _row(partition, here, other, there)
 
-    outcome = answer(unit, work)
-    if not broken:
-        return outcome
-    return replace(broken[0], findings=[*outcome.findings, *broken[0].findings])
-
-
-def _alone(partition: Partition) -> Yield:
-    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+    return answer_with_others(unit, work)
 
 
 def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:

@@ -1,13 +1,14 @@
 """`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
-from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.common import Yield, answer, other_identity, where
+from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.jobs.truncate.follower import start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
@@ -60,34 +61,19 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
 def show(unit: Unit, *, electorate: Electorate) -> Outcome:
     """Return a row for each replica as a leader and each other one as its follower."""
     if len(unit.targets) == 1:
-        return answer(unit, _alone)
-    outcomes: list[Outcome] = []
+        return answer(unit, report_alone)
 
     def work(partition: Partition) -> Yield:
-        outcomes.clear()
         replicas = [partition, *map(Partition, unit.targets[1:])]
         logs = []
         for replica in replicas[1:]:
             yield from other_identity(replica, partition)
         for replica in replicas:
-            try:
-                log = yield from start(replica)
-                logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
-            except FileError as error:
-                if replica is partition:
-                    raise
-                outcomes.append(failed(replace(unit, targets=(replica.target,)), error))
-                return
+            log = yield from (start(replica) if replica is partition else load_other(replica))
+            logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
         yield from _rows(replicas, logs, electorate)
 
-    outcome = answer(unit, work)
-    if not outcomes:
-        return outcome
-    return replace(outcomes[0], findings=[*outcome.findings, *outcomes[0].findings])
-
-
-def _alone(partition: Partition) -> Yield:
-    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+    return answer_with_others(unit, work)
 
 
 def _rows(

@@ -12,7 +12,8 @@ from formats import names
 from formats.names import PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
-from kcli.jobs.common import Yield, answer, directory_findings, failed, other_identity, undisturbed, where
+from kcli.jobs.common import Yield, answer, directory_findings, other_identity, undisturbed, where
+from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others, report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
 from kcli.kafka.replication.fingerprints import (
@@ -221,34 +222,23 @@ def _named(target: Target) -> PartitionDir:
 def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
     """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
     if len(unit.targets) == 1:
-        return answer(unit, _alone)
+        return answer(unit, report_alone)
     if is_of_manifests(unit):
         return answer(unit, lambda _: _by_fingerprints(unit))
     here, there = unit.targets
     return undisturbed(there, lambda: _attempt(replace(unit, targets=(here,)), there, ignore_compression))
 
 
-def _alone(partition: Partition) -> Yield:
-    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
-
-
 def _attempt(unit: Unit, there: Target, ignore_compression: bool) -> Outcome:  # noqa: FBT001
-    of_other: list[FileError] = []
-
     def work(partition: Partition) -> Yield:
-        of_other.clear()
         try:
             yield from _diff(partition, Partition(there), ignore_compression)
         except FileError as error:
             if there.path not in {error.path, os.path.dirname(error.path)}:
                 raise
-            of_other.append(error)
+            raise OtherReplicaError(there, error) from error
 
-    outcome = answer(unit, work)
-    if not of_other:
-        return outcome
-    trouble = failed(replace(unit, targets=(there,)), of_other[0])
-    return replace(trouble, findings=[*outcome.findings, *trouble.findings])
+    return answer_with_others(unit, work)
 
 
 def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001

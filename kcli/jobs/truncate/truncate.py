@@ -4,12 +4,13 @@ Nothing is written: the start of the broker, the truncation and the restart afte
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.names import DELETE, STRAY
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, failed, where
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others
 from kcli.jobs.truncate.follower import (
     FollowedLeader,
     Following,
@@ -72,27 +73,21 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
     following = request.following
     if following is None:
         return answer(unit, lambda partition: _partition(partition, request, None))
-    broken: list[Outcome] = []
 
     def work(partition: Partition) -> Yield:
-        broken.clear()
         try:
             leader = yield from leader_of(following, unit)
         except FileError as error:
             if len(unit.targets) == 1:
                 raise
-            broken.append(failed(replace(unit, targets=unit.targets[1:]), error))
-            return
-        yield from _partition(partition, request, leader)
+            raise OtherReplicaError(unit.targets[1], error) from error
+        for item in _partition(partition, request, leader):
+            if isinstance(item, TruncationRow) and len(unit.targets) > 1:
+                yield item._replace(leader_dir=unit.targets[1].shown)
+            else:
+                yield item
 
-    outcome = answer(unit, work)
-    if not broken:
-        place = unit.targets[1].shown if len(unit.targets) > 1 else None
-        rows = [
-            row._replace(leader_dir=place) if isinstance(row, TruncationRow) else row for row in outcome.rows
-        ]
-        return replace(outcome, rows=rows)
-    return replace(broken[0], findings=[*outcome.findings, *broken[0].findings])
+    return answer_with_others(unit, work)
 
 
 def _partition(partition: Partition, request: Request, leader: FollowedLeader | None) -> Yield:
