@@ -107,7 +107,7 @@ def assert_rounds(
     said = (leader, follower, protocol, theirs)
     assert rounds == theirs["rounds"], said
     assert ours.truncate_to == theirs["log_end_offset"], said
-    assert ours.starts_over == theirs["starts_over"], said
+    assert ours.starts_over == theirs["starts_anew"], said
     assert {STUCK: "stuck", TIERED: "tiered"}.get(ours.outcome, "fetched") == theirs["outcome"], said
     kept = follower.cut(ours.truncate_to).epochs if rounds else follower.epochs
     assert listed(() if ours.starts_over else kept) == theirs["epochs"], said

@@ -24,7 +24,7 @@ from kcli.kafka.replication.consumer_positions import (
     Bounds,
     Leadership,
     Position,
-    fetched,
+    after_fetch,
     request_error,
     validate,
 )
@@ -105,7 +105,7 @@ Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
 def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     cache = Cache(source, running)
-    return answered(unit, cache, partial(_show, cache))
+    return answer_from_cache(unit, cache, partial(_show, cache))
 
 
 def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -130,16 +130,16 @@ def end_offset(
     log is not read.
     """
     cache = Cache(source, running)
-    return answered(unit, cache, partial(_end_offset, asked, cache, fence), log_end_offset)
+    return answer_from_cache(unit, cache, partial(_end_offset, asked, cache, fence), log_end_offset)
 
 
 def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     cache = Cache(source, running)
-    return answered(unit, cache, partial(_at, offset, cache))
+    return answer_from_cache(unit, cache, partial(_at, offset, cache))
 
 
-def answered(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
+def answer_from_cache(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
     """Return what `work` gives of the unit's partition, or of the one around a leader-epoch-checkpoint."""
     is_file = unit.target.kind != PARTITION
 
@@ -385,7 +385,7 @@ def validate_positions(
 ) -> Outcome:
     """Return a row for each position of a consumer."""
     cache = Cache(source, running)
-    return answered(unit, cache, partial(_validate, consumer, cache, fence))
+    return answer_from_cache(unit, cache, partial(_validate, consumer, cache, fence))
 
 
 def _validate(consumer: Consumer, cache: Cache, fence: Fence, partition: Partition, log: LogBounds) -> Yield:
@@ -401,7 +401,7 @@ def _validate(consumer: Consumer, cache: Cache, fence: Fence, partition: Partiti
     for position in consumer.positions:
         error, end = answer_to(position.epoch, entries, log.log_end_offset, fence, known)
         found = validate(position, error, end, consumer.reset, bounds)
-        found = fetched(found, consumer.reset, bounds, log.log_end_offset)
+        found = after_fetch(found, consumer.reset, bounds, log.log_end_offset)
         yield PositionRow(
             place,
             position.offset,

@@ -7,7 +7,7 @@ from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.epoch.epoch_cache import no_epochs
 from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.epoch_comparison import part, records_from
+from kcli.kafka.replication.epoch_comparison import find_divergence, records_from
 from kcli.kafka.storage.epochs import ends
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.partition import Partition
@@ -39,7 +39,7 @@ def diff(unit: Unit) -> Outcome:
 
 
 def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
-    found = part(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
+    found = find_divergence(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
     place = where(there)
     alone_from = found.end if found.offset is None else found.offset
     yield EpochDiffRow(

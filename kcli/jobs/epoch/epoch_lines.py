@@ -4,7 +4,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch.epoch_cache import epochs_of_batches, no_epochs
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.epoch_comparison import MISSING, SHIFTED, compared
+from kcli.kafka.replication.epoch_comparison import MISSING, SHIFTED, compare_with_batches
 from kcli.kafka.storage import epochs
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
@@ -34,5 +34,5 @@ def _check(partition: Partition) -> Yield:
     of_batches = yield from epochs_of_batches(partition, loaded)
     place, start_offset = where(partition), loaded.checkpoints.log_start_offset
     replayed = epochs.replay(loaded.epoch_lines or ())
-    for found in compared(replayed, of_batches, loaded.log_end_offset, start_offset):
+    for found in compare_with_batches(replayed, of_batches, loaded.log_end_offset, start_offset):
         yield EpochCheckRow(place, *found)

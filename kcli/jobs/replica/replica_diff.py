@@ -32,7 +32,7 @@ from kcli.kafka.replication.replica_diff import (
     REPEATED,
     ReplicaLog,
     ReplicaRange,
-    compared,
+    compare_logs,
     lacks_batches,
     neighbours_joined,
     settled,
@@ -246,7 +246,7 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
     loaded = yield from start(here)
     other = yield from start(there)
     with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
-        ranges = compared(first, second, ignore_compression=ignore_compression)
+        ranges = compare_logs(first, second, ignore_compression=ignore_compression)
     if lacks_batches(ranges):
         ranges = settled(ranges, is_compacted=(yield from is_compacted(here, there)))
     for partition, log in ((here, first), (there, second)):

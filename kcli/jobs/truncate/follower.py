@@ -9,7 +9,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.common import other_identity
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start import start
-from kcli.kafka.replication.epoch_comparison import part
+from kcli.kafka.replication.epoch_comparison import find_divergence
 from kcli.kafka.replication.follower import (
     CONVERGED,
     FAILED,
@@ -130,7 +130,7 @@ def rounds_with_leader(
     if fetch_rounds.starts_over:
         return fetch_rounds
     kept = follower.cut(fetch_rounds.truncate_to)
-    parted = part(leader.epochs, leader.log_end_offset, kept.epochs, kept.log_end_offset)
+    parted = find_divergence(leader.epochs, leader.log_end_offset, kept.epochs, kept.log_end_offset)
     return fetch_rounds._replace(differs_from=parted.offset)
 
 

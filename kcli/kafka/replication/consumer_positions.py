@@ -115,7 +115,7 @@ def validate(
     return Validation(TRUNCATED, answer.end_offset, answer.epoch)
 
 
-def fetched(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
+def after_fetch(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
     """Return what becomes of a position with the first fetch from it: below the log or past it, it is reset.
 
     The truth is `FetchCollector.handleInitializeErrors`, and `UnifiedLog.read` of the leader.

@@ -8,7 +8,7 @@ from kcli.kafka.storage.epochs import EpochCache, epoch_for_offset, load
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 
 
-class CommonPart(NamedTuple):
+class EpochDivergence(NamedTuple):
     """How one epoch history relates to another.
 
     `offset` is the first that both have in different epochs; None where one is the beginning of the other.
@@ -21,22 +21,22 @@ class CommonPart(NamedTuple):
     end: int
 
 
-def part(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> CommonPart:
+def find_divergence(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> EpochDivergence:
     """Return where two histories part; offsets below the first epoch of either are not compared.
 
     `first` and `end` (exclusive) bound what both have; of two without a common offset `end` is `first`. A
     history without epochs does not part from any.
     """
     if not one or not other:
-        return CommonPart(None, None, 0, min(one_end, other_end))
+        return EpochDivergence(None, None, 0, min(one_end, other_end))
     first = max(one[0].start_offset, other[0].start_offset)
     end = max(min(one_end, other_end), first)
     bounds = sorted({first, *(entry.start_offset for entry in (*one, *other))})
     for offset in bounds:
         if first <= offset < end and _epoch(one, offset) != _epoch(other, offset):
             common = _epoch(one, offset - 1) if offset > first else None
-            return CommonPart(offset, common, first, end)
-    return CommonPart(None, _epoch(one, end - 1) if end > first else None, first, end)
+            return EpochDivergence(offset, common, first, end)
+    return EpochDivergence(None, _epoch(one, end - 1) if end > first else None, first, end)
 
 
 def _epoch(entries: EpochCache, offset: int) -> int | None:
@@ -86,7 +86,7 @@ class ComparedEpoch(NamedTuple):
     verdict: str
 
 
-def compared(
+def compare_with_batches(
     replayed: EpochCache, batches: EpochCache, log_end_offset: int, log_start_offset: int
 ) -> list[ComparedEpoch]:
     """Return the epochs of both, ascending.

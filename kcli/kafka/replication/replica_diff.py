@@ -158,7 +158,9 @@ class ReplicaLog:
             self._size = segment.log_size
 
 
-def compared(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = False) -> list[ReplicaRange]:
+def compare_logs(
+    here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = False
+) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one, not `settled` yet.
 
     Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same

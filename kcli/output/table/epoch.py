@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.epoch_comparison import part
+from kcli.kafka.replication.epoch_comparison import find_divergence
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import COUNT, DEFINED, NUMBER, DrawnColumn, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines
@@ -27,7 +27,7 @@ WIDEST = 100
 def parted_at(epochs: Sequence[EpochRow], other: Sequence[EpochRow]) -> int | None:
     """Return the first offset that two replicas have in different epochs; None where they agree so far."""
     caches = [tuple(EpochEntry(row.epoch, row.start_offset) for row in rows) for rows in (epochs, other)]
-    return part(caches[0], epochs[-1].end_offset, caches[1], other[-1].end_offset).offset
+    return find_divergence(caches[0], epochs[-1].end_offset, caches[1], other[-1].end_offset).offset
 
 
 def _newest(replicas: Iterable[Sequence[EpochRow]]) -> Sequence[EpochRow]:

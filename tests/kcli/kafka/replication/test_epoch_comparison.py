@@ -3,7 +3,7 @@
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.epoch_comparison import compared, part
+from kcli.kafka.replication.epoch_comparison import compare_with_batches, find_divergence
 
 
 def history(*entries):
@@ -28,8 +28,8 @@ ONE = history((1, 0), (4, 10), (6, 20))
     ],
 )
 def test_histories_part_at_the_first_offset_of_different_epochs(other, other_end, expected):
-    assert part(ONE, 30, other, other_end) == expected
-    first, common, *bounds = part(other, other_end, ONE, 30)
+    assert find_divergence(ONE, 30, other, other_end) == expected
+    first, common, *bounds = find_divergence(other, other_end, ONE, 30)
     assert (first, common, *bounds) == expected
 
 
@@ -45,6 +45,6 @@ def test_histories_part_at_the_first_offset_of_different_epochs(other, other_end
     ],
 )
 def test_each_epoch_has_a_verdict(written, batches, expected):
-    found = compared(history(*written), history(*batches), 40, 10)
+    found = compare_with_batches(history(*written), history(*batches), 40, 10)
 
     assert [(one.epoch, one.verdict) for one in found] == expected
