@@ -28,7 +28,6 @@ from formats.messages.control import VALUES
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema
 from formats.messages.message import Message, read_message
-from formats.record import Record, batch_records
 from formats.types import Buffer
 
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
@@ -84,17 +83,6 @@ def control_key(key: Buffer | None) -> ControlKey:
     found = CONTROL_KEY.read(key)
     _not_negative(found.version, CONTROL_KEY.name)
     return found
-
-
-def end_marker(batch: bytes, limit: int) -> Record | None:
-    """Return the ABORT or COMMIT that a control batch of up to `limit` bytes holds.
-
-    None for a control record of another type, or where cleaning has emptied the batch.
-    """
-    record = next(batch_records(batch, limit), None)
-    if record is None or control_key(record.key).type not in {ABORT, COMMIT}:
-        return None
-    return record
 
 
 def control_type(key: bytes | None) -> str:

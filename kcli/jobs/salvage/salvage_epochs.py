@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checks.batches import held, joined
+from kcli.kafka.integrity.checks.batches import classify, joined
 from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun, misfits
 from kcli.kafka.kraft.cluster_image import configuration_of
 from kcli.kafka.kraft.start_settings import NEVER_TIERED
@@ -107,5 +107,5 @@ def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:
         judge = EpochJudge()
         with segment.log() as log:
             for window in BulkWalk(log, 0, segment.log_size, verify=False):
-                judge.look(joined([held(window, None)]))
+                judge.look(joined([classify(window, None)]))
         yield from judge.runs

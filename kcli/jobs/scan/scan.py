@@ -28,10 +28,10 @@ from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.log_part import LogPart, ReadOptions, join, read_part
+from kcli.kafka.integrity.log_part import LogPart, Observe, ReadOptions, join, read_part
 from kcli.kafka.kraft.start import inspect
 from kcli.logdir.buffers import FileError, Reading
-from kcli.logdir.bulk import Window, hints_of
+from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import is_swap, segment_base, sibling
 from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
@@ -68,7 +68,6 @@ MANY_WORKERS = 8
 """So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
 
 
-Observe: TypeAlias = Callable[[Window], None]
 Inspection: TypeAlias = Callable[[Partition], Iterable[Item | Finding]]
 
 

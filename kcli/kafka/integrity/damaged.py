@@ -82,9 +82,15 @@ def verified_batches(
 
 
 def verified_windows(
-    file: DataFile, start: int, end: int | None = None, cut: int = 0, hints: "NDArray[np.int64] | None" = None
+    file: DataFile,
+    start: int,
+    end: int | None = None,
+    cut: int = 0,
+    hints: "NDArray[np.int64] | None" = None,
+    *,
+    verify: bool = True,
 ) -> Iterator[Window | DamagedRange | Stop]:
-    """Yield what `verified_batches` does, the batches by the window: all of them, checksums verified."""
+    """Yield what `verified_batches` does, the batches by the window; `verify`: whether checksums are."""
     end = file.size if end is None else min(end, file.size)
 
     def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:
@@ -97,7 +103,7 @@ def verified_windows(
         file,
         start,
         end,
-        lambda place, end: BulkWalk(file, place, end, hints=hints, eager=place == start),
+        lambda place, end: BulkWalk(file, place, end, verify=verify, hints=hints, eager=place == start),
         walked,
         cut,
     )

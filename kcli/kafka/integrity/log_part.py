@@ -4,16 +4,16 @@ Parts join to what one walk over all of them would have found, or say that they 
 where the chain does not lead from one to the other, or where damage reaches over the seam.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import CONTROL_MASK, LOG_OVERHEAD, MAX_INT, NO_PRODUCER_ID
-from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
-from formats.bulk import Fields, end_markers, together
+from formats.batch import LOG_OVERHEAD, MAX_INT
+from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
+from formats.bulk import Fields, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
 from kcli.kafka.findings.log_findings import (
@@ -24,15 +24,18 @@ from kcli.kafka.findings.log_findings import (
     reach_message,
     unknown_codec_text,
 )
-from kcli.kafka.integrity.damaged import Budget, next_valid_batch
+from kcli.kafka.integrity.checks.batches import NO_MARKER, batch_bytes, end_marker_types
+from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import BulkWalk, Window
+from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 
 BATCHES_A_BLOCK = 8192
 MOST_GAPS = 1000
 """Damaged ranges of one log that are reported one by one."""
+Observe: TypeAlias = Callable[[Window, NDArray[np.int8]], None]
+"""Takes a window and the types of its end markers, while its bytes are there."""
 CLEAN_STOPS = frozenset({"end", "zeros"})
 
 
@@ -86,37 +89,30 @@ def read_part(
     options: ReadOptions,
     *,
     hints: NDArray[np.int64] | None = None,
-    observe: Callable[[Window], None] | None = None,
+    observe: Observe | None = None,
 ) -> LogPart:
     """Return what lies between two positions of a log.
 
-    After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order,
-    while its bytes are there.
+    After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order.
     """
-    end = file.size if end is None else min(end, file.size)
     piece = LogPart(start, Stop("end", start))
-    position: int | None = start
-    budget = Budget(file.size)
-    while position is not None:
-        walk = BulkWalk(
-            file,
-            position,
-            end,
-            verify=options.verify,
-            hints=hints,
-            eager=options.verify and position == start,
-        )
-        found = reduce(_add, _parts(file, walk, options, observe), piece._replace(suspect=None))
-        if walk.stop is None:
-            raise AssertionError("a walk that has ended says where")
-        gap, stop = next_valid_batch(file, walk.stop, found.suspect, end, budget)
-        piece = found._replace(stop=walk.stop)
-        if gap is not None:
-            is_kept = len(piece.gaps) < MOST_GAPS or gap.next_offset is None
-            piece = piece._replace(
-                gaps=(*piece.gaps, gap) if is_kept else piece.gaps, gap_count=piece.gap_count + 1
-            )
-        position = gap.end if gap is not None and stop is None else None
+    parts: list[_Part] = []
+    count = 0
+    for item in verified_windows(file, start, end, hints=hints, verify=options.verify):
+        if isinstance(item, Window):
+            parts.append(_part(file, item, options, observe))
+            count += len(item.positions)
+            if count < BATCHES_A_BLOCK:
+                continue  # a call of numpy costs as much for ten batches as for a thousand
+        piece = _add(piece, _summed(parts, options.base))
+        parts, count = [], 0
+        if isinstance(item, DamagedRange):
+            is_kept = len(piece.gaps) < MOST_GAPS or item.next_offset is None
+            gaps = (*piece.gaps, item) if is_kept else piece.gaps
+            suspect = piece.suspect if item.next_offset is None else None
+            piece = piece._replace(gaps=gaps, gap_count=piece.gap_count + 1, suspect=suspect)
+        elif isinstance(item, Stop):
+            piece = piece._replace(stop=item)
     return piece._replace(size=file.size, grown=file.grown(is_torn=piece.stop.reason in TORN))
 
 
@@ -157,30 +153,9 @@ class _Part(NamedTuple):
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _parts(
-    file: DataFile, walk: BulkWalk, options: ReadOptions, observe: Callable[[Window], None] | None
-) -> Iterator[LogPart]:
-    """Yield the summaries of many windows at once.
-
-    A call of numpy costs as much for ten batches as for a thousand.
-    """
-    held: list[_Part] = []
-    count = 0
-    for window in walk:
-        if observe is not None:
-            observe(window)
-        held.append(_part(file, window, options))
-        count += len(window.positions)
-        if count >= BATCHES_A_BLOCK:
-            yield _summed(held, options.base)
-            held, count = [], 0
-    yield _summed(held, options.base)
-
-
-def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
+def _part(file: DataFile, window: Window, options: ReadOptions, observe: Observe | None) -> _Part:
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
-    ends = np.zeros(len(fields), np.bool_)
     bad = [
         Defects(
             1,
@@ -189,40 +164,14 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
         )
         for number in (has_unknown_codec(fields) & good).nonzero()[0].tolist()
     ]
-    is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
-    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID) & good).nonzero()[0]
-    if len(at):
-        _find_ends(file, window, at, ends, bad)
+    types, broken = end_marker_types(file, window)
+    bad += [_trouble(window, one.number, one.error) for one in broken]
+    if observe is not None:
+        observe(window, types)
     sizes = _sizes(file, window, options, bad) if options.unpack else None
     each = {place.position: place for place in bad}
     unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
-    return _Part(window._replace(data=window.data[:0]), ends, unreadable, sizes)
-
-
-def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
-    """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
-    position = int(window.positions[number])
-    size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
-    at = position - window.base
-    whole = window.base <= position and at + size <= len(window.data)
-    return bytes(window.data[at : at + size]) if whole else file.read(position, size)
-
-
-def _find_ends(
-    file: DataFile, window: Window, at: NDArray[np.int64], ends: NDArray[np.bool_], bad: list[Defects]
-) -> None:
-    """Set which of the control batches are transaction end markers.
-
-    Those that look as usual at once, others decoded.
-    """
-    places = window.positions[at] - window.base
-    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - window.fields["batch_length"][at])
-    ends[at[inside]] = end_markers(window.data, places[inside], window.fields[at[inside]])
-    for number in at[~ends[at]].tolist():
-        try:
-            ends[number] = _is_end(_raw(file, window, number, LARGEST_CONTROL_BATCH))
-        except FormatError as error:
-            bad.append(_trouble(window, number, error))
+    return _Part(window._replace(data=window.data[:0]), types != NO_MARKER, unreadable, sizes)
 
 
 def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
@@ -230,17 +179,6 @@ def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
     position = int(window.positions[number])
     words = error if isinstance(error, str) else describe(error.moved(position))
     return Defects(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
-
-
-def _is_end(raw: bytes) -> bool:
-    """Whether a control batch holds a transaction end marker; one that cleaning has emptied does not."""
-    from formats.control import control_record, end_marker
-
-    record = end_marker(raw, LARGEST_CONTROL_BATCH)
-    if record is None:
-        return False  # what others say is for `dump`: their values may be long
-    control_record(record.key, record.value)
-    return True
 
 
 def _sizes(
@@ -264,7 +202,7 @@ def _sizes(
             bad.append(_trouble(window, number, f"a batch of {size} bytes{RAISES_THE_BOUND}"))
             continue
         try:
-            raw = _raw(file, window, number, size)
+            raw = batch_bytes(file, window, number, size)
             if old[number]:
                 opened = message_set(raw, options.largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
 from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.errors import FormatError, LimitError
+from kcli.kafka.storage.end_markers import ControlMarker, read_marker
 from kcli.kafka.storage.log_batches import LogBatch, header_batches
 from kcli.kafka.storage.log_segment import (
     ILLEGAL_ARGUMENT,
@@ -55,14 +56,6 @@ class Producer(NamedTuple):
 
 
 NEW_PRODUCER = Producer(-1, None)
-
-
-class Marker(NamedTuple):
-    """What a transaction marker says."""
-
-    timestamp: int
-    aborted: bool
-    coordinator_epoch: int
 
 
 class Ended(NamedTuple):
@@ -164,7 +157,7 @@ class ProducerState:
         old = self.producers.get(batch.producer_id, NEW_PRODUCER)
         open_since = old.open_since
         if batch.attributes & CONTROL_MASK:
-            marker = read_marker(log, batch)
+            marker = marker_of(log, batch)
             if marker is None:
                 self.producers.setdefault(batch.producer_id, NEW_PRODUCER)
                 return None
@@ -173,7 +166,7 @@ class ProducerState:
             )
             if open_since is None:
                 return None
-            return Ended(batch.producer_id, open_since, batch.base_offset, marker.aborted)
+            return Ended(batch.producer_id, open_since, batch.base_offset, bool(marker.is_abort))
         if open_since is not None and not is_transactional:
             raise BrokerError(
                 "InvalidTxnStateException",
@@ -290,33 +283,25 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     }
 
 
-def read_marker(log: DataFile, batch: LogBatch) -> Marker | None:
+def marker_of(log: DataFile, batch: LogBatch) -> ControlMarker | None:
     """Return the marker in a control batch, None if cleaning has emptied it.
 
     BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of
     another type.
     """
-    from formats.control import ABORT, COMMIT, control_key, control_value
-    from formats.record import batch_records
-
     if batch.size > LARGEST_CONTROL_BATCH:
         most = f"at most {LARGEST_CONTROL_BATCH} bytes"
         raise file_error(log.path, LimitError(batch.position, "control batch size", most, batch.size))
     try:
-        record = next(batch_records(log.read(batch.position, batch.size), LARGEST_CONTROL_BATCH), None)
-        if record is None:
-            return None
-        kind = control_key(record.key or b"").type
-        if kind not in {ABORT, COMMIT}:
-            message = f"a control record of type {kind} where a transaction marker belongs"
-            raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
-        value = control_value(kind, record.value or b"")
-        coordinator_epoch = int(str(value.fields["coordinatorEpoch"])) if value else -1
+        marker = read_marker(log.read(batch.position, batch.size))
     except FormatError as error:
         raise BrokerError(
             INVALID_RECORD, log.path, batch.position, f"a broken control record: {error}"
         ) from error
-    return Marker(record.timestamp, kind == ABORT, coordinator_epoch)
+    if marker is not None and marker.is_abort is None:
+        message = f"a control record of type {marker.type} where a transaction marker belongs"
+        raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
+    return marker
 
 
 def rebuild(

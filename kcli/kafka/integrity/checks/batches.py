@@ -11,11 +11,13 @@ from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import is_legacy
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.kafka.storage.end_markers import read_marker
+from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 
 PLAIN, TRANSACTIONAL, ABORT, COMMIT, CONTROL = range(5)
 """Kinds of batches. CONTROL: of another type than an end marker, or emptied by cleaning."""
+NO_MARKER = -1
 
 Ints = NDArray[np.int64]
 
@@ -37,8 +39,8 @@ class Batches(NamedTuple):
     bad: Ints
 
 
-class Held(NamedTuple):
-    """A window with what only its bytes can tell."""
+class ClassifiedWindow(NamedTuple):
+    """A window without its bytes, and the kinds of its batches."""
 
     positions: Ints
     fields: Fields
@@ -46,57 +48,67 @@ class Held(NamedTuple):
     kinds: NDArray[np.int8]
 
 
-def held(window: Window, path: str | None) -> Held:
+class BrokenMarker(NamedTuple):
+    """A control batch that cannot be read: its number in a window, and why."""
+
+    number: int
+    error: FormatError
+
+
+def classify(window: Window, ends: NDArray[np.int8] | None) -> ClassifiedWindow:
     """Return what is kept of a window when the next one is read.
 
-    `path` is the log's, for markers that are not in the window; None: markers are not looked for.
+    `ends` are the types of its end markers, None where they were not looked for.
     """
     fields = window.fields
     attributes = fields["attributes"]
-    if not (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
-        kinds = np.full(len(attributes), PLAIN, np.int8)
-        return Held(window.positions, fields, window.valid, kinds)
-    is_new = ~is_legacy(fields["magic"])
-    kinds = np.where(is_new & (attributes & TRANSACTIONAL_MASK != 0), TRANSACTIONAL, PLAIN).astype(np.int8)
-    is_control = is_new & (attributes & CONTROL_MASK != 0)
-    if is_control.any():
-        kinds[is_control] = CONTROL
-        good = is_control if window.valid is None else is_control & window.valid
-        at = np.flatnonzero(good & (fields["producer_id"] != NO_PRODUCER_ID))
-        if len(at) and path is not None:
-            _markers(window, at, kinds, path)
-    return Held(window.positions, fields, window.valid, kinds)
+    kinds = np.full(len(attributes), PLAIN, np.int8)
+    if (attributes & (TRANSACTIONAL_MASK | CONTROL_MASK)).any():
+        is_new = ~is_legacy(fields["magic"])
+        kinds[is_new & (attributes & TRANSACTIONAL_MASK != 0)] = TRANSACTIONAL
+        kinds[is_new & (attributes & CONTROL_MASK != 0)] = CONTROL
+        if ends is not None:
+            kinds[ends != NO_MARKER] = np.where(ends[ends != NO_MARKER] == 0, ABORT, COMMIT)
+    return ClassifiedWindow(window.positions, fields, window.valid, kinds)
 
 
-def _markers(window: Window, at: Ints, kinds: NDArray[np.int8], path: str) -> None:
-    """Set which of the control batches end a transaction, and how."""
+def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], list[BrokenMarker]]:
+    """Return ABORT or COMMIT for each batch of a window that ends a transaction, else NO_MARKER; and errors.
+
+    Those that look as every broker writes them at once, others decoded.
+    """
+    fields, broken = window.fields, list[BrokenMarker]()
+    types = np.full(len(fields), NO_MARKER, np.int8)
+    is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
+    if window.valid is not None:
+        is_control &= window.valid
+    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID)).nonzero()[0]
+    if not len(at):
+        return types, broken
     places = window.positions[at] - window.base
-    ends = places + LOG_OVERHEAD + window.fields["batch_length"][at]
-    inside = (places >= 0) & (ends <= len(window.data))
-    types = np.full(len(at), -1, np.int64)
-    types[inside] = marker_types(window.data, places[inside], window.fields[at[inside]])
-    for row in np.flatnonzero(types < 0).tolist():
-        number = int(at[row])
-        types[row] = _decoded(path, int(window.positions[number]), int(window.fields["batch_length"][number]))
-    known = types >= 0
-    kinds[at[known]] = np.where(types[known] == 0, ABORT, COMMIT)
+    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - fields["batch_length"][at])
+    types[at[inside]] = marker_types(window.data, places[inside], fields[at[inside]])
+    for number in at[types[at] == NO_MARKER].tolist():
+        try:
+            marker = read_marker(batch_bytes(file, window, number, LARGEST_CONTROL_BATCH))
+        except FormatError as error:
+            broken.append(BrokenMarker(number, error))
+        else:
+            if marker is not None and marker.is_abort is not None:
+                types[number] = marker.type
+    return types, broken
 
 
-def _decoded(path: str, position: int, length: int) -> int:
-    """Return the type of a marker that is written in an unusual way; -1 for what is none."""
-    from formats.control import control_key, end_marker
-
-    if length > LARGEST_CONTROL_BATCH:
-        return -1
-    try:
-        with DataFile(path) as log:
-            record = end_marker(log.read(position, LOG_OVERHEAD + length), LARGEST_CONTROL_BATCH)
-        return -1 if record is None else control_key(record.key).type
-    except (FormatError, FileError):
-        return -1
+def batch_bytes(file: DataFile, window: Window, number: int, most: int) -> bytes:
+    """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
+    position = int(window.positions[number])
+    size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
+    at = position - window.base
+    is_inside = window.base <= position and at + size <= len(window.data)
+    return bytes(window.data[at : at + size]) if is_inside else file.read(position, size)
 
 
-def joined(parts: Sequence[Held]) -> Batches:
+def joined(parts: Sequence[ClassifiedWindow]) -> Batches:
     """Return the good batches of some windows."""
     fields = together([part.fields for part in parts])
     positions = _together([part.positions for part in parts])

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, NO_TIMESTAMP
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn, is_relative
@@ -13,7 +14,7 @@ from formats.magic import LATEST, is_legacy
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import contradicts_itself
-from kcli.kafka.integrity.checks.batches import Batches, Held, held, joined
+from kcli.kafka.integrity.checks.batches import Batches, ClassifiedWindow, classify, joined
 from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
@@ -128,7 +129,7 @@ class SegmentJudge:
         self._producers = ProducerJudge(stable)
         self._good = GoodEnd()
         self._is_broken = False
-        self._held: list[Held] = []
+        self._windows: list[ClassifiedWindow] = []
         self._count = 0
         self._first: int | None = None
         self._end: int | None = None
@@ -167,13 +168,13 @@ class SegmentJudge:
             findings.add("DUMP-006", len(data) - partial, words)
         return txn_entries(data)
 
-    def observe(self, window: Window) -> None:
+    def observe(self, window: Window, marker_types: "NDArray[np.int8] | None" = None) -> None:
         """Look at the batches of a window; many windows are looked at together."""
         if not self._is_broken:
             self._follow(window)
         if self._records is not None:
             report_records(window, self.target.path, self._records, self._of_log)
-        self._held.append(held(window, None if self._headers_alone else self.target.path))
+        self._windows.append(classify(window, marker_types))
         self._count += len(window.positions)
         if self._count >= BATCHES_A_BLOCK:
             self._flush()
@@ -193,10 +194,10 @@ class SegmentJudge:
             )
 
     def _flush(self) -> None:
-        if not self._held:
+        if not self._windows:
             return
-        batches = joined(self._held)
-        self._held, self._count = [], 0
+        batches = joined(self._windows)
+        self._windows, self._count = [], 0
         if not len(batches.positions):
             return
         self._look(batches)

@@ -1,10 +1,20 @@
 """What `check` concludes about producers apart from whole partitions, of which tests/kcli/jobs has tests."""
 
+import random
+import struct
+
 import pytest
 
 from formats.index import AbortedTxn
+from kcli.kafka.integrity.checks.batches import classify, end_marker_types, joined
 from kcli.kafka.integrity.checks.producer_files import txn_index_misfits
-from kcli.kafka.integrity.checks.producers import Aborted
+from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerJudge, ProducerMap
+from kcli.kafka.storage.log_segment import LoadedSegment
+from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS, ProducerState, replay
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import BulkWalk
+from tests.builders import put_record
+from tests.partitions import put_range, put_records
 
 ENTRY = AbortedTxn(0, 2, 895, 899, 900)
 
@@ -32,3 +42,92 @@ def test_the_last_stable_offset_is_after_the_marker_or_where_a_transaction_begin
     entry = ENTRY._replace(last_stable_offset=stable)
     found = txn_index_misfits((entry,), frozenset({Aborted(2, 895, 899)}), frozenset(begins), 0, 910)
     assert [code for code, _, _ in found] == codes
+
+
+class Writer:
+    """Writes batches as idempotent and transactional producers have them written."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.end, self.time = 0, 1_700_000_000_000
+        self.epochs: dict[int, int] = {}
+        self.sequences: dict[int, int] = {}
+        self.open: dict[int, int] = {}
+        self.aborted: set[Aborted] = set()
+
+    def batch(self):
+        """Return a batch: of data, or the marker of an open or of no transaction."""
+        chance, base = self.chance, self.end
+        self.time += chance.randrange(-2, 5)
+        producer = chance.choice((1, 2, 3, 70_000, 1 << 40))
+        kind = chance.choice(("data", "data", "data", "marker", "bump"))
+        epoch = self.epochs.setdefault(producer, 0)
+        is_in_transaction = producer in self.open or chance.random() < 0.6
+        if kind == "bump" and producer not in self.open:
+            self.epochs[producer] = epoch = epoch + 1
+            self.sequences[producer] = 0
+        fields = {"producer_id": producer, "attributes": 0x10 * is_in_transaction}
+        if kind == "marker":
+            return self.marker(producer, epoch)
+        count = chance.randrange(1, 5)
+        sequence = self.sequences.get(producer, 0)
+        self.sequences[producer] = sequence + count
+        if is_in_transaction:
+            self.open.setdefault(producer, base)
+        self.end += count
+        return put_range(
+            base, count, timestamp=self.time, producer_epoch=epoch, base_sequence=sequence, **fields
+        )
+
+    def marker(self, producer, epoch):
+        """Return an end marker; from Kafka 4.0 on it begins the next epoch (KIP-890)."""
+        base, is_abort = self.end, self.chance.random() < 0.5
+        if self.chance.random() < 0.4:
+            self.epochs[producer] = epoch = epoch + 1
+            self.sequences[producer] = 0
+        since = self.open.pop(producer, None)
+        if is_abort and since is not None:
+            self.aborted.add(Aborted(producer, since, base))
+        self.end += 1
+        record = put_record(key=struct.pack(">hh", 0, not is_abort), value=struct.pack(">hi", 0, 7))
+        return put_records(
+            [record],
+            base_offset=base,
+            producer_id=producer,
+            producer_epoch=epoch,
+            attributes=0x30,
+            base_timestamp=self.time,
+            max_timestamp=self.time,
+        )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
+    writer, judged, aborted = Writer(random.Random(seed)), ProducerMap(), set()
+    state = ProducerState(disk={}, now_ms=0, expiration_ms=PRODUCER_EXPIRATION_MS, known=set())
+    for _ in range(6):
+        base = writer.end
+        path = tmp_path / f"{base:020d}.log"
+        path.write_bytes(b"".join(writer.batch() for _ in range(writer.chance.randrange(1, 40))))
+        replay(state, LoadedSegment(base, str(path), path.stat().st_size), base, path.stat().st_size)
+        judge = ProducerJudge()
+        with DataFile(str(path)) as log:
+            for window in BulkWalk(log):
+                judge.look(joined([classify(window, end_marker_types(log, window)[0])]))
+        aborted |= judged.aborted(judge.facts())
+        assert list(judged.add(judge.facts())) == []
+        found = {
+            producer: (
+                *(run.epoch, run.last_sequence, run.last_offset, run.offset_delta, run.timestamp),
+                None if run.open_since == NOT_KNOWN else run.open_since,
+            )
+            for producer, run in judged.runs.items()
+        }
+        assert found == {
+            producer: (
+                *(one.epoch, one.last_sequence, one.last_offset, one.offset_delta, one.last_timestamp),
+                one.open_since,
+            )
+            for producer, one in state.producers.items()
+        }
+    assert aborted == writer.aborted
