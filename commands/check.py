@@ -11,6 +11,7 @@ from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 if TYPE_CHECKING:
     from kcli.engine.contract import Reduce, Unit
     from kcli.jobs.check.incremental import IncrementalState
+    from kcli.jobs.scan.scan import ScanOptions
     from kcli.logdir.find import Found
 
 MOST_STATE = 256 << 20
@@ -36,13 +37,7 @@ def check(
 
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
-    from kcli.cli.inputs import node_of, server_properties
-    from kcli.cli.run import Command, run
-    from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
-    from kcli.jobs.check.log_dirs import BrokerLogDirs
-    from kcli.jobs.scan.scan import ScanLog, ScanOptions, split_segments
-    from kcli.jobs.startup.known_settings import KnownMetadata, known_settings, metadata_of
-    from kcli.kafka.kraft.broker_start import BrokerConfig
+    from kcli.jobs.scan.scan import ScanOptions
 
     if since is not None and quick:
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
@@ -53,6 +48,34 @@ def check(
         cold=reading.is_cold,
         rows=frozenset(),
     )
+    try:
+        run_check("check", options, inputs, output, engine, records=records, quick=quick, state=state)
+    finally:
+        if state is not None and since is not None:
+            replace_file("--since", since, state.dumps())
+
+
+def run_check(
+    name: str,
+    options: "ScanOptions",
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+    *,
+    records: bool = False,
+    quick: bool = False,
+    state: "IncrementalState | None" = None,
+    codes: str = "",
+) -> None:
+    """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
+    from kcli.cli.inputs import node_of, server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
+    from kcli.jobs.check.log_dirs import BrokerLogDirs
+    from kcli.jobs.scan.scan import ScanLog, split_segments
+    from kcli.jobs.startup.known_settings import KnownMetadata, known_settings, metadata_of
+    from kcli.kafka.kraft.broker_start import BrokerConfig
+
     scan = ScanLog(options)
     node_id, metadata_log_dir, apart = node_of(inputs)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
@@ -66,26 +89,22 @@ def check(
 
     def reduce_of(found: "Found") -> "Reduce":
         log_dirs = BrokerLogDirs(found, config, metadata)
-        return reducer(found, scan, log_dirs, state, known_settings(metadata, properties))
+        return reducer(found, scan, log_dirs, state, known_settings(metadata, properties), codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         return split_segments(units if state is None else state.mark_unchanged(units), 0)
 
     command = Command(
-        name="check",
+        name=name,
         job=CheckLog(scan),
         job_of=job_of,
         accepts=ACCEPTS,
-        expand=expand,
+        expand=lambda found: expand(found, has_log_dirs=not codes),
         split=split,
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    try:
-        run(command, inputs.with_paths(apart), output, engine)
-    finally:
-        if state is not None and since is not None:
-            replace_file("--since", since, state.dumps())
+    run(command, inputs.with_paths(apart), output, engine)
 
 
 def _state(path: str, *, records: bool) -> "IncrementalState":

@@ -220,14 +220,14 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
 @app.command("check")
 @common_options
 def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
-    """Hold each leader-epoch-checkpoint against the batches: epochs missing, extra, shifted, past the end.
+    """Hold each leader-epoch-checkpoint against the batches: what `kcli check` finds about leader epochs.
 
     Example: kcli epoch check /var/lib/kafka/data
     """
-    from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch_lines as jobs
+    from commands.check import run_check
+    from kcli.jobs.scan.scan import ScanOptions
 
-    run(Command(name="epoch check", job=jobs.check, is_difference=jobs.is_wrong), inputs, output, engine)
+    run_check("epoch check", ScanOptions(rows=frozenset()), inputs, output, engine, codes="EPOCH-")
 
 
 class _Cache(TypedDict):

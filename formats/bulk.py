@@ -263,20 +263,10 @@ def checked(
     return Headers(found, at, fields)
 
 
-def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.bool_]:
-    """Return for each control batch whether it is a transaction end marker as every broker writes it.
-
-    The positions (in the window) are those of whole batches. False is no verdict: other markers must be
-    decoded.
-    """
-    result: NDArray[np.bool_] = marker_types(window, positions, fields) >= 0
-    return result
-
-
 def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.int64]:
     """Return ABORT or COMMIT for each control batch that is an end marker as every broker writes it, else -1.
 
-    The positions are as of `end_markers`.
+    The positions (in the window) are those of whole batches. -1 is no verdict: other markers must be decoded.
     """
     result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0

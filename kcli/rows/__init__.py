@@ -25,7 +25,7 @@ COMMANDS = {
     "epoch at": "epochs",
     "epoch validate": "epochs",
     "epoch diff": "epochs",
-    "epoch check": "epochs",
+    "epoch check": "check",
     "startup": "startup",
     "truncate": "truncation",
     "checkpoint show": "checkpoints",

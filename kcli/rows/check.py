@@ -30,9 +30,20 @@ class CheckRow(NamedTuple):
         return self.segments is None
 
 
+class EpochCheckRow(NamedTuple):
+    """The result for the leader epochs of one partition."""
+
+    where: Where
+    result: Annotated[str, "clean, warning or damaged, by the worst finding"]
+    findings: Annotated[int, "findings about them, those of info included"]
+    errors: Annotated[int, "of these, errors; and files that could not be read"]
+    warnings: Annotated[int, "of these, warnings"]
+
+
 CHECK = row_type("check", CheckRow)
+EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
 
 CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD = "clean", "warning", "damaged", "will-not-load"
 
-COMMANDS = {"check": (CHECK,)}
+COMMANDS = {"check": (CHECK,), "epoch check": (EPOCH_CHECK,)}
 """The row types that each command can print, first the usual one."""

@@ -113,22 +113,11 @@ class EpochDiffRow(NamedTuple):
     other_epochs: Annotated[tuple[EpochSpan, ...], "of the other one"]
 
 
-class EpochCheckRow(NamedTuple):
-    """One leader epoch, by the checkpoint and by the batches."""
-
-    where: Where
-    epoch: Annotated[int, "leader epoch"]
-    start_offset: Annotated[int | None, "in leader-epoch-checkpoint; null where it is not there"]
-    batches_start_offset: Annotated[int | None, "base offset of its first batch, the log start at least"]
-    verdict: Annotated[str, "equal, missing, extra, shifted, past-end or below-start"]
-
-
 EPOCH = row_type("epoch", EpochRow)
 END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
 POSITION = row_type("position", PositionRow)
 EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
-EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
 
 COMMANDS = {
     "epoch show": (EPOCH,),
@@ -136,6 +125,5 @@ COMMANDS = {
     "epoch at": (EPOCH_AT,),
     "epoch validate": (POSITION,),
     "epoch diff": (EPOCH_DIFF,),
-    "epoch check": (EPOCH_CHECK,),
 }
 """The row types that each command can print, first the usual one."""

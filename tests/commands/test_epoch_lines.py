@@ -16,36 +16,26 @@ def ask(kcli, *words, status=0):
 
 
 @pytest.mark.parametrize(
-    ("lines", "verdicts", "status"),
+    ("lines", "codes", "status"),
     [
-        ([(0, 0), (2, 20), (5, 30)], {0: "equal", 2: "equal", 5: "equal"}, 0),
-        ([(0, 0), (5, 30)], {0: "equal", 2: "missing", 5: "equal"}, 1),
-        ([(0, 0), (2, 20), (3, 25), (5, 30)], {0: "equal", 2: "equal", 3: "extra", 5: "equal"}, 0),
-        ([(0, 0), (2, 25), (5, 30)], {0: "equal", 2: "shifted", 5: "equal"}, 1),
-        ([(0, 0), (2, 10), (5, 30)], {0: "equal", 2: "shifted", 5: "equal"}, 0),
-        ([(0, 0), (2, 20), (5, 30), (7, 40)], {0: "equal", 2: "equal", 5: "equal", 7: "past-end"}, 0),
-        ([], {0: "missing", 2: "missing", 5: "missing"}, 1),
+        ([(0, 0), (2, 20), (5, 30)], set(), 0),
+        ([(0, 0), (5, 30)], {"EPOCH-007"}, 1),
+        ([(0, 0), (2, 20), (3, 25), (5, 30)], set(), 0),
+        ([(0, 0), (2, 25), (5, 30)], {"EPOCH-007"}, 1),
+        ([(0, 0), (5, 30), (2, 20)], {"EPOCH-002", "EPOCH-007"}, 1),
+        ([], {"EPOCH-001", "EPOCH-009"}, 0),
     ],
 )
-def test_check(kcli, tmp_path, lines, verdicts, status):
-    rows = ask(kcli, "check", orders(tmp_path / "d", *LOG, epochs=lines), status=status)["rows"]
+def test_check_finds_what_check_finds_about_epochs(kcli, tmp_path, lines, codes, status):
+    directory = orders(tmp_path / "d", *LOG, epochs=lines)
+    (directory / "unknown").touch()
+    document = ask(kcli, "check", directory, status=status)
+    whole = json.loads(kcli("check", directory, "-o", "json").stdout)
 
-    assert {row["epoch"]: row["verdict"] for row in rows} == verdicts
-    starts = dict(lines)
-    assert [row["start_offset"] for row in rows] == [starts.get(epoch) for epoch in verdicts]
-    batches = {0: 0, 2: 20, 5: 30}
-    assert [row["batches_start_offset"] for row in rows] == [batches.get(epoch) for epoch in verdicts]
-
-
-def test_the_log_start_moves_the_first_entry(kcli, tmp_path):
-    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (2, 20), (5, 30)], log_start=24)
-    rows = ask(kcli, "check", directory)["rows"]
-
-    assert [(row["epoch"], row["batches_start_offset"], row["verdict"]) for row in rows] == [
-        (0, None, "below-start"),
-        (2, 24, "equal"),
-        (5, 30, "equal"),
-    ]
+    assert {one["code"] for one in document["findings"]} == codes
+    assert document["findings"] == [one for one in whole["findings"] if one["code"].startswith("EPOCH-")]
+    (row,) = document["rows"]
+    assert (row["findings"], row["result"]) == (len(codes), "damaged" if status else row["result"])
 
 
 def test_the_file_itself(kcli, tmp_path):
@@ -54,8 +44,7 @@ def test_the_file_itself(kcli, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "0\n3\n0 0\n2 20\n5 30\n")
 
     (directory / "leader-epoch-checkpoint").write_text(done.stdout)
-    rows = ask(kcli, "check", directory)["rows"]
-    assert [row["verdict"] for row in rows] == ["equal"] * 3
+    assert ask(kcli, "check", directory)["findings"] == []
 
 
 @pytest.mark.parametrize("words", [("--limit", "1"), ("--sort", "epoch"), ("--where", "epoch > 0"), ()])

@@ -18,7 +18,7 @@ import pytest
 
 from formats import bulk, checksums, record_chains, record_columns, remote_events
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
-from formats.control import ABORT, COMMIT, control_record
+from formats.control import control_record
 from formats.errors import FormatError
 from formats.magic import format_of, is_legacy, is_valid, read_header
 from formats.messages import flat, printed
@@ -189,19 +189,6 @@ def bodies_of(data):
     return [each for each in found if not isinstance(each, FormatError) and each[0].records_count > 0]
 
 
-def markers(data):
-    joined, found = window(data)
-    return bulk.end_markers(joined, found.at, found.fields).tolist()
-
-
-def decoded_markers(data):
-    """Return what the fast reader says where decoding agrees.
-
-    Its True must be right, its False is no verdict.
-    """
-    return [is_usual and is_marker(raw) for is_usual, raw in zip(markers(data), whole(data), strict=True)]
-
-
 def types_of_markers(data):
     joined, found = window(data)
     return bulk.marker_types(joined, found.at, found.fields).tolist()
@@ -214,14 +201,6 @@ def decoded_types(data):
         record = next(iter(batch_records(raw, LIMIT)), None) if fast >= 0 else None
         decoded.append(control_record(record.key, record.value).type if record is not None else -1)
     return decoded
-
-
-def is_marker(raw):
-    try:
-        (record,) = batch_records(raw, LIMIT)
-        return control_record(record.key, record.value).type in {ABORT, COMMIT}
-    except FormatError:
-        return False
 
 
 # Rows of headers, sequences
@@ -342,7 +321,6 @@ TWINS = {
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
     "records": Twin((record_columns.record_columns,), fast_records, plain_records, logs),
     "chains": Twin((record_chains.chains,), fast_chains, plain_chains, logs),
-    "markers": Twin((bulk.end_markers,), markers, decoded_markers, logs),
     "types of markers": Twin((bulk.marker_types,), types_of_markers, decoded_types, logs),
     "header rows": Twin(
         (bulk.gathered, bulk.rows, bulk.together, record_columns.headers_at),
@@ -390,5 +368,5 @@ def test_some_cases_of_every_reader_of_logs_are_read_and_some_refused():
     assert {"end", "incomplete"} <= stops
     verdicts = [verdict for data in logs() for verdict in fast_checksums(data)]
     left = [records is None for data in logs() for records in fast_records(data)]
-    marked = [is_usual for data in logs() for is_usual in markers(data)]
+    marked = [kind >= 0 for data in logs() for kind in types_of_markers(data)]
     assert all({True, False} <= set(found) for found in (verdicts, left, marked))

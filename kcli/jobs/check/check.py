@@ -5,7 +5,7 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ from kcli.logdir.once import each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure
-from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
 ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
@@ -169,6 +169,7 @@ class CheckRun(NamedTuple):
     """What all directories of a run share.
 
     `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
+    `codes`: what the codes of the findings that are shown begin with.
     """
 
     scan: ScanLog
@@ -177,6 +178,7 @@ class CheckRun(NamedTuple):
     log_dirs: BrokerLogDirs
     state: IncrementalState | None
     known: KnownSettings
+    codes: str = ""
 
 
 class DirectoryCheck(DirectoryScan):
@@ -219,7 +221,7 @@ class DirectoryCheck(DirectoryScan):
             self._failures += 1
             self._judge = None  # a segment is missing: what follows cannot be held against it
         self._findings += scanned.findings
-        return scanned
+        return replace(scanned, findings=self._shown(scanned.findings))
 
     def finish(self, number: int) -> Outcome:
         """Return the row of the directory, and what only all of it shows."""
@@ -238,7 +240,10 @@ class DirectoryCheck(DirectoryScan):
             findings += self._of_log_dirs(target, self._files, findings, log_end)
         self._findings += findings
         row = self._row(target, log_end)
-        return Outcome(number=number, rows=[row], findings=[*self._held, *findings])
+        return Outcome(number=number, rows=[row], findings=self._shown([*self._held, *findings]))
+
+    def _shown(self, findings: Iterable[Finding]) -> list[Finding]:
+        return [one for one in findings if one.code.startswith(self._run.codes)]
 
     def _of_whole_log(self, target: Target) -> tuple[list[Finding], int | None]:
         """Return what only all segments of a partition show together, and the log end offset after a start.
@@ -293,10 +298,10 @@ class DirectoryCheck(DirectoryScan):
             )
         return findings
 
-    def _row(self, target: Target, log_end: int | None) -> CheckRow:
+    def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
         notes = self._run.notes.get(target.shown, ())
-        about = {one for one in (*self._findings, *notes) if _is_about(one, target)}
+        about = {one for one in self._shown((*self._findings, *notes)) if _is_about(one, target)}
         errors = sum(one.severity == "error" for one in about) + self._failures
         warnings = sum(one.severity == "warning" for one in about)
         result = DAMAGED if errors else WARNING if warnings else CLEAN
@@ -306,6 +311,8 @@ class DirectoryCheck(DirectoryScan):
         if target.kind == LOG_DIR:
             return CheckRow(where_of_log_dir(target), result, *counts, None, None, None, None)
         where = self.where or source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
+        if self._run.codes:
+            return EpochCheckRow(where, result, *counts)
         if target.name is not None and target.name.kind == DELETE:
             log_end = None  # a start gives 0, and deletes the directory
         total = self.total
@@ -323,13 +330,13 @@ def _is_about(finding: Finding, target: Target) -> bool:
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
-def expand(found: Found) -> Found:
-    """Return the same with every log, and each log dir that was named after its partitions."""
+def expand(found: Found, *, has_log_dirs: bool = True) -> Found:
+    """Return the same with every log, and each log dir that was named, after its partitions."""
     found = each_once(with_damaged_states(found))
     result = log_targets.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
-    log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
+    log_dirs = {path: _log_dir(path) for path in found.named_log_dirs if has_log_dirs}
     targets: list[Target] = []
     for number, target in enumerate(inputs):
         targets.append(target)
@@ -343,12 +350,18 @@ def _log_dir(path: str) -> Target:
 
 
 def reducer(
-    found: Found, scan: ScanLog, log_dirs: BrokerLogDirs, state: IncrementalState | None, known: KnownSettings
+    found: Found,
+    scan: ScanLog,
+    log_dirs: BrokerLogDirs,
+    state: IncrementalState | None,
+    known: KnownSettings,
+    *,
+    codes: str = "",
 ) -> Reduce:
-    """Return the reduce step over the directories that were found."""
+    """Return the reduce step over the directories that were found; `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    run = CheckRun(scan, log_targets.unread(found), notes, log_dirs, state, known)
+    run = CheckRun(scan, log_targets.unread(found), notes, log_dirs, state, known, codes)
     return fold_directories(lambda: DirectoryCheck(run))

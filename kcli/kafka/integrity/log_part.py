@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import LOG_OVERHEAD, MAX_INT
-from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
-from formats.bulk import Fields, together
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD, MAX_INT, NO_PRODUCER_ID
+from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
+from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
 from kcli.kafka.findings.log_findings import (
@@ -24,14 +24,15 @@ from kcli.kafka.findings.log_findings import (
     reach_message,
     unknown_codec_text,
 )
-from kcli.kafka.integrity.checks.batches import NO_MARKER, batch_bytes, end_marker_types
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
+from kcli.kafka.storage.end_markers import read_marker
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 
 BATCHES_A_BLOCK = 8192
+NO_MARKER = -1
 MOST_GAPS = 1000
 """Damaged ranges of one log that are reported one by one."""
 Observe: TypeAlias = Callable[[Window, NDArray[np.int8]], None]
@@ -172,6 +173,49 @@ def _part(file: DataFile, window: Window, options: ReadOptions, observe: Observe
     each = {place.position: place for place in bad}
     unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
     return _Part(window._replace(data=window.data[:0]), types != NO_MARKER, unreadable, sizes)
+
+
+class BrokenMarker(NamedTuple):
+    """A control batch that cannot be read: its number in a window, and why."""
+
+    number: int
+    error: FormatError
+
+
+def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], list[BrokenMarker]]:
+    """Return ABORT or COMMIT for each batch of a window that ends a transaction, else NO_MARKER; and errors.
+
+    Those that look as every broker writes them at once, others decoded.
+    """
+    fields, broken = window.fields, list[BrokenMarker]()
+    types = np.full(len(fields), NO_MARKER, np.int8)
+    is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
+    if window.valid is not None:
+        is_control &= window.valid
+    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID)).nonzero()[0]
+    if not len(at):
+        return types, broken
+    places = window.positions[at] - window.base
+    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - fields["batch_length"][at])
+    types[at[inside]] = marker_types(window.data, places[inside], fields[at[inside]])
+    for number in at[types[at] == NO_MARKER].tolist():
+        try:
+            marker = read_marker(batch_bytes(file, window, number, LARGEST_CONTROL_BATCH))
+        except FormatError as error:
+            broken.append(BrokenMarker(number, error))
+        else:
+            if marker is not None and marker.is_abort is not None:
+                types[number] = marker.type
+    return types, broken
+
+
+def batch_bytes(file: DataFile, window: Window, number: int, most: int) -> bytes:
+    """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
+    position = int(window.positions[number])
+    size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
+    at = position - window.base
+    is_inside = window.base <= position and at + size <= len(window.data)
+    return bytes(window.data[at : at + size]) if is_inside else file.read(position, size)
 
 
 def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:

@@ -1,10 +1,10 @@
-"""Leader epochs held against each other: those of two replicas, and those of a checkpoint and its batches."""
+"""The leader epochs of two replicas held against each other."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from formats.magic import record_count
-from kcli.kafka.storage.epochs import EpochCache, epoch_for_offset, load
+from kcli.kafka.storage.epochs import EpochCache, epoch_for_offset
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 
 
@@ -67,55 +67,3 @@ def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
         except BrokerError:
             return None
     return count
-
-
-EQUAL, MISSING, EXTRA = "equal", "missing", "extra"
-SHIFTED, PAST_END, BELOW_START = "shifted", "past-end", "below-start"
-
-
-class ComparedEpoch(NamedTuple):
-    """One epoch: where it starts by the checkpoint and by the batches; None where it is not there.
-
-    `verdict` is `equal`; `missing` from the checkpoint; `extra`: no batch has it; `shifted`: another start;
-    `past-end`: at or past the log end; `below-start`: all of it lies below the log start.
-    """
-
-    epoch: int
-    start_offset: int | None
-    batches_start_offset: int | None
-    verdict: str
-
-
-def compare_with_batches(
-    replayed: EpochCache, batches: EpochCache, log_end_offset: int, log_start_offset: int
-) -> list[ComparedEpoch]:
-    """Return the epochs of both, ascending.
-
-    Starts are compared as a start of the broker leaves them: an entry around the log start moves there.
-    """
-    loaded = {
-        entry.epoch: entry.start_offset for entry in load(replayed, log_end_offset, log_start_offset).entries
-    }
-    of_batches = {
-        entry.epoch: entry.start_offset for entry in load(batches, log_end_offset, log_start_offset).entries
-    }
-    written = {entry.epoch: entry.start_offset for entry in replayed}
-    return [
-        ComparedEpoch(
-            epoch,
-            written.get(epoch),
-            of_batches.get(epoch),
-            _verdict(written.get(epoch), loaded.get(epoch), of_batches.get(epoch), log_end_offset),
-        )
-        for epoch in sorted(written.keys() | of_batches.keys())
-    ]
-
-
-def _verdict(written: int | None, loaded: int | None, of_batches: int | None, log_end_offset: int) -> str:
-    if written is None:
-        return MISSING
-    if loaded is None and written >= log_end_offset:
-        return PAST_END
-    if of_batches is None:
-        return BELOW_START if loaded is None else EXTRA
-    return EQUAL if loaded == of_batches else SHIFTED

@@ -17,7 +17,7 @@ DRAWINGS = {
     "epoch_at": "epoch.EPOCH_AT",
     "position": "epoch.POSITIONS",
     "epoch_diff": "epoch.view_diffs",
-    "epoch_check": "epoch.CHECKED",
+    "epoch_check": "check.EPOCH_CHECKS",
     "startup": "startup.draw_startup",
     "startup_broker": "startup.draw_startup",
     "truncation": "truncate.TRUNCATIONS",

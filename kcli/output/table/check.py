@@ -11,12 +11,12 @@ from formats.names import LOG_DIR_FILES
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.output.screen import Screen
-from kcli.output.table.columns import ShownColumn
+from kcli.output.table.columns import NUMBER, ShownColumn
 from kcli.output.table.fitted_table import table
 from kcli.output.table.severities import STYLES, by_dir, codes, mark_column, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, number, size
-from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
 MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
 RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}
@@ -162,3 +162,19 @@ def _verdict(rows: Sequence[CheckRow]) -> str:
         return f"{read}: clean."
     clean = f", {number(of_partitions[CLEAN])} clean" if of_partitions[CLEAN] else ""
     return f"{read}: {words}{clean}."
+
+
+def _epoch_verdict(rows: Sequence[EpochCheckRow]) -> str:
+    counts = Counter(row.result for row in rows)
+    results = joined(f"{number(counts[one])} {one}" for one in (DAMAGED, WARNING, CLEAN) if counts[one])
+    return f"{counted(len(rows), 'partition')}: {results}."
+
+
+EPOCH_CHECKS = TableView(
+    columns=(
+        ShownColumn("RESULT", "result", style=lambda text: RESULT_STYLES.get(text, "")),
+        ShownColumn("FINDINGS", "findings", NUMBER),
+    ),
+    verdict=_epoch_verdict,
+    severity=lambda row: MARKS.get(row.result, "error"),
+)

@@ -17,7 +17,7 @@ from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, number
-from kcli.rows.epochs import EndOffsetRow, EpochCheckRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
+from kcli.rows.epochs import EndOffsetRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
 from kcli.rows.places import Where
 
 WIDEST = 100
@@ -334,43 +334,4 @@ POSITIONS = TableView(
     ),
     verdict=_positions_verdict,
     severity=_position_severity,
-)
-
-EQUAL = "equal"
-EARLIER, LATER = "earlier than its batches, as after compaction", "later than its batches"
-MEANINGS = {
-    "missing": "missing: no line for its batches",
-    "extra": "extra: no batch has it",
-    "past-end": "past the log end: a start drops it",
-    "below-start": "below the log start: a start drops it",
-}
-WRONG = (MEANINGS["missing"], LATER)
-
-
-def _checks_verdict(rows: Sequence[EpochCheckRow]) -> str:
-    epochs = counted(len(rows), "epoch")
-    wrong = sum(_meaning(row) in WRONG for row in rows)
-    if wrong:
-        hint = "kcli epoch show --from batches: what batches give."
-        return f"{wrong} of {epochs} wrong: followers truncate elsewhere. {hint}"
-    others = sum(row.verdict != EQUAL for row in rows)
-    if others:
-        return f"No epoch is wrong; {others} of {epochs} differ from the batches in ways that brokers allow."
-    return "The checkpoint says what the batches say."
-
-
-def _meaning(row: EpochCheckRow) -> str:
-    if row.verdict == "shifted" and row.start_offset is not None and row.batches_start_offset is not None:
-        return LATER if row.start_offset > row.batches_start_offset else EARLIER
-    return MEANINGS.get(row.verdict, "")
-
-
-CHECKED = TableView(
-    columns=(
-        ShownColumn("EPOCH", "epoch", NUMBER),
-        ShownColumn("CHECKPOINT", "start_offset", NUMBER),
-        ShownColumn("BATCHES", "batches_start_offset", NUMBER),
-        ShownColumn("", _meaning, least=12, style=lambda text: STYLES["error"] if text in WRONG else "dim"),
-    ),
-    verdict=_checks_verdict,
 )

@@ -6,18 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID, TRANSACTIONAL_MASK
-from formats.bounds import LARGEST_CONTROL_BATCH
-from formats.bulk import Fields, marker_types, together
-from formats.errors import FormatError
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD, TRANSACTIONAL_MASK
+from formats.bulk import Fields, together
 from formats.magic import is_legacy
-from kcli.kafka.storage.end_markers import read_marker
-from kcli.logdir.buffers import DataFile
+from kcli.kafka.integrity.log_part import NO_MARKER
 from kcli.logdir.bulk import Window
 
 PLAIN, TRANSACTIONAL, ABORT, COMMIT, CONTROL = range(5)
 """Kinds of batches. CONTROL: of another type than an end marker, or emptied by cleaning."""
-NO_MARKER = -1
 
 Ints = NDArray[np.int64]
 
@@ -48,13 +44,6 @@ class ClassifiedWindow(NamedTuple):
     kinds: NDArray[np.int8]
 
 
-class BrokenMarker(NamedTuple):
-    """A control batch that cannot be read: its number in a window, and why."""
-
-    number: int
-    error: FormatError
-
-
 def classify(window: Window, ends: NDArray[np.int8] | None) -> ClassifiedWindow:
     """Return what is kept of a window when the next one is read.
 
@@ -70,42 +59,6 @@ def classify(window: Window, ends: NDArray[np.int8] | None) -> ClassifiedWindow:
         if ends is not None:
             kinds[ends != NO_MARKER] = np.where(ends[ends != NO_MARKER] == 0, ABORT, COMMIT)
     return ClassifiedWindow(window.positions, fields, window.valid, kinds)
-
-
-def end_marker_types(file: DataFile, window: Window) -> tuple[NDArray[np.int8], list[BrokenMarker]]:
-    """Return ABORT or COMMIT for each batch of a window that ends a transaction, else NO_MARKER; and errors.
-
-    Those that look as every broker writes them at once, others decoded.
-    """
-    fields, broken = window.fields, list[BrokenMarker]()
-    types = np.full(len(fields), NO_MARKER, np.int8)
-    is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
-    if window.valid is not None:
-        is_control &= window.valid
-    at = (is_control & (fields["producer_id"] != NO_PRODUCER_ID)).nonzero()[0]
-    if not len(at):
-        return types, broken
-    places = window.positions[at] - window.base
-    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - fields["batch_length"][at])
-    types[at[inside]] = marker_types(window.data, places[inside], fields[at[inside]])
-    for number in at[types[at] == NO_MARKER].tolist():
-        try:
-            marker = read_marker(batch_bytes(file, window, number, LARGEST_CONTROL_BATCH))
-        except FormatError as error:
-            broken.append(BrokenMarker(number, error))
-        else:
-            if marker is not None and marker.is_abort is not None:
-                types[number] = marker.type
-    return types, broken
-
-
-def batch_bytes(file: DataFile, window: Window, number: int, most: int) -> bytes:
-    """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
-    position = int(window.positions[number])
-    size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
-    at = position - window.base
-    is_inside = window.base <= position and at + size <= len(window.data)
-    return bytes(window.data[at : at + size]) if is_inside else file.read(position, size)
 
 
 def joined(parts: Sequence[ClassifiedWindow]) -> Batches:

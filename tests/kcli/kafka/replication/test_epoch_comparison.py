@@ -3,7 +3,7 @@
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.epoch_comparison import compare_with_batches, find_divergence
+from kcli.kafka.replication.epoch_comparison import find_divergence
 
 
 def history(*entries):
@@ -31,20 +31,3 @@ def test_histories_part_at_the_first_offset_of_different_epochs(other, other_end
     assert find_divergence(ONE, 30, other, other_end) == expected
     first, common, *bounds = find_divergence(other, other_end, ONE, 30)
     assert (first, common, *bounds) == expected
-
-
-@pytest.mark.parametrize(
-    ("written", "batches", "expected"),
-    [
-        ([(1, 0)], [(1, 0)], [(1, "equal")]),
-        ([(1, 0), (2, 20)], [(1, 0), (2, 25)], [(1, "equal"), (2, "shifted")]),
-        ([(1, 0)], [(1, 0), (2, 20)], [(1, "equal"), (2, "missing")]),
-        ([(1, 0), (2, 20)], [(1, 0)], [(1, "equal"), (2, "extra")]),
-        ([(1, 0), (2, 40)], [(1, 0)], [(1, "equal"), (2, "past-end")]),
-        ([(0, 0), (1, 5)], [(1, 10)], [(0, "below-start"), (1, "equal")]),
-    ],
-)
-def test_each_epoch_has_a_verdict(written, batches, expected):
-    found = compare_with_batches(history(*written), history(*batches), 40, 10)
-
-    assert [(one.epoch, one.verdict) for one in found] == expected
