@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
 from kcli.cli.option import common_options
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, split_list
+from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
     from kcli.cli.run import Command
     from kcli.dump.job import Dump, DumpOptions
-    from kcli.output.formats import OutputFormat
-    from kcli.output.structured import Form
 
 TEXT = "text"
 
@@ -91,8 +89,7 @@ def _job_options(
         records=contents.records or tool.print_data_log or tool.deep_iteration or shows_records,
         text=as_text and not layout,
         layout=layout,
-        blocks=_takes_rows_at_once(output) and _takes_blocks(output),
-        form=_form(output) if not (as_text or layout) else None,
+        blocks=_takes_blocks(output),
         print_data_log=tool.print_data_log or contents.records or shows_records,
         decoder=None if contents.redact else topic,
         decode_by_name=contents.decoder == AUTO and not ((as_text and not layout) or contents.redact),
@@ -157,34 +154,10 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
 
 
 def _takes_blocks(output: Output) -> bool:
-    found = _format(output)
-    return found is not None and found.takes_blocks
-
-
-def _takes_rows_at_once(output: Output) -> bool:
-    """Whether rows are written as they come, all of them."""
-    return output.sort is None and output.limit is None and output.where is None
-
-
-def _format(output: Output) -> "OutputFormat | None":
-    """Return the format of the output; None if the words name none."""
+    """Whether rows are written as they come, all of them, in a format that takes blocks."""
     from kcli.output.formats import format_of
 
-    return format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
-
-
-def _form(output: Output) -> "Form | None":
-    """Return the format in which rows can be made where they are read, and which columns.
-
-    None where there is none.
-    """
-    from kcli.output.structured import Form
-
-    found = _format(output)
-    if found is None or found.style is None or not _takes_rows_at_once(output):
-        return None
-    return Form(
-        found.name,
-        None if output.columns is None else tuple(split_list(output.columns)),
-        output.null,
-    )
+    if output.sort is not None or output.limit is not None or output.where is not None:
+        return False
+    found = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
+    return found is not None and found.takes_blocks

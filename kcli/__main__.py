@@ -29,7 +29,7 @@ COMPLETE = "_KCLI_COMPLETE"
 """Set by the scripts of `kcli completion`: print the words that may follow, run nothing."""
 
 WORKERS_IMPORT = {
-    "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
+    "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
     "check": ("kcli.jobs.check.check", "numpy", "cramjam"),
     "sql": ("kcli.views.scanning",),

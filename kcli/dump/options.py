@@ -1,14 +1,10 @@
 """What `dump` shows of the files, and how."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.filter import RecordFilter
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts
-
-if TYPE_CHECKING:
-    from kcli.output.structured import Form
 
 MAX_INT = 2**31 - 1
 EVERYTHING = RecordFilter()
@@ -24,14 +20,13 @@ class DumpOptions:
     `key_decoder` and `value_decoder` are the classes that print other contents in text. `tail` is how many of
     the last batches (or records) of each partition are shown, `limit` how many rows at most. `bytes_as` is
     one of kcli.dump.shown_bytes.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow
-    where they can be made in bulk; `form`: as the text of a format. `only_findings`: rows that are made for
-    their own sake are left out. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    where they can be made in bulk. `only_findings`: rows that are made for their own sake are left out.
+    `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False
     text: bool = False
     blocks: bool = False
-    form: "Form | None" = None
     only_findings: bool = False
     layout: bool = False
     print_data_log: bool = False

@@ -14,7 +14,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
 from kcli.output.structured import Tail
 from kcli.output.view import View
-from kcli.rows import ArrowBlock, EncodedRows, Failure, Item, TextBlock, values_of
+from kcli.rows import ArrowBlock, Failure, Item, TextBlock, values_of
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -80,7 +80,7 @@ class TextWriter:
         if shown:
             self._write(shown, self._view, self._text, nothing)
             self._view = self._view._replace(headers=False)
-            self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
+            self.rows += sum(row.batch.num_rows if isinstance(row, ArrowBlock) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors if the format carries them, and the header of a csv without rows."""

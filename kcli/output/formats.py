@@ -36,8 +36,8 @@ class OutputFormat(NamedTuple):
     output itself, elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o`
     takes it. `extension` of a file that `--out` takes, None for none. `writer` and `file_writer` are names in
     modules of kcli.output: the function that writes rows to stdout, and the one that gives the writer of an
-    open file. `style`: how single rows are encoded, None where they are not. `takes_blocks`: rows may come as
-    Arrow blocks. `of`: the command whose rows it is for; None: any.
+    open file. `style`: how single rows are encoded, None where they are not. `of`: the command whose rows it
+    is for; None: any.
     """
 
     name: str
@@ -49,8 +49,12 @@ class OutputFormat(NamedTuple):
     writer: str = ""
     file_writer: str = "files.text_writer"
     style: RowStyle | None = None
-    takes_blocks: bool = False
     of: str | None = None
+
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether rows may come as Arrow blocks."""
+        return self.style is not None or self.file_writer == "parquet.parquet_writer"
 
     def load(self, name: str) -> Any:
         """Return `writer` or `file_writer`; what it needs is imported now, rich and pyarrow are slow."""
@@ -93,7 +97,6 @@ PARQUET = OutputFormat(
     on_stdout=False,
     extension="parquet",
     file_writer="parquet.parquet_writer",
-    takes_blocks=True,
 )
 JUNIT = OutputFormat("junit", is_flat=True, carries_findings=True, writer="verdicts.write_junit", of="check")
 PROMETHEUS = OutputFormat(

@@ -4,29 +4,17 @@ Findings and errors are complete only after the last row: `tail()` gives them th
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_slices, is_long, json_slices, tsv_slices
-from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
+from kcli.output.values import compact, failure_values, finding_values, spaced
 from kcli.output.view import View
-from kcli.rows import EncodedRows, Failure, Item, Value
+from kcli.rows import ArrowBlock, Failure, Item, Value
 
 DOCUMENT_VERSION = 1
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
-
-
-class Form(NamedTuple):
-    """How rows are encoded: in a format that has a style, and with these columns; None for all.
-
-    `null`: the text of a null in csv and tsv; None: the usual one.
-    """
-
-    format: str
-    columns: tuple[str, ...] | None
-    null: str | None = None
 
 
 class TextOut(Protocol):
@@ -56,11 +44,14 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     out.write(f'{{"command": {spaced(view.command)}, "version": {DOCUMENT_VERSION},\n "rows": [')
     separator = "\n  "
     for row in view.shown(rows):
+        if isinstance(row, ArrowBlock):
+            for some in _encoded(row, view):
+                out.write(separator)
+                separator = BETWEEN_ROWS
+                _write_bytes(some, out)
+            continue
         out.write(separator)
         separator = BETWEEN_ROWS
-        if isinstance(row, EncodedRows):
-            _write_bytes(row, out)
-            continue
         values: dict[str, Value] = {"type": row.type_name} if view.tagged else {}
         values.update(zip(names[row.type_name], row.values, strict=True))
         out.writelines(json_slices(values, spaced, ", ", ": "))
@@ -69,9 +60,16 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     out.write(f'],\n "findings": [{found}],\n "errors": [{failed}]}}\n')
 
 
-def _write_bytes(row: EncodedRows, out: TextOut) -> None:
+def _encoded(block: ArrowBlock, view: View) -> Iterator[memoryview]:
+    """Yield the rows of a block, some at a time; pyarrow is imported for blocks alone."""
+    from kcli.output.arrow_text import encoded_rows
+
+    return encoded_rows(block, view)
+
+
+def _write_bytes(some: memoryview, out: TextOut) -> None:
     out.flush()
-    out.buffer.write(row.buffer)
+    out.buffer.write(some)
 
 
 def _items(values: Iterable[dict[str, Value]]) -> str:
@@ -82,8 +80,9 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        if isinstance(row, EncodedRows):
-            _write_bytes(row, out)
+        if isinstance(row, ArrowBlock):
+            for some in _encoded(row, view):
+                _write_bytes(some, out)
             continue
         values = dict(zip(names[row.type_name], (row.type_name, *row.values), strict=True))
         out.writelines(json_slices(values, compact))
@@ -96,53 +95,32 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
 
 def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write tab-separated values."""
-    cell = tsv_cell if view.null is None else partial(tsv_cell, null=view.null)
-    _write_cells(_with_header(rows, view, tail), out, "\t", cell, tsv_slices)
+    _write_cells(rows, view, out, tail, tsv_slices)
 
 
 def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
-    cell = csv_cell if view.null is None else partial(csv_cell, null=view.null)
-    _write_cells(_with_header(rows, view, tail), out, ",", cell, csv_slices)
+    _write_cells(rows, view, out, tail, csv_slices)
 
 
 def _write_cells(
-    rows: Iterable[tuple[Any, ...] | EncodedRows],
-    out: TextOut,
-    separator: str,
-    cell: Callable[[Any], str],
-    slices: Callable[[Any], Iterator[str]],
+    rows: Iterable[Item], view: View, out: TextOut, tail: Tail, slices: Callable[[Any], Iterator[str]]
 ) -> None:
-    for values in rows:
-        if isinstance(values, EncodedRows):
-            _write_bytes(values, out)
-        elif is_long(values):
-            out.writelines(_sliced(values, separator, cell, slices))
-        else:
-            out.write(separator.join(map(cell, values)) + "\n")
-
-
-def _sliced(
-    values: tuple[Any, ...],
-    separator: str,
-    cell: Callable[[Any], str],
-    slices: Callable[[Any], Iterator[str]],
-) -> Iterator[str]:
-    before = ""
-    for value in values:
-        yield before
-        yield from slices(value) if is_long(value) else (cell(value),)
-        before = separator
-    yield "\n"
-
-
-def _with_header(rows: Iterable[Item], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | EncodedRows]:
-    """Yield the header and the rows; a failure without any row must not look like an empty table."""
-    header = view.names_of(view.types[0]) if view.headers else None
+    """Write the header and the rows; a failure without any row must not look like an empty table."""
+    style = view.style
+    header = style.comma.join(map(style.cell, view.names_of(view.types[0]))) + "\n" if view.headers else ""
     for row in view.shown(rows):
-        if header is not None:
-            yield header
-            header = None
-        yield row if isinstance(row, EncodedRows) else row.values
-    if header is not None and not tail()[1]:
-        yield header
+        out.write(header)
+        header = ""
+        if isinstance(row, ArrowBlock):
+            for some in _encoded(row, view):
+                _write_bytes(some, out)
+        elif is_long(row.values):
+            for number, value in enumerate(row.values):
+                out.write(style.comma if number else "")
+                out.writelines(slices(value) if is_long(value) else (style.cell(value),))
+            out.write(style.end)
+        else:
+            out.write(style.comma.join(map(style.cell, row.values)) + style.end)
+    if header and not tail()[1]:
+        out.write(header)

@@ -8,9 +8,9 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat
+from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat, RowStyle
 from kcli.output.screen import Screen
-from kcli.rows import Column, EncodedRows, Item, RowType, TextBlock, Value, row_types, type_name, values_of
+from kcli.rows import ArrowBlock, Column, Item, RowType, TextBlock, Value, row_types, type_name, values_of
 
 if TYPE_CHECKING:
     from kcli.output.where import Condition
@@ -23,7 +23,7 @@ class ShownRow(NamedTuple):
     values: tuple[Value, ...]
 
 
-Shown: TypeAlias = ShownRow | EncodedRows
+Shown: TypeAlias = ShownRow | ArrowBlock
 
 LONGEST_NULL = 64
 """Characters of the text for a null."""
@@ -95,6 +95,12 @@ class View(NamedTuple):
     null: str | None = None
     where: "Condition | None" = None
 
+    @property
+    def style(self) -> RowStyle:
+        """How rows are encoded; AssertionError for a format that does not encode single rows."""
+        assert self.format.style is not None, f"rows are not encoded as {self.format.name}"
+        return self.format.style.with_null(self.null)
+
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order of --columns."""
         if self.columns is None:
@@ -128,13 +134,13 @@ class View(NamedTuple):
                 pass
 
     def shown(self, rows: Iterable[Item]) -> Iterator[Shown]:
-        """Yield the chosen rows cut to the shown columns; rows that are encoded as they are."""
+        """Yield the chosen rows cut to the shown columns; blocks as they are."""
         places = {
             row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)]
             for row_type in self.types
         }
         for row in self.chosen(rows):
-            if isinstance(row, EncodedRows):
+            if isinstance(row, ArrowBlock):
                 yield row
                 continue
             assert isinstance(row, tuple)

@@ -17,7 +17,7 @@ from kcli.rows.declare import (
     values_of,
 )
 from kcli.rows.failure import Failure
-from kcli.rows.items import ArrowBlock, EncodedRows, Item, TextBlock, type_name
+from kcli.rows.items import ArrowBlock, Item, TextBlock, type_name
 
 COMMANDS = {
     "epoch show": "epochs",
@@ -78,7 +78,6 @@ __all__ = [
     "AnyRow",
     "ArrowBlock",
     "Column",
-    "EncodedRows",
     "Failure",
     "Item",
     "RowType",

@@ -21,6 +21,8 @@ Array: TypeAlias = Any
 DataType: TypeAlias = Any
 
 ALL_DIGITS = Context(prec=100)
+LARGEST_VALUES = 1 << 29
+"""Bytes of texts beyond which 32 bits may be too few to count them."""
 
 
 def integers(values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> Array:
@@ -45,8 +47,21 @@ def repeated(value: Value, kind: DataType, count: int) -> Array:
     return pa.nulls(count, kind) if value is None else pa.repeat(column([value], kind)[0], count)
 
 
-def _bits(values: NDArray[np.bool_]) -> Any:
+def binary_parts(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Array:
+    """Return parts of the data, which lie in order, as binary; null where a length is below 0."""
+    is_large = len(data) > LARGEST_VALUES
+    # One array over all of the data: its even elements are the parts, the others what lies between them.
+    bounds = np.empty(2 * len(starts) + 1, np.int64 if is_large else np.int32)
+    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
+    whole = pa.Array.from_buffers(
+        pa.large_binary() if is_large else pa.binary(),
+        len(bounds) - 1,
+        [None, pa.py_buffer(bounds), pa.py_buffer(data)],
+    )
+    return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
 
+
+def _bits(values: NDArray[np.bool_]) -> Any:
     return pa.py_buffer(np.packbits(values, bitorder="little"))
 
 

@@ -1,4 +1,4 @@
-"""What jobs yield: rows one by one, or many at once as columns, as text, or encoded in an output format.
+"""What jobs yield: rows one by one, or many at once as columns or as text.
 
 The blocks are plain classes: each answer imports them, and a dataclass takes half a millisecond to make.
 """
@@ -45,33 +45,9 @@ class TextBlock:
         return TextBlock, (tuple(map(PickleBuffer, self.buffers)), self.is_title)
 
 
-class EncodedRows:
-    """Many rows of one type as UTF-8 in the output format that the job was asked for; `count` says how many.
-
-    In a json document they have commas between them, else each ends with a newline.
-    """
-
-    __slots__ = ("buffer", "count", "type_name")
-
-    def __init__(self, type_name: str, count: int, buffer: Buffer) -> None:
-        self.type_name = type_name
-        self.count = count
-        self.buffer = buffer
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """The buffer, as of TextBlock."""
-        return (self.buffer,)
-
-    def __reduce__(self) -> tuple[Callable[..., "EncodedRows"], tuple[Any, ...]]:
-        from pickle import PickleBuffer
-
-        return EncodedRows, (self.type_name, self.count, PickleBuffer(self.buffer))
-
-
-Item: TypeAlias = AnyRow | ArrowBlock | TextBlock | EncodedRows
+Item: TypeAlias = AnyRow | ArrowBlock | TextBlock
 
 
 def type_name(item: Item) -> str:
     """Return the name of the type of a row, or of the rows of a block; KeyError for what has no type."""
-    return item.type_name if isinstance(item, (ArrowBlock, EncodedRows)) else type_of(item).name
+    return item.type_name if isinstance(item, ArrowBlock) else type_of(item).name

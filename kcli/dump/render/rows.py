@@ -1,7 +1,11 @@
-"""Blocks of a log as rows: one by one, or many at once as Arrow or encoded in an output format."""
+"""Blocks of a log as rows: many at once as Arrow, or one by one.
+
+Arrow blocks are equal to what `kcli.output.arrow` makes of the rows.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -10,19 +14,31 @@ from formats.control import control_record, control_type
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
-from kcli.dump.block import Block, record_sizes, records_at
-from kcli.dump.render.batch_columns import batch_columns, is_control, listed
+from kcli.dump.block import Block, contents_at, record_sizes, records_at
+from kcli.dump.render.batch_columns import (
+    BatchColumn,
+    DictionaryColumn,
+    NullableColumn,
+    batch_columns,
+    is_control,
+    listed,
+)
 from kcli.dump.render.decoders import decoded, decoder_for
-from kcli.dump.render.headers import record_headers
-from kcli.dump.resume import Item, Scanned
-from kcli.dump.shown_bytes import describe_contents
+from kcli.dump.resume import Scanned
+from kcli.dump.shown_bytes import describe_contents, salted
 from kcli.dump.source import Log, finished
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.rows import ArrowBlock
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow
-from kcli.rows.places import FromFile
+from kcli.rows.declare import values_of
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
+from kcli.rows.places import FROM_FILE, FromFile
+
+if TYPE_CHECKING:
+    from kcli.output.arrow import ArrowSchema
+
+Array: TypeAlias = Any
 
 NOTHING_DECODED = (None,) * 5
 OF_BATCH = DumpBatchRow._fields[1:]
@@ -30,52 +46,36 @@ OF_BATCH = DumpBatchRow._fields[1:]
 
 def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
     """Yield the rows of a log's blocks, places to stop at, and findings about what is damaged."""
-    source, decoder = source_of(log.target, log.options.facts), decoder_for(log.target, log.options)
+    options = log.options
+    source, decoder = source_of(log.target, options.facts), decoder_for(log.target, options)
+    in_blocks = options.blocks and decoder is None and options.is_as_stored
     for item in items:
         if not isinstance(item, Block):
             yield from report_damage(item, log.findings)
             continue
-        held = 0
-        for size, row in _sized(log, item, source, decoder):
-            held += size
-            yield row
-        yield finished(log, item, held)
+        records, size = item.records, 0
+        if in_blocks and not item.is_long:
+            _check_controls(log, item)
+            if item.rows and not options.only_findings:
+                block = arrow_block(item, source)
+                yield block
+                size = block.batch.nbytes
+        elif records is None:
+            yield from batch_rows(item, source)
+        else:
+            yield from _record_rows(log, item, records, source, decoder)
+            size = int(record_sizes(records).sum())
+        yield finished(log, item, size)
 
 
-def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Iterator[tuple[int, Item]]:
-    """Yield the rows of a block, each with the bytes that it takes."""
-    options, records = log.options, block.records
-    is_bulk = (
-        decoder is None
-        and options.is_as_stored
-        and (options.form is not None or options.blocks)
-        and not block.is_long
-    )
-    if is_bulk and records is not None:
-        numbers = is_control(block)[records.batch].nonzero()[0]
-        for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
-            _check_control(log, int(block.positions[records.batch[number]]), record)
-    if is_bulk and options.only_findings:
+def _check_controls(log: Log, block: Block) -> None:
+    """Report the control records of a block that cannot be read."""
+    records = block.records
+    if records is None:
         return
-    if is_bulk and options.form is not None:
-        from kcli.dump.render.encoded import encoded_batches, encoded_records
-
-        encode = encoded_batches if records is None else encoded_records
-        for encoded in encode(block, source, options.form):
-            yield len(encoded.buffer), encoded
-    elif is_bulk:
-        from kcli.dump.render.arrow import arrow_batches, arrow_records
-
-        batch = (arrow_batches if records is None else arrow_records)(block, source)
-        name = (DUMP_BATCH if records is None else DUMP_RECORD).name
-        if batch.num_rows:
-            yield batch.nbytes, ArrowBlock(name, batch)
-    elif records is None:
-        for row in batch_rows(block, source):
-            yield 0, row
-    else:
-        sizes = record_sizes(records).tolist()
-        yield from zip(sizes, _record_rows(log, block, records, source, decoder), strict=True)
+    numbers = is_control(block)[records.batch].nonzero()[0]
+    for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
+        _check_control(log, int(block.positions[records.batch[number]]), record)
 
 
 def _check_control(log: Log, position: int, record: Record) -> None:
@@ -105,19 +105,121 @@ def _record_rows(
         block.positions[records.batch].tolist(),
         records.timestamp.tolist(),
         records_at(records, np.arange(len(control))),
-        record_headers(records, log.options.salt),
+        _record_headers(records, log.options.salt),
         records.sequence.tolist(),
         control,
         strict=True,
     )
     for position, timestamp, record, headers, sequence, is_marker in columns:
-        said: Sequence[Any] = NOTHING_DECODED
+        decoded_values: Sequence[Any] = NOTHING_DECODED
         if decoder is not None and not is_marker:
-            *said, damaged = decoded(decoder, record, log.options.max_batch_bytes)
+            *decoded_values, damaged = decoded(decoder, record, log.options.max_batch_bytes)
             if damaged:
-                log.findings.add("DUMP-002", position, inside(record.offset, str(said[-1])))
+                log.findings.add("DUMP-002", position, inside(record.offset, str(decoded_values[-1])))
         if is_marker:
             _check_control(log, position, record)
         type_name = control_type(record.key) if is_marker else None
         contents = (record.key, record.value, headers, sequence, type_name)
-        yield DumpRecordRow(source, position, record.offset, timestamp, *contents, *said)
+        yield DumpRecordRow(source, position, record.offset, timestamp, *contents, *decoded_values)
+
+
+def _record_headers(records: RecordColumns, salt: bytes | None) -> Iterator[tuple[RecordHeader, ...]]:
+    """Yield the headers of each record; with a salt their keys are hashed."""
+    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
+    values = contents_at(records.data, records.header_value_start, records.header_value_length)
+    pairs = [
+        RecordHeader(_header_key(key or b"", salt), value) for key, value in zip(keys, values, strict=True)
+    ]
+    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
+        yield tuple(pairs[first : first + count])
+
+
+def _header_key(key: bytes, salt: bytes | None) -> str:
+    return key.decode(errors="backslashreplace") if salt is None else salted(key, salt)
+
+
+# As Arrow
+
+
+def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
+    """Return a block as Arrow: its records with the decoded columns null, or its batches."""
+    import pyarrow as pa
+
+    from kcli.rows.arrow_arrays import repeated
+
+    row_type = DUMP_BATCH if block.records is None else DUMP_RECORD
+    schema = _schema(row_type.name)
+    made = _batch_arrays(block) if block.records is None else _record_arrays(block, block.records, schema)
+    constant = dict(zip((column.name for column in FROM_FILE), values_of(source), strict=True))
+    arrays = [
+        made[field.name] if field.name in made else repeated(constant.get(field.name), field.type, block.rows)
+        for field in schema
+    ]
+    return ArrowBlock(row_type.name, pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+@cache
+def _schema(name: str) -> "ArrowSchema":
+    from kcli.output.arrow import schema
+
+    return schema({DUMP_BATCH.name: DUMP_BATCH, DUMP_RECORD.name: DUMP_RECORD}[name])
+
+
+def _batch_arrays(block: Block) -> dict[str, Array]:
+    return {name: _array(column) for name, column in batch_columns(block, OF_BATCH).items()}
+
+
+def _array(column: BatchColumn) -> Array:
+    from kcli.rows.arrow_arrays import booleans, integers, words
+
+    if isinstance(column, DictionaryColumn):
+        return words(column.texts, column.which)
+    if isinstance(column, NullableColumn):
+        return integers(column.values, column.missing)
+    return booleans(column) if column.dtype.kind == "b" else integers(column)
+
+
+def _record_arrays(block: Block, records: RecordColumns, schema: "ArrowSchema") -> dict[str, Array]:
+    from kcli.rows.arrow_arrays import binary_parts, integers
+
+    return {
+        "position": integers(block.positions[records.batch]),
+        "offset": integers(records.offset),
+        "timestamp": integers(records.timestamp),
+        "key": binary_parts(records.data, records.key_start, records.key_length),
+        "value": binary_parts(records.data, records.value_start, records.value_length),
+        "headers": _header_arrays(records, schema.field("headers").type),
+        "sequence": integers(records.sequence),
+        "control_type": _control_types(block, records),
+    }
+
+
+def _header_arrays(records: RecordColumns, kind: Any) -> Array:
+    import pyarrow as pa
+
+    from kcli.rows.arrow_arrays import binary_parts, column
+
+    bounds = np.concatenate(([0], np.cumsum(records.headers_count))).astype(np.int32)
+    begin = int(records.headers_first[0]) if len(records.headers_first) else 0
+    span = slice(begin, begin + int(bounds[-1]))
+    keys = binary_parts(records.data, records.header_key_start[span], records.header_key_length[span])
+    values = binary_parts(records.data, records.header_value_start[span], records.header_value_length[span])
+    try:
+        texts = keys.cast(pa.string())
+    except pa.ArrowInvalid:  # bytes that are not UTF-8
+        texts = column([key.decode(errors="backslashreplace") for key in keys.to_pylist()], pa.string())
+    pairs = pa.StructArray.from_arrays([texts, values], fields=list(kind.value_type))
+    return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(bounds)], children=[pairs])
+
+
+def _control_types(block: Block, records: RecordColumns) -> Array:
+    """Return the types of control records; null for data."""
+    import pyarrow as pa
+
+    from kcli.rows.arrow_arrays import column
+
+    numbers = is_control(block)[records.batch].nonzero()[0]
+    types: list[str | None] = [None] * len(records.batch)
+    for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
+        types[number] = control_type(record.key)
+    return column(types, pa.string())

@@ -40,7 +40,14 @@ from kcli.dump.render.lines import (
 )
 from kcli.dump.render.long_contents import contents_prefix, is_sliced, long_contents
 from kcli.dump.render.pairs import packed
-from kcli.dump.render.text_columns import (
+from kcli.dump.resume import Scanned
+from kcli.dump.shown_bytes import describe_contents, salted, words_of
+from kcli.dump.source import Log, finished
+from kcli.kafka.findings.log_findings import inside, report_damage
+from kcli.logdir.files import file_name
+from kcli.logdir.segment import TORN, DamagedRange, Stop
+from kcli.logdir.targets import Target
+from kcli.output.text_columns import (
     Array,
     TextColumn,
     chosen,
@@ -53,13 +60,6 @@ from kcli.dump.render.text_columns import (
     strings,
     texts,
 )
-from kcli.dump.resume import Scanned
-from kcli.dump.shown_bytes import describe_contents, salted, words_of
-from kcli.dump.source import Log, finished
-from kcli.kafka.findings.log_findings import inside, report_damage
-from kcli.logdir.files import file_name
-from kcli.logdir.segment import TORN, DamagedRange, Stop
-from kcli.logdir.targets import Target
 from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"

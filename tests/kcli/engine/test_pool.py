@@ -19,7 +19,7 @@ from kcli.engine.contract import Job, Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
 from kcli.engine.pool import CALLS_A_WORKER, MOST_UNITS, pool
-from kcli.rows import EncodedRows
+from kcli.rows import TextBlock
 from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
 from tests.unprivileged import as_unprivileged
 
@@ -79,7 +79,7 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
 
 
 def large(unit):
-    return Outcome(number=unit.number, rows=[EncodedRows("row", 1, bytes([unit.number]) * 100_000)])
+    return Outcome(number=unit.number, rows=[TextBlock((bytes([unit.number]) * 100_000,))])
 
 
 def ranges(count):
@@ -89,7 +89,7 @@ def ranges(count):
 def test_outcomes_that_are_kept_stay_as_they_are_while_others_come():
     outcomes = list(pool(2)(Job(large), ranges(60)))
 
-    assert [bytes(outcome.rows[0].buffer) for outcome in outcomes] == [
+    assert [bytes(outcome.rows[0].buffers[0]) for outcome in outcomes] == [
         bytes([number]) * 100_000 for number in range(60)
     ]
 
@@ -103,7 +103,7 @@ def test_files_whose_answers_are_used_take_the_next_calls(monkeypatch):
 
     monkeypatch.setattr(engine, "NamedTemporaryFile", make)
     for outcome in pool(2)(Job(large), ranges(60)):
-        assert bytes(outcome.rows[0].buffer) == bytes([outcome.number]) * 100_000
+        assert bytes(outcome.rows[0].buffers[0]) == bytes([outcome.number]) * 100_000
 
     assert len(made) <= 2 * CALLS_A_WORKER + 2  # the consumer still has an outcome while it asks for the next
 
@@ -134,7 +134,7 @@ print(len({outcome.number for outcome in list(pool(2)(Job(small), ranges(200)))}
 
 
 def small(unit):
-    return Outcome(number=unit.number, rows=[EncodedRows("row", 1, bytes(1000))])
+    return Outcome(number=unit.number, rows=[TextBlock((bytes(1000),))])
 
 
 def test_small_outcomes_that_are_kept_keep_no_file_open():

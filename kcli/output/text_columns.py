@@ -9,15 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kcli.rows.arrow_arrays import booleans, column, integers, words
+from kcli.rows.arrow_arrays import LARGEST_VALUES, binary_parts, booleans, column, integers, words
 
 Array: TypeAlias = Any
 Ints: TypeAlias = NDArray[np.int64]
 TextColumn: TypeAlias = str | Array
 """One part of every line: the same text, or an array with one text per line; null is empty."""
-
-LARGEST_STRINGS = 1 << 29
-"""Bytes of texts beyond which 32 bits may be too few to count them."""
 
 
 def joined(columns: Sequence[TextColumn], count: int) -> Array:
@@ -33,7 +30,7 @@ def joined(columns: Sequence[TextColumn], count: int) -> Array:
     if all(isinstance(one, str) for one in merged):
         return pa.repeat(_scalar("".join(merged)), count)
     arrays = [_datum(one) for one in merged]
-    is_large = sum(0 if isinstance(one, str) else one.nbytes for one in merged) > LARGEST_STRINGS
+    is_large = sum(0 if isinstance(one, str) else one.nbytes for one in merged) > LARGEST_VALUES
     if is_large or any(pa.types.is_large_string(one.type) for one in arrays):
         arrays = [one.cast(pa.large_string()) for one in arrays]
     kind = arrays[0].type
@@ -47,19 +44,31 @@ def texts(lines: Array) -> memoryview:
     data = lines.buffers()[2]
     if not len(lines) or data is None:
         return memoryview(b"")
-    bounds = _bounds(lines)
+    bounds = bounds_of(lines)
     return memoryview(data)[bounds[0] : bounds[-1]].cast("B")
 
 
 def spans(lines: Array, first: Ints) -> Array:
     """Return consecutive lines joined: text i has those from `first[i]` to `first[i + 1]` (exclusive)."""
-    bounds = np.ascontiguousarray(_bounds(lines)[first])
+    bounds = np.ascontiguousarray(bounds_of(lines)[first])
     return pa.Array.from_buffers(lines.type, len(first) - 1, [None, pa.py_buffer(bounds), lines.buffers()[2]])
 
 
 def decimal(values: NDArray[np.integer[Any]]) -> TextColumn:
     """Return numbers as decimal text."""
     return str(values[0]) if is_constant(values) else integers(values).cast(pa.string())
+
+
+def either(mask: NDArray[np.bool_], yes: TextColumn, no: TextColumn) -> TextColumn:
+    """Return one column where a mask is true, another where it is not."""
+    if is_constant(mask):
+        return yes if mask[0] else no
+    return pc.if_else(booleans(mask), _datum(yes), _datum(no))
+
+
+def chosen(choices: Sequence[str], which: NDArray[np.integer[Any]]) -> TextColumn:
+    """Return the text of each number: its place in `choices`."""
+    return choices[which[0]] if is_constant(which) else words(choices, which)
 
 
 def optional(
@@ -75,55 +84,74 @@ def optional(
     return either(missing, none, joined([before, decimal(values), after], len(values)))
 
 
-def either(mask: NDArray[np.bool_], yes: TextColumn, no: TextColumn) -> TextColumn:
-    """Return one column where a mask is true, another where it is not."""
-    if is_constant(mask):
-        return yes if mask[0] else no
-    return pc.if_else(booleans(mask), _datum(yes), _datum(no))
-
-
-def chosen(choices: Sequence[str], which: NDArray[np.integer[Any]]) -> TextColumn:
-    """Return the text of each number: its place in `choices`."""
-    return choices[which[0]] if is_constant(which) else words(choices, which)
-
-
 def parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
-    """Return parts of the data, which lie in order; null where a length is below 0."""
-    return binary_parts(data, starts, lengths).view(
-        pa.large_string() if len(data) > LARGEST_STRINGS else pa.string()
-    )
+    """Return parts of the data, which lie in order, as texts; null where a length is below 0."""
+    return as_texts(binary_parts(data, starts, lengths))
 
 
-def binary_parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
-    """Return the same as bytes."""
-    is_large = len(data) > LARGEST_STRINGS
-    # One array over all of the data: its even elements are the parts, the others what lies between them.
-    bounds = np.empty(2 * len(starts) + 1, np.int64 if is_large else np.int32)
-    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
-    whole = pa.Array.from_buffers(
-        pa.large_binary() if is_large else pa.binary(),
-        len(bounds) - 1,
-        [None, pa.py_buffer(bounds), pa.py_buffer(data)],
-    )
-    return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
+def as_texts(values: Array) -> Array:
+    """Return an array of bytes as one of texts, without a copy."""
+    return values.view(pa.large_string() if pa.types.is_large_binary(values.type) else pa.string())
 
 
-def base64(data: bytes, starts: Ints, lengths: Ints) -> TextColumn:
-    """Return the base64 of parts of the data, in order; a length of 0 or less gives an empty text."""
-    sizes = np.maximum(lengths, 0)
+def integer_texts(values: Array) -> TextColumn:
+    """Return int64 numbers as decimal text; null stays null."""
+    if values.null_count:
+        return values.cast(pa.string())
+    return decimal(np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values)])
+
+
+def true_or_false(values: Array) -> TextColumn:
+    """Return truth values as text; null stays null."""
+    if not values.null_count and values.true_count in {0, len(values)}:
+        return "true" if values.true_count else "false"
+    return pc.if_else(values, _scalar("true"), _scalar("false"))
+
+
+def lengths_of(values: Array) -> Ints:
+    """Return how many bytes each value of an array has; -1 for a null."""
+    sizes: Ints = np.diff(bounds_of(values)).astype(np.int64)
+    if values.null_count:
+        nulls = values.is_null()
+        bits = np.unpackbits(np.frombuffer(nulls.buffers()[1], np.uint8), bitorder="little")
+        sizes[bits[nulls.offset : nulls.offset + len(nulls)] > 0] = -1
+    return sizes
+
+
+def base64(values: Array) -> TextColumn:
+    """Return the base64 of an array of bytes; a null gives an empty text."""
+    sizes = np.maximum(lengths_of(values), 0)
     if not sizes.any():
         return ""
     # Whole groups of three bytes are encoded together. Where zeros fill a group, "=" replaces their digits.
     fill = -sizes % 3
-    groups = joined([parts(data, starts, lengths), chosen(["", "\0", "\0\0"], fill)], len(sizes))
+    groups = joined([as_texts(values), chosen(["", "\0", "\0\0"], fill)], len(sizes))
     encoded = bytearray(binascii.b2a_base64(texts(groups), newline=False))
-    ends = np.zeros(len(sizes) + 1, np.int64 if len(encoded) > LARGEST_STRINGS else np.int32)
+    ends = np.zeros(len(sizes) + 1, np.int64 if len(encoded) > LARGEST_VALUES else np.int32)
     np.cumsum((sizes + fill) // 3 * 4, out=ends[1:])
     characters = np.frombuffer(encoded, np.uint8)
     characters[ends[1:][fill > 0] - 1] = ord("=")
     characters[ends[1:][fill > 1] - 2] = ord("=")
-    kind = pa.large_string() if len(encoded) > LARGEST_STRINGS else pa.string()
+    kind = pa.large_string() if len(encoded) > LARGEST_VALUES else pa.string()
     return pa.Array.from_buffers(kind, len(sizes), [None, pa.py_buffer(ends), pa.py_buffer(encoded)])
+
+
+def with_null(values: TextColumn, null: str) -> TextColumn:
+    """Return texts with another one for each null."""
+    return values if isinstance(values, str) else pc.coalesce(values, _scalar(null))
+
+
+def same_text(values: Array) -> str | None:
+    """Return the text that all of an array are; None where they differ or one is null."""
+    bounds = bounds_of(values)
+    sizes = np.diff(bounds)
+    if values.null_count or not is_constant(sizes):
+        return None
+    data, size = np.frombuffer(texts(values), np.uint8), int(sizes[0])
+    if not (data[size:] == data[: len(data) - size]).all():
+        return None
+    text: str = values[0].as_py()
+    return text
 
 
 def strings(values: Sequence[str | bytes | None]) -> Array:
@@ -137,9 +165,10 @@ def is_constant(values: NDArray[np.generic]) -> bool:
     return bool(len(values)) and bool((values == values[0]).all())
 
 
-def _bounds(lines: Array) -> NDArray[np.signedinteger[Any]]:
+def bounds_of(lines: Array) -> NDArray[np.signedinteger[Any]]:
     """Return where each text begins in the bytes of an array, and where the last one ends."""
-    kind = np.int64 if pa.types.is_large_string(lines.type) else np.int32
+    is_large = pa.types.is_large_string(lines.type) or pa.types.is_large_binary(lines.type)
+    kind = np.int64 if is_large else np.int32
     bounds: NDArray[np.signedinteger[Any]] = np.frombuffer(lines.buffers()[1], kind)
     return bounds[lines.offset : lines.offset + len(lines) + 1]
 
