@@ -11,8 +11,11 @@ from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from kcli.cli.run import Command
     from kcli.dump.job import Dump, DumpOptions
+    from kcli.rows import Item
 
 TEXT = "text"
 
@@ -113,7 +116,6 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
     from kcli.cli.run import Answer, Command
     from kcli.dump.job import ACCEPTS
-    from kcli.dump.render.hexdump import layout_lines
     from kcli.dump.render.lines import dump_log_lines
     from kcli.dump.shown_bytes import types_as_shown
     from kcli.jobs.scan.log_ranges import (
@@ -141,7 +143,7 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
         answer=Answer(
             types=types_as_shown(row_types("dump"), options),
             default_type=job.row_type_of_a_log,
-            text=layout_lines if options.layout else partial(dump_log_lines, limit=output.limit),
+            text=_layout_lines if options.layout else partial(dump_log_lines, limit=output.limit),
             stop_at_limit=True,
         ),
         possible_types=job.row_types,
@@ -151,6 +153,13 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
         reduce=(lambda _: drop_after_end) if splits else None,
         unbounded_output=not options.selects and options.limit is None,
     )
+
+
+def _layout_lines(rows: "Iterable[Item]") -> "Iterator[str]":
+    """Yield the lines of rows of --layout; the module that makes them reads logs, and is imported late."""
+    from kcli.dump.render.layout import layout_lines
+
+    return layout_lines(rows)
 
 
 def _takes_blocks(output: Output) -> bool:

@@ -111,7 +111,7 @@ class Dump:
         findings: FindingCollector,  # noqa: ARG002 - each log has its own
     ) -> Scanned:
         """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
-        from kcli.dump.seek import tails
+        from kcli.dump.log_blocks import tails
 
         read = reader_for(LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))

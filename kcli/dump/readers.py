@@ -16,8 +16,7 @@ from formats.names import (
 from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import DumpOptions
-from kcli.dump.render.index_rows import index_rows
-from kcli.dump.render.index_text import index_text, producers_text
+from kcli.dump.render.index_entries import index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit

@@ -15,13 +15,12 @@ import numpy as np
 from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
-from kcli.dump.block import Block, contents_at, record_sizes, records_at
+from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
+from kcli.dump.log_blocks import Log, byte_range, finished, read_log
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.resume import Scanned, scanned
-from kcli.dump.seek import byte_range
-from kcli.dump.source import Log, finished, read_log
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of

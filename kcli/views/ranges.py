@@ -14,9 +14,8 @@ from formats.batch import LOG_OVERHEAD
 from formats.magic import is_legacy
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
 from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.log_blocks import Log, byte_range
 from kcli.dump.options import EVERYTHING
-from kcli.dump.seek import byte_range
-from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.integrity.damaged import verified_windows

@@ -19,7 +19,7 @@ from formats.batch import (
 )
 from formats.bulk import UNKNOWN_COUNT
 from formats.record_columns import add_sequences
-from kcli.dump.block import Block
+from kcli.dump.blocks import Block
 from kcli.dump.filter import last_offsets
 
 CODECS = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]

@@ -1,14 +1,15 @@
 """The lines of Kafka's DumpLogSegments 4.3.1, to the letter, and what it says at the end on stderr.
 
-The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone;
-which of them a file gives is the job's affair.
+The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone; the job says which of them a
+file gives.
 """
 
+import operator
 import sys
+from array import array
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from formats import java_text
 from formats.control import (
@@ -25,10 +26,11 @@ from formats.control import (
 from formats.index import AbortedTxn
 from formats.messages.converter import json_text
 from formats.types import Buffer
-from kcli.dump.render.pairs import Pairs, packed
 from kcli.output.values import one_line
 from kcli.rows import Item, TextBlock
 
+NUMBER: Final = "q"
+"""The type of the numbers of pairs, of which a log may have millions: 16 bytes each."""
 INDENT = "|"
 LONG_TEXT = 1 << 16
 """Bytes of which text is made at once."""
@@ -89,7 +91,7 @@ class IndexProblem(NamedTuple):
 
 
 class OffsetJumps(NamedTuple):
-    """Offsets of a log that do not follow each other, as `kcli.dump.render.pairs`, with its absolute path."""
+    """Offsets of a log that do not follow each other, as `packed`, with its absolute path."""
 
     path: str
     pairs: bytes
@@ -114,31 +116,31 @@ def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[
 
     With a limit, blocks of one line each: so many are yielded, and nothing is read after them.
     """
-    with ExitStack() as stack:
-        kept: dict[ToolSummary, dict[str, Pairs]] = {summary: {} for summary in SUMMARIES}
-        last_offsets: dict[str, int] = {}
-        left = sys.maxsize if limit is None else limit
-        for item in items if left else ():
-            if isinstance(item, TextBlock):
-                yield item
-                left -= 1
-                if not left:
-                    break
-            elif isinstance(item, StderrLine):
-                sys.stdout.flush()
-                sys.stderr.write(one_line(item.text) + "\n")
-            elif isinstance(item, LastOffset):
-                last_offsets[item.path] = item.offset
-            else:
-                summary, path, pairs = _pairs(item, last_offsets)
-                if pairs and path not in kept[summary]:
-                    kept[summary][path] = stack.enter_context(closing(Pairs()))
-                if pairs:
-                    kept[summary][path].add(pairs)
-        sys.stdout.flush()
-        for summary, of_paths in kept.items():
-            for path, found in of_paths.items():
-                _write_summary(summary, path, found)
+    kept: dict[ToolSummary, dict[str, array[int]]] = {summary: {} for summary in SUMMARIES}
+    last_offsets: dict[str, int] = {}
+    left = sys.maxsize if limit is None else limit
+    for item in items if left else ():
+        if isinstance(item, TextBlock):
+            yield item
+            left -= 1
+            if not left:
+                break
+        elif isinstance(item, StderrLine):
+            sys.stdout.flush()
+            sys.stderr.write(one_line(item.text) + "\n")
+        elif isinstance(item, LastOffset):
+            last_offsets[item.path] = item.offset
+        else:
+            summary, path, pairs = _pairs(item, last_offsets)
+            if pairs:
+                kept[summary].setdefault(path, array(NUMBER)).frombytes(pairs)
+    sys.stdout.flush()
+    for summary, of_paths in kept.items():
+        for path, numbers in of_paths.items():
+            sys.stderr.write(f"{summary.title}{path}\n")
+            lines = (summary.line.format(*pair) for pair in ordered_pairs(numbers, summary.order))
+            while some := "".join(islice(lines, LINES_AT_ONCE)):
+                sys.stderr.write(some)
 
 
 def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, bytes]:
@@ -155,13 +157,20 @@ def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, 
     return NON_CONSECUTIVE, item.path, packed(last, item.offset)
 
 
-def _write_summary(summary: ToolSummary, path: str, pairs: Pairs) -> None:
-    sys.stderr.write(f"{summary.title}{path}\n")
-    # Java keeps those with an order in a TreeMap: sorted by the first number, the last value wins.
-    ordered = pairs.by_first(reverse=summary.order < 0) if summary.order else pairs
-    lines = (summary.line.format(*pair) for pair in ordered)
-    while some := "".join(islice(lines, LINES_AT_ONCE)):
-        sys.stderr.write(some)
+def ordered_pairs(numbers: "array[int]", order: int) -> Iterable[tuple[int, int]]:
+    """Return pairs in the order of a summary.
+
+    Java keeps those with an order in a TreeMap: sorted by the first number, the last value wins.
+    """
+    firsts, pairs = numbers[::2], zip(numbers[::2], numbers[1::2], strict=True)
+    if not order or (order > 0 and all(map(operator.lt, firsts, firsts[1:]))):
+        return pairs
+    return sorted(dict(pairs).items(), reverse=order < 0)
+
+
+def packed(first: int, second: int) -> bytes:
+    """Return a pair of 64-bit numbers as `OffsetJumps.pairs` has them, one after the other."""
+    return array(NUMBER, (first, second)).tobytes()
 
 
 def line(words: str, *, is_title: bool = False) -> TextBlock:

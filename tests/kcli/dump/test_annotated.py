@@ -1,8 +1,225 @@
-"""Fields of batches in words."""
+"""Fields of batches, and of keys and values of control records and internal topics."""
+
+import json
 
 import pytest
 
-from kcli.dump.annotated import attributes_text
+from formats.messages.decode import SCHEMAS, Message, decode_remote
+from kcli.dump.annotated import Contents, attributes_text, message_fields
+from tests.formats.messages.kafka import made_of_each_version, small
+
+
+def leaves(fields, values):
+    """Yield (name, value) of the fields that have bytes of their own, in declared order.
+
+    Not of tagged ones.
+    """
+    for field in fields:
+        if field.name not in values or field.tag is not None:
+            continue
+        value = values[field.name]
+        if field.struct is None:
+            yield field.name, value
+        else:
+            for one in value or [] if field.array else [] if value is None else [value]:
+                yield from leaves(field.struct, one)
+
+
+@pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())
+def test_messages_by_kafka(messages):
+    for message in messages:
+        found = message.decode()
+        assert isinstance(found, Message)
+        schema = SCHEMAS[found.name]
+        parts = list(message_fields(found, message.data))
+        end = 0
+        for part in parts:
+            assert part.start == end
+            end = part.end
+        assert end == len(message.data)
+        names = {field.name for field in plain_fields(schema.fields)}
+        reported = sorted(
+            repr((part.field, part.value)) for part in parts[framed(message) :] if part.field in names
+        )
+        assert reported == sorted(map(repr, leaves(schema.fields, found.fields)))
+        tagged = {field.name for field in schema.fields if field.tag is not None and field.struct is None}
+        values = {part.field: part.value for part in parts if part.field in tagged}
+        assert values == {name: found.fields[name] for name in values}
+        json.dumps([part.value for part in parts], default=bytes.hex)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
+def test_damaged_messages_are_reported_up_to_the_damage(message):
+    whole = list(message_fields(message.decode(), message.data))
+    for size in range(len(message.data)):
+        contents = Contents(message.topic)
+        if message.framing == "value":
+            contents.type = SCHEMAS[message.name].api_key
+        split = contents.split("key" if message.framing == "key" else "value", message.data[:size])
+        assert split.error is not None
+        end = 0
+        for part in split.parts:
+            assert part.start == end
+            end = part.end
+        assert end <= size
+        reported = [repr(part) for part in split.parts if part.field != "frame"]  # as text: NaN is not NaN
+        assert (
+            reported == [repr(part) for part in whole[framed(message) :] if part.end <= end][: len(reported)]
+        )
+        assert not reported or split.parts[0].field == "frame"
+
+
+def framed(message):
+    return 3 if message.framing == "metadata" else 1
+
+
+def plain_fields(fields):
+    for field in fields:
+        if field.tag is None:
+            yield field
+            yield from plain_fields(field.struct or ())
+
+
+DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+
+
+def test_a_value_of_remote_log_metadata():
+    parts = list(message_fields(decode_remote(DELETE), DELETE))
+    assert [(part.field, part.value) for part in parts] == [
+        ("frame version", 1),
+        ("record type", 2),
+        ("record version", 0),
+        ("name", "foo"),
+        ("id", "u4NdSfWRQjaZ_ENyxMXLJA"),
+        ("partition", 0),
+        ("tagged fields: count", 0),
+        ("brokerId", 1),
+        ("eventTimestampMs", 1700000000007),
+        ("remotePartitionDeleteState", 0),
+        ("tagged fields: count", 0),
+    ]
+
+
+def test_a_tagged_field_and_one_that_no_version_has():
+    data = bytes.fromhex("01170001000403")
+    (split,) = [Contents("__cluster_metadata").split("value", bytes.fromhex("011700020003036162050163"))]
+    assert split.error is None
+    assert [(part.field, part.value) for part in split.parts[3:]] == [
+        ("tagged fields: count", 2),
+        ("tagged fields: tag 0 and size", "tag 0, 3 bytes"),
+        ("name", "ab"),
+        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+        ("tagged fields: tag 5", b"c"),
+    ]
+    damaged = Contents("__cluster_metadata").split("value", data)
+    assert [(part.field, part.value) for part in damaged.parts] == [
+        ("frame", b"\1\x17\0"),
+        ("tagged fields: count", 1),
+        ("tagged fields: tag 0 and size", "tag 0, 4 bytes"),
+    ]
+    assert type(damaged.error).__name__ == "TruncatedError"
+
+
+def test_tags_as_kafka_takes_them():
+    """In any order, twice, of any size; of a count below 0 none."""
+    split = Contents("__cluster_metadata").split(
+        "value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", ""))
+    )
+    assert split.error is None
+    assert [(part.field, part.value) for part in split.parts[3:]] == [
+        ("tagged fields: count", 3),
+        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+        ("tagged fields: tag 5", b"c"),
+        ("tagged fields: tag 0 and size", "tag 0, 127 bytes"),
+        ("name", "a"),
+        ("tagged fields: tag 0 and size", "tag 0, 0 bytes"),
+        ("name", "ab"),
+    ]
+    none = Contents("__cluster_metadata").split("value", bytes.fromhex("011700ffffffff0f"))
+    assert [(part.field, part.value) for part in none.parts[3:]] == [("tagged fields: count", -1)]
+
+
+def test_a_frame_of_longer_numbers():
+    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00")).parts
+    assert [part.value for part in parts] == [1, 20, 0, 0]
+
+
+def test_lengths_below_0_are_null():
+    change = bytes.fromhex("01050000000000" + "00" * 16 + "010000" + "ffffffff0f")
+    parts = Contents("__cluster_metadata").split("value", change).parts
+    assert (parts[-1].field, parts[-1].value) == ("isr", None)
+    contents = Contents("__consumer_offsets")
+    contents.type = 5
+    member = contents.split(
+        "value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", ""))
+    )
+    assert [(part.field, part.value) for part in member.parts[-2:]] == [
+        ("tagged fields: tag 0 and size", "tag 0, 5 bytes"),
+        ("classicMemberMetadata: null or not", "null"),
+    ]
+
+
+def test_the_key_says_what_the_value_is():
+    contents = Contents("__consumer_offsets")
+    key = bytes.fromhex("000100016700017400000005")
+    value = bytes.fromhex("0003000000000000002a0000000700000000000000000001")
+    contents.begin()
+    assert [(part.field, part.value) for part in contents.split("key", key).parts] == [
+        ("record type", 1),
+        ("group", "g"),
+        ("topic", "t"),
+        ("partition", 5),
+    ]
+    assert [(part.field, part.value) for part in contents.split("value", value).parts] == [
+        ("version", 3),
+        ("offset", 42),
+        ("leaderEpoch", 7),
+        ("metadata", ""),
+        ("commitTimestamp", 1),
+    ]
+    contents.begin()
+    assert contents.split("value", value) is None
+
+
+def test_a_damaged_key_still_says_what_the_value_is():
+    contents = Contents("__consumer_offsets")
+    contents.begin()
+    key = contents.split("key", bytes.fromhex("00010001670005"))
+    assert [(part.field, part.value) for part in key.parts] == [("frame", b"\0\1"), ("group", "g")]
+    assert type(key.error).__name__ == "TruncatedError"
+    assert (
+        contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001"))
+        .parts[1]
+        .value
+        == 42
+    )
+
+
+def test_what_is_not_declared_stays_whole():
+    contents = Contents("__transaction_state")
+    contents.begin()
+    key = contents.split("key", b"\0\x09any")
+    assert [(part.structure, part.field, part.value) for part in key.parts] == [
+        ("type 9", "key", b"\0\x09any")
+    ]
+    assert Contents("orders").split("key", b"\0\0") is None
+    assert Contents(None).split("value", b"\0\0") is None
+
+
+def test_control_records():
+    contents = Contents(None, control=True)
+    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1").parts] == [
+        ("version", 0),
+        ("type", 1),
+    ]
+    assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7").parts] == [
+        ("version", 0),
+        ("coordinatorEpoch", 7),
+    ]
+    short = contents.split("value", b"\0\0\0")
+    assert (short.parts, type(short.error).__name__) == ([], "TruncatedError")
+    assert type(contents.split("key", b"\0").error).__name__ == "TruncatedError"
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from kcli.dump import indexed_batches, indexes
-from kcli.dump.indexed_batches import Finder
+from kcli.dump import indexes
+from kcli.dump.indexes import Finder
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
@@ -68,7 +68,7 @@ def test_without_entries_the_log_is_walked_once(log, monkeypatch):
                 walked += 1
                 yield batch
 
-    monkeypatch.setattr(indexed_batches, "Walk", Counted)
+    monkeypatch.setattr(indexes, "Walk", Counted)
     file, places = log
     finder = Finder(file, None)
     expected = sorted({last for last, _ in places if last > 2})

@@ -2,6 +2,7 @@
 
 import codecs
 import random
+from array import array
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from formats.control import control_record
 from kcli.dump.render.lines import (
     MISMATCH,
     NOT_FOUND,
+    NUMBER,
     IndexProblem,
     OffsetJumps,
     StderrLine,
@@ -18,8 +20,9 @@ from kcli.dump.render.lines import (
     dump_log_lines,
     java_string,
     line,
+    ordered_pairs,
+    packed,
 )
-from kcli.dump.render.pairs import packed
 
 DIRECTORY = "bb835d49f591423699fc4372c4c5cb24"
 """Of the uuid u4NdSfWRQjaZ_ENyxMXLJA."""
@@ -164,3 +167,15 @@ def test_long_text_is_that_of_its_pieces(data, size):
         patch.setattr("kcli.dump.render.lines.LONG_TEXT", size)
 
         assert java_string(data) == whole
+
+
+NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(st.lists(st.tuples(NUMBERS | st.integers(0, 3), NUMBERS), max_size=20))
+def test_pairs_come_in_the_order_of_a_summary(pairs):
+    numbers = array(NUMBER, b"".join(packed(*pair) for pair in pairs))
+
+    assert list(ordered_pairs(numbers, 0)) == pairs
+    assert list(ordered_pairs(numbers, 1)) == sorted(dict(pairs).items())
+    assert list(ordered_pairs(numbers, -1)) == sorted(dict(pairs).items(), reverse=True)

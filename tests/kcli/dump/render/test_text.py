@@ -7,9 +7,9 @@ import random
 import pytest
 
 from formats import record_columns
-from kcli.dump import block, one_by_one, resume, source
+from kcli.dump import blocks, log_blocks, resume
 from kcli.dump.job import Dump, DumpOptions
-from kcli.dump.render import long_contents
+from kcli.dump.render import text as text_module
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
@@ -86,9 +86,8 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
     monkeypatch.setattr(record_columns, "WHOLE_BODY", chance.choice([20, 4 << 20]))
     longest = chance.choice([20, 1 << 20])
-    monkeypatch.setattr(one_by_one, "CHUNK_BYTES", longest)
-    monkeypatch.setattr(block, "CHUNK_BYTES", longest)
-    monkeypatch.setattr(long_contents, "LONG_TEXT", chance.choice([4, 1 << 16]))
+    monkeypatch.setattr(blocks, "CHUNK_BYTES", longest)
+    monkeypatch.setattr(text_module, "LONG_TEXT", chance.choice([4, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
@@ -124,7 +123,7 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
     chance = random.Random(seed)
     size = chance.choice([200, 1000, 4000])
     # what is counted and bounded for a file is so for its pieces together
-    monkeypatch.setattr(source, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
+    monkeypatch.setattr(log_blocks, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
     monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", chance.choice([300, 1 << 20]))
     monkeypatch.setattr("kcli.kafka.integrity.damaged.BUDGET_A_BYTE", 0)
     monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))

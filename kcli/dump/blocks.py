@@ -1,18 +1,24 @@
-"""Blocks of columns: what `kcli.dump.source` reads of a log, and some of the rows of a block."""
+"""Blocks of columns: consecutive batches of a log, with their records where asked for, and parts of them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import LOG_OVERHEAD, NO_SEQUENCE
-from formats.bulk import Fields
+from formats.bounds import describe
+from formats.bulk import Fields, together
+from formats.errors import FormatError
 from formats.magic import is_legacy
-from formats.message_set import LegacyRecord
-from formats.record import Record
-from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
+from formats.message_set import LegacyRecord, message_set, set_records
+from formats.record import Record, batch_records
+from formats.record_columns import CHUNK_BYTES, PART_RECORDS, RecordColumns, taken
+from kcli.dump.options import DumpOptions
 from kcli.engine.contract import ResumePoint
+from kcli.logdir.bulk import Window
+from kcli.logdir.segment import DamagedRange, Stop
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -240,3 +246,150 @@ def compacted(columns: RecordColumns) -> RecordColumns:
     )
     begin: dict[str, Any] = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
     return columns._replace(data=data, **begin)
+
+
+WORTH_A_BLOCK = 8192
+"""Batches of a block: a call of an Arrow kernel costs as much for ten of them as for a thousand."""
+
+
+def gathered_headers(
+    items: Iterable[Window | DamagedRange | Stop],
+) -> Iterator[Window | DamagedRange | Stop]:
+    """Yield windows without their bytes, those with few batches joined to larger ones; all else as it is."""
+    held: list[Window] = []
+    for item in items:
+        if isinstance(item, Window):
+            held.append(item._replace(data=item.data[:0]))
+            if sum(len(window.positions) for window in held) < WORTH_A_BLOCK:
+                continue
+        if held:
+            yield _joined(held)
+            held = []
+        if not isinstance(item, Window):
+            yield item
+    if held:
+        yield _joined(held)
+
+
+def _joined(windows: list[Window]) -> Window:
+    return windows[0]._replace(
+        positions=np.concatenate([window.positions for window in windows]),
+        fields=together([window.fields for window in windows]),
+        valid=np.concatenate([valid_of(window) for window in windows]),
+    )
+
+
+def valid_of(window: Window) -> NDArray[np.bool_]:
+    """Return which checksums of a verified window match."""
+    if window.valid is None:
+        raise AssertionError("a verified window knows its checksums")
+    return window.valid
+
+
+def some_of(window: Window, mask: NDArray[np.bool_]) -> Window:
+    """Return some of the batches of a window."""
+    if mask.all():
+        return window
+    return window._replace(
+        positions=window.positions[mask], fields=window.fields[mask], valid=valid_of(window)[mask]
+    )
+
+
+def runs(window: Window) -> Iterator[Window]:
+    """Yield the batches of a window, neighbours of one kind of magic together."""
+    legacy = is_legacy(window.fields["magic"])
+    bounds = [0, *((legacy[1:] != legacy[:-1]).nonzero()[0] + 1).tolist(), len(legacy)]
+    for begin, end in pairwise(bounds):
+        if begin < end:
+            yield window_slice(window, begin, end)
+
+
+def each(window: Window) -> Iterator[Window]:
+    """Yield the batches of a window one by one."""
+    return (window_slice(window, number, number + 1) for number in range(len(window.positions)))
+
+
+def window_slice(window: Window, begin: int, end: int) -> Window:
+    """Return the batches from `begin` to `end` (exclusive)."""
+    span = slice(begin, end)
+    return window._replace(
+        positions=window.positions[span], fields=window.fields[span], valid=valid_of(window)[span]
+    )
+
+
+def block_of(window: Window) -> Block:
+    """Return the batches of a window as a block that ends after the last one."""
+    return Block(window.positions, window.fields, valid_of(window), resume=after(window))
+
+
+def after(window: Window) -> ResumePoint:
+    """Return the place after the last batch."""
+    return ResumePoint(int(window.positions[-1]) + LOG_OVERHEAD + int(window.fields["batch_length"][-1]))
+
+
+AnyRecord: TypeAlias = Record | LegacyRecord
+
+
+def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Iterator[Block]:
+    """Yield a batch with as many of its records as can be read, but for the first `cursor`, some at a time.
+
+    A record of more than CHUNK_BYTES has a block of its own. A message of magic 0 or 1 whose key or value
+    cannot be read is a problem; text shows its sizes, as the tool does.
+    """
+    is_v2 = not is_legacy(window.fields["magic"][0])
+    held: list[AnyRecord] = []
+    problems: list[Problem] = []
+    number, size = cursor, 0
+
+    def block(*, ends: bool) -> Block:
+        made = block_of(window)._replace(
+            records=columns_of(held, window.fields, number - len(held), ends=ends),
+            legacy=None if is_v2 else legacy_columns(held),
+            problems=tuple(problems),
+            resume=after(window) if ends else ResumePoint(int(window.positions[0]), number),
+        )
+        held.clear()
+        problems.clear()
+        return made
+
+    item: AnyRecord | Problem | None = None
+    for item in _read(window, raw, options.max_batch_bytes, cursor):
+        if isinstance(item, Problem):
+            problems.append(item)
+            continue
+        more = record_size(item)
+        if len(held) >= PART_RECORDS or (held and size + more > CHUNK_BYTES):
+            yield block(ends=False)
+            size = 0
+        number += 1
+        if options.text or not (isinstance(item, LegacyRecord) and item.error is not None):
+            held.append(item)
+            size += more
+    item = None  # the last record may be long: its block alone holds it
+    yield block(ends=True)
+
+
+def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRecord | Problem]:
+    """Yield the records of a batch after the first `cursor`, and each problem after its record."""
+    position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
+
+    def problem(offset: int, words: str, code: str = "DUMP-002") -> Problem:
+        return Problem(code, position, f"offset {offset}: {words}")
+
+    try:
+        if not is_legacy(window.fields["magic"][0]):
+            yield from islice(batch_records(raw, limit), cursor, None)
+            return
+        opened = message_set(raw, limit)
+        if opened.cut and not cursor:
+            yield problem(first, f"{opened.cut} bytes of a message that is cut", "DUMP-009")
+        for record in islice(set_records(opened), cursor, None):
+            yield record
+            if record.error is not None:
+                yield problem(record.offset, describe(record.error.moved(position)))
+            if not record.is_valid and opened.stream is not None:
+                yield problem(
+                    record.offset, "the checksum of a message inside a wrapper does not match", "LOG-003"
+                )
+    except FormatError as error:
+        yield problem(first, describe(error.moved(position)))
