@@ -194,7 +194,7 @@ def test_without_an_epoch_there_is_nothing_to_compare(kcli, tmp_path):
         (("--position", "20:x"), "leader epoch 'x'"),
         (("--position", "-1:2"), "offset '-1'"),
         (("--position", "20:2147483648"), "leader epoch"),
-        (("--position", "20:2", "--reset", "soon"), "--reset soon: expected one of earliest, latest, none"),
+        (("--position", "20:2", "--reset", "soon"), "expected one of earliest, latest, none"),
         (("--position", "20:2", "--metadata", "/absent"), "--metadata /absent: no such file"),
     ],
 )

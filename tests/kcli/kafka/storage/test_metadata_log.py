@@ -19,7 +19,7 @@ def metadata(tmp_path):
 
 
 def snapshot(directory, offset, epoch, suffix=""):
-    (directory / f"{offset:020d}-{epoch_cache:010d}.checkpoint{suffix}").write_bytes(b"")
+    (directory / f"{offset:020d}-{epoch:010d}.checkpoint{suffix}").write_bytes(b"")
 
 
 def ends(directory):
