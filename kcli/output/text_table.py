@@ -2,28 +2,20 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TextIO
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import DRAWINGS, draw
+from kcli.output.table import draw
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
-from kcli.rows import Column, Failure, Item, Value, values_of
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from kcli.output.table.table_view import TableInput
+from kcli.rows import Column, Failure, Item, Value
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
-LEAST_OF_A_TEXT = 24
-"""Characters that a text of a column is cut to where there is no room."""
 NOTHING = "No rows."
 
 
@@ -36,7 +28,6 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if view.columns is not None or not view.headers:
         write_wide(rows, view, out, tail)
         return
-    row_type = view.types[0]
     chosen = list(view.chosen(rows))
     findings, failures = tail()
     if not chosen:
@@ -60,10 +51,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         _environ={},
     )
     answer = TableInput(chosen, screen, [*findings, *_unreadable(failures)])
-    drawing = (
-        draw(row_type.name, answer) if row_type.name in DRAWINGS else _draw_columns(row_type.columns, answer)
-    )
-    for drawn in drawing:
+    for drawn in draw(view.types[0], answer):
         console.print(drawn, crop=False)
     if failures:
         were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
@@ -74,31 +62,6 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:
         console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
-
-
-def _draw_columns(columns: Sequence[Column], answer: "TableInput") -> "Iterator[RenderableType]":
-    """Yield a table of the values as they are: the later columns go first where there is no room."""
-    from kcli.output.table.columns import NUMBER, TEXT, ShownColumn
-    from kcli.output.table.fitted_table import fitted, table
-
-    shown = [
-        ShownColumn(
-            column.name,
-            partial(_value_of, place, column),
-            NUMBER if column.kind == "int" else TEXT,
-            rank=place,
-            least=None if column.kind == "int" else LEAST_OF_A_TEXT,
-        )
-        for place, column in enumerate(columns)
-    ]
-    yield table(shown, answer.rows, answer.screen)
-    missing = len(shown) - len(fitted(shown, answer.rows, answer.screen))
-    if missing:
-        yield f"{counted(missing, 'more column')}: -o wide shows them."
-
-
-def _value_of(place: int, column: Column, row: Any) -> str:
-    return _cell(values_of(row)[place], column)
 
 
 def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:

@@ -92,8 +92,7 @@ def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):
         assert lines == drawn(CASES[name], Setting("", columns, {})).split("\n")
 
 
-def test_every_type_of_row_has_a_view():
+def test_every_view_is_of_a_row_type():
     types = {row_type.name for command in COMMANDS for row_type in row_types(command)}
 
-    # what no broker follows is in no schema: the rows of `rlmm partition` stay as they are
-    assert set(DRAWINGS) == types | {"rlmm_kip_partition"}
+    assert types >= set(DRAWINGS)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcli.output.table.table_view import Drawn, TableInput
+    from kcli.rows import RowType
 
 DRAWINGS = {
     "partition": "ls.view_partitions",
     "epoch": "epoch.EPOCHS",
     "end_offset": "epoch.END_OFFSETS",
-    "epoch_at": "epoch.EPOCH_AT",
     "position": "epoch.POSITIONS",
     "epoch_diff": "epoch.view_diffs",
     "epoch_check": "check.EPOCH_CHECKS",
@@ -26,6 +26,8 @@ DRAWINGS = {
     "check": "check.view_checks",
     "run_diff": "diff.DIFFERENCES",
     "fingerprint": "replica.FINGERPRINTS",
+    "partition_for": "identifiers.PARTITIONS_FOR",
+    "uuid": "identifiers.UUIDS",
     "election": "replica.view_elections",
     "salvage": "salvage.view_salvages",
     "simulation": "simulation.draw_story",
@@ -36,15 +38,7 @@ DRAWINGS = {
     "scan_segment": "scan.view_segments",
     "lookup_offset": "lookup.OFFSETS",
     "lookup_timestamp": "lookup.TIMESTAMPS",
-    "partition_for": "identifiers.PARTITIONS_FOR",
-    "uuid": "identifiers.UUIDS",
     "rlmm_event": "rlmm_events.view_events",
-    "rlmm_snapshot": "rlmm_events.SNAPSHOTS",
-    "rlmm_committed_offset": "rlmm_events.COMMITTED_OFFSETS",
-    "rlmm_partition": "rlmm_events.PARTITIONS",
-    "rlmm_kip_partition": "rlmm_events.KIP_PARTITIONS",
-    "rlmm_kip_event": "rlmm_events.KIP_EVENTS",
-    "rlmm_kip_file": "rlmm_events.KIP_FILES",
     "remote_segment": "rlmm_state.draw_segments",
     "remote_highest": "rlmm_state.HIGHEST",
     "remote_history": "rlmm_state.HISTORY",
@@ -56,31 +50,23 @@ DRAWINGS = {
     "rlmm_coverage": "rlmm_tiers.draw_coverage",
     "rlmm_retention": "rlmm_tiers.RETENTION",
     "rlmm_follow": "rlmm_tiers.FOLLOWERS",
-    "rlmm_cluster_offset": "rlmm_tiers.draw_cluster_offsets",
+    "rlmm_cluster_offset": "rlmm_tiers.CLUSTER_OFFSETS",
     "dump_batch": "dump.BATCHES",
     "dump_record": "dump.view_records",
-    "dump_index": "dump.OFFSET_INDEX",
-    "dump_timeindex": "dump.TIME_INDEX",
-    "dump_txnindex": "dump.TXN_INDEX",
     "dump_producer": "dump.PRODUCERS",
-    "dump_leader_epoch": "dump.LEADER_EPOCHS",
-    "dump_offset": "dump.CHECKPOINTED_OFFSETS",
-    "dump_meta_properties": "dump.META_PROPERTIES",
-    "dump_partition_metadata": "dump.PARTITION_METADATA",
-    "dump_quorum_state": "dump.QUORUM_STATE",
-    "dump_rsm_manifest": "dump.SEGMENT_MANIFEST",
-    "dump_clean_shutdown": "dump.CLEAN_SHUTDOWN",
     "dump_layout": "dump.LAYOUT",
-    "dump_file": "dump.FILES",
 }
-"""The view of each row type: a TableView or a function of a module here."""
+"""The view of a row type: a TableView or a function of a module here. Others have a column for each value."""
 
 
-def draw(row_type: str, answer: "TableInput") -> "Drawn":
+def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     """Return what Rich prints for rows of a type."""
+    from kcli.output.table.default_view import default_view
     from kcli.output.table.table_view import TableView, draw_table
 
-    module, _, name = DRAWINGS[row_type].partition(".")
-    view: Any = getattr(import_module(f"kcli.output.table.{module}"), name)
-    drawn = view if isinstance(view, TableView) else view(answer)
-    return draw_table(drawn, answer) if isinstance(drawn, TableView) else drawn
+    module, _, name = DRAWINGS.get(row_type.name, "").partition(".")
+    view: Any = default_view(row_type.columns, drawn)
+    if name:
+        view = getattr(import_module(f"kcli.output.table.{module}"), name)
+    view = view if isinstance(view, TableView) else view(drawn)
+    return draw_table(view, drawn) if isinstance(view, TableView) else view

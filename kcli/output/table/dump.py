@@ -1,8 +1,7 @@
 """The views of `dump`: batches, records, entries of indexes, and what small files say."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from kcli.output.long_values import beginning
@@ -21,7 +20,7 @@ from kcli.output.table.columns import (
     bar_column,
 )
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, moment, number, size
+from kcli.output.units import counted, joined, number, size
 from kcli.output.values import cell, one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 
@@ -193,27 +192,6 @@ def _record_total(rows: Sequence[DumpRecordRow]) -> str:
     return f"{joined(words)}."
 
 
-def _counted(*noun: str) -> Callable[[Sequence[Any]], str]:
-    return lambda rows: f"{counted(len(rows), *noun)}."
-
-
-ENTRIES = partial(TableView, closing=_counted("entry", "entries"))
-OFFSET_INDEX = ENTRIES((ShownColumn("OFFSET", "offset", NUMBER), ShownColumn("AT BYTE", "position", NUMBER)))
-TIME_INDEX = ENTRIES(
-    (
-        ShownColumn("LARGEST TIMESTAMP (UTC)", "timestamp", Kind(lambda ms, _: moment(ms, with_ms=True))),
-        ShownColumn("EPOCH MS", "timestamp", NUMBER, rank=1),
-        ShownColumn("OFFSET", "offset", NUMBER),
-    )
-)
-TXN_INDEX = TableView(
-    columns=(
-        ShownColumn("PRODUCER", "producer_id", NUMBER),
-        ShownColumn("ABORTED OFFSETS", lambda row: (row.first_offset, row.last_offset + 1), RANGE),
-        ShownColumn("LAST STABLE OFFSET", "last_stable_offset", NUMBER),
-    ),
-    closing=_counted("aborted transaction"),
-)
 PRODUCERS = TableView(
     columns=(
         ShownColumn("PRODUCER", "producer_id", NUMBER),
@@ -224,42 +202,7 @@ PRODUCERS = TableView(
         ShownColumn("OPEN TRANSACTION FROM", "current_txn_first_offset", NUMBER, rank=1, style="yellow"),
         ShownColumn("COORDINATOR EPOCH", "coordinator_epoch", DEFINED, rank=3),
     ),
-    closing=_counted("producer"),
-)
-LEADER_EPOCHS = ENTRIES(
-    (ShownColumn("EPOCH", "epoch", NUMBER), ShownColumn("BEGINS AT", "start_offset", NUMBER))
-)
-CHECKPOINTED_OFFSETS = ENTRIES((ShownColumn("OFFSET", "offset", NUMBER),))
-META_PROPERTIES = TableView(
-    columns=(
-        ShownColumn("NODE", "node_id", NUMBER),
-        ShownColumn("DIRECTORY ID", "directory_id"),
-        ShownColumn("VERSION", "version", NUMBER),
-    ),
-)
-PARTITION_METADATA = TableView(
-    columns=(ShownColumn("TOPIC ID", "topic_id"), ShownColumn("VERSION", "version", NUMBER)),
-)
-QUORUM_STATE = TableView(
-    columns=(
-        ShownColumn("LEADER", "leader_id", DEFINED),
-        ShownColumn("EPOCH", "leader_epoch", NUMBER),
-        ShownColumn("VOTED FOR", "voted_id", DEFINED),
-        ShownColumn("VOTED DIRECTORY", "voted_directory_id", rank=1),
-        ShownColumn("VOTERS", "current_voters", Kind(lambda voters, _: joined(map(str, voters))), rank=1),
-        ShownColumn("VERSION", "data_version", NUMBER),
-    ),
-)
-CLEAN_SHUTDOWN = TableView(columns=(ShownColumn("BROKER EPOCH", "broker_epoch", NUMBER),))
-SEGMENT_MANIFEST = TableView(
-    columns=(
-        ShownColumn("LOG", "original_file_size", SIZE),
-        ShownColumn("STORED", "stored_size", SIZE),
-        ShownColumn("CHUNKS", "chunks", NUMBER),
-        ShownColumn("OF", "original_chunk_size", SIZE, rank=1),
-        ShownColumn("COMPRESSED", "is_compressed"),
-        ShownColumn("ENCRYPTED WITH", "encryption_key_id"),
-    ),
+    closing=lambda rows: f"{counted(len(rows), 'producer')}.",
 )
 LAYOUT = TableView(
     columns=(
@@ -270,7 +213,4 @@ LAYOUT = TableView(
         ShownColumn("VALUE", "value", least=12, style="bold"),
         ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim"),
     ),
-)
-FILES = TableView(
-    columns=(ShownColumn("KIND", "kind"), ShownColumn("SIZE", "size_bytes", SIZE)), closing=_counted("file")
 )

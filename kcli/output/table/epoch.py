@@ -154,13 +154,6 @@ EPOCHS = TableView(
     merged=lambda row: (row.epoch, row.start_offset, row.end_offset),
     above=draw_replicas,
 )
-EPOCH_AT = TableView(
-    columns=(
-        ShownColumn("OFFSET", "offset", NUMBER),
-        ShownColumn("EPOCH", "epoch", NUMBER, style="bold"),
-        ShownColumn("BEGINS AT", "start_offset", NUMBER),
-    ),
-)
 
 
 def view_diffs(answer: TableInput) -> TableView:

@@ -1,21 +1,16 @@
 """The views of `partition-for` and `uuid`."""
 
-from kcli.output.table.columns import NUMBER, TEXT, ShownColumn
+from kcli.output.table.columns import NUMBER, ShownColumn
 from kcli.output.table.table_view import TableView
-from kcli.rows.identifiers import PartitionForRow
-
-
-def _place(row: PartitionForRow) -> str:
-    return f"partition {row.partition}" if row.topic is None else f"{row.topic}-{row.partition}"
-
 
 PARTITIONS_FOR = TableView(
     columns=(
         ShownColumn("KIND", "kind"),
-        ShownColumn("VALUE", "value", TEXT, may_overflow=True),
-        ShownColumn("IS IN", _place),
-        ShownColumn("OF", "partitions", NUMBER, rank=1),
-        ShownColumn("HASH", "hash", NUMBER, rank=2),
+        ShownColumn("VALUE", "value", may_overflow=True),
+        ShownColumn("TOPIC", "topic", rank=1),
+        ShownColumn("PARTITION", "partition", NUMBER, style="bold"),
+        ShownColumn("OF", "partitions", NUMBER, rank=2),
+        ShownColumn("HASH", "hash", NUMBER, rank=3),
     ),
 )
-UUIDS = TableView(columns=(ShownColumn("KAFKA", "uuid"), ShownColumn("HEXADECIMAL", "hex", rank=0)))
+UUIDS = TableView(columns=(ShownColumn("KAFKA", "uuid"), ShownColumn("HEXADECIMAL", "hex")))

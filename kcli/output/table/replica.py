@@ -82,6 +82,7 @@ RANGES = TableView(
     verdict=_ranges_verdict,
     severity=_range_severity,
 )
+
 FINGERPRINTS = TableView(
     columns=(
         ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
@@ -91,10 +92,9 @@ FINGERPRINTS = TableView(
         ShownColumn("SIZE", "bytes", SIZE, rank=2),
     ),
     closing=lambda rows: (
-        f"{counted(len(rows), 'range')}: kcli replica diff takes the ndjson of this for a replica."
+        f"{counted(len(rows), 'range')}: replica diff takes the ndjson of this for a replica."
     ),
 )
-
 UNKNOWN = "unknown"
 
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kcli.output.table.columns import (
-    COUNT,
     DURATION,
     NUMBER,
     RANGE,
@@ -16,7 +15,7 @@ from kcli.output.table.columns import (
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, number
-from kcli.rows.remote_metadata import RlmmEventRow, RlmmKipEventRow
+from kcli.rows.remote_metadata import RlmmEventRow
 
 STATES = {
     "COPY_SEGMENT_STARTED": "copying",
@@ -58,19 +57,19 @@ def view_events(answer: TableInput) -> TableView:
     )
 
 
-def _topic_partition(row: RlmmEventRow | RlmmKipEventRow) -> str | None:
+def _topic_partition(row: RlmmEventRow) -> str | None:
     if row.topic is None and row.partition is None:
         return None
     return f"{row.topic or row.topic_id}-{row.partition}"
 
 
-def _offsets(row: RlmmEventRow | RlmmKipEventRow) -> tuple[int, int] | None:
+def _offsets(row: RlmmEventRow) -> tuple[int, int] | None:
     if row.start_offset is None or row.end_offset is None:
         return None
     return row.start_offset, row.end_offset + 1
 
 
-def _event(row: RlmmEventRow | RlmmKipEventRow) -> str:
+def _event(row: RlmmEventRow) -> str:
     if row.error is not None:
         return f"{UNREADABLE}: {row.error}"
     return STATES.get(row.state or "", row.state or row.record_type or "")
@@ -109,53 +108,3 @@ def _total(rows: Sequence[RlmmEventRow]) -> str:
     states = joined((states_in_words(Counter(last.values())), undecoded))
     segments = counted(len(last), "remote segment")
     return f"{segments} at the last of these events{f': {states}' if states else ''}."
-
-
-SNAPSHOTS = TableView(
-    columns=(
-        ShownColumn("DIR", "dir", may_overflow=True),
-        ShownColumn("METADATA PARTITION", "metadata_partition", NUMBER),
-        ShownColumn("UP TO OFFSET", "metadata_partition_offset", NUMBER),
-        ShownColumn("ENTRIES", "entries", COUNT),
-        ShownColumn("VERSION", "version", NUMBER, rank=1),
-    ),
-)
-COMMITTED_OFFSETS = TableView(
-    columns=(
-        ShownColumn("DIR", "dir", may_overflow=True),
-        ShownColumn("METADATA PARTITION", "metadata_partition", NUMBER),
-        ShownColumn("COMMITTED OFFSET", "committed_offset", NUMBER),
-    ),
-)
-KIP_EVENTS = TableView(
-    columns=(
-        ShownColumn("AT", lambda row: f"byte {row.position}", RIGHT_TEXT),
-        ShownColumn("TOPIC-PARTITION", _topic_partition),
-        ShownColumn("SEGMENT", "segment_id"),
-        ShownColumn("OFFSETS", _offsets, RANGE),
-        ShownColumn("LEADER EPOCH", "leader_epoch", NUMBER),
-        ShownColumn("EVENT", _event, may_overflow=True),
-    ),
-)
-KIP_FILES = TableView(
-    columns=(
-        ShownColumn("FILE", "file"),
-        ShownColumn("TOPIC", "topic"),
-        ShownColumn("UP TO OFFSET", "covered_offset", NUMBER),
-        ShownColumn("ENTRIES", "entries", COUNT),
-    ),
-)
-KIP_PARTITIONS = TableView(
-    columns=(
-        ShownColumn("TOPIC", "topic"),
-        ShownColumn("PARTITION", "partition", NUMBER),
-        ShownColumn("THE KIP NAMES", lambda row: f"__remote_log_metadata-{row.metadata_partition}"),
-    ),
-)
-PARTITIONS = TableView(
-    columns=(
-        ShownColumn("TOPIC ID", "topic_id"),
-        ShownColumn("PARTITION", "partition", NUMBER),
-        ShownColumn("EVENTS ARE IN", lambda row: f"__remote_log_metadata-{row.metadata_partition}"),
-    ),
-)

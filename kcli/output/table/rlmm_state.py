@@ -19,7 +19,7 @@ from kcli.output.table.columns import (
 )
 from kcli.output.table.fitted_table import StyledLines
 from kcli.output.table.rlmm_events import STATE_STYLES, STATES, states_in_words
-from kcli.output.table.rlmm_tiers import draw_cluster_offsets
+from kcli.output.table.rlmm_tiers import CLUSTER_OFFSETS
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
@@ -63,7 +63,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     if segments and offsets:
         yield ""
     if offsets:
-        yield from draw_cluster_offsets(answer._replace(rows=offsets))
+        yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets))
 
 
 def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[RenderableType]:

@@ -221,62 +221,22 @@ FOLLOWERS = TableView(
     ),
 )
 
-QUERIES = {
-    "earliest": "EARLIEST",
-    "earliest-local": "EARLIEST LOCAL",
-    "latest-tiered": "LATEST TIERED",
-    "earliest-pending-upload": "NOT COPIED FROM",
-    "latest": "LATEST",
-    "max-timestamp": "NEWEST LOCAL",
-}
-RANKS = {"max-timestamp": 2, "earliest-pending-upload": 1}
-"""Columns that go first where there is no room."""
 
-
-class ClusterSide(NamedTuple):
-    """The offsets of a partition by the cluster or by a directory, and how many of them agree."""
-
-    partition: str
-    by: str | None
-    offsets: dict[str, int | None]
-    agrees: tuple[bool, ...]
-
-
-def _cluster_sides(rows: Sequence[RlmmClusterOffsetRow]) -> Iterator[ClusterSide]:
-    """Yield a line for each partition by the cluster, and one for each directory on disk below it."""
-    for (topic, partition), group in groupby(rows, lambda row: (row.topic, row.partition)):
-        answers = list(group)
-        directories = dict.fromkeys(row.dir for row in answers if row.dir is not None)
-        in_cluster = {row.query: row.cluster_offset for row in answers}
-        yield ClusterSide(f"{topic}-{partition}", "cluster" if directories else None, in_cluster, ())
-        for directory in directories:
-            own = [row for row in answers if row.dir == directory]
-            agrees = tuple(row.agrees for row in own if row.agrees is not None)
-            yield ClusterSide("", directory, {row.query: row.disk_offset for row in own}, agrees)
-
-
-def draw_cluster_offsets(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield what the cluster answers for each partition, and below it what the directories on disk give."""
-    yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=list(_cluster_sides(answer.rows))))
-
-
-def _compared(sides: Sequence[ClusterSide]) -> str:
-    agrees = [answer for side in sides for answer in side.agrees]
+def _compared(rows: Sequence[RlmmClusterOffsetRow]) -> str:
+    agrees = [row.agrees for row in rows if row.agrees is not None]
     return f"{sum(agrees)} of {counted(len(agrees), 'offset')} on disk as in the cluster." if agrees else ""
-
-
-def _offset_of(query: str, side: ClusterSide) -> int | None:
-    return side.offsets.get(query)
 
 
 CLUSTER_OFFSETS = TableView(
     columns=(
-        ShownColumn("PARTITION", "partition"),
-        ShownColumn("BY", "by", rank=3, least=12),
-        *(
-            ShownColumn(header, partial(_offset_of, query), DEFINED, rank=RANKS.get(query, 0))
-            for query, header in QUERIES.items()
-        ),
+        ShownColumn("QUERY", "query"),
+        ShownColumn("CLUSTER", "cluster_offset", DEFINED, style="bold"),
+        ShownColumn("ON DISK", "disk_offset", DEFINED, rank=1),
     ),
+    shared=(
+        SharedColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", noun=("partition",)),
+        SharedColumn("DIR", lambda row: row.dir, is_last=True),
+    ),
+    severity=lambda row: "warning" if row.agrees is False else None,
     verdict=_compared,
 )

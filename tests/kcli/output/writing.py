@@ -10,6 +10,7 @@ from kcli.output.table import draw
 from kcli.output.table.table_view import TableInput
 from kcli.output.view import Answer, ViewOptions, make_view
 from kcli.rows import Failure
+from kcli.rows.declare import type_of
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow
 from kcli.rows.places import Where
 
@@ -42,10 +43,10 @@ def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
     return out.getvalue()
 
 
-def draw_lines(name, rows, *findings, width=80, **more):
-    """Return the lines that the view of a row type draws."""
+def draw_lines(rows, *findings, width=80, **more):
+    """Return the lines that the view of the rows draws."""
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None, _environ={})
-    for part in draw(name, TableInput(rows, Screen(width, **more), findings)):
+    for part in draw(type_of(rows[0]), TableInput(rows, Screen(width, **more), findings)):
         console.print(part, crop=False)
     return out.getvalue().splitlines()

@@ -73,16 +73,16 @@ def possible(row):
 
 
 def test_every_type_is_tried():
-    assert set(ROWS) == set(DRAWINGS)
+    assert set(ROWS) >= set(DRAWINGS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize("name", sorted(ROWS))
 @examples(6)
 @given(data=st.data(), width=st.sampled_from([40, 80, 200]), is_utf8=st.booleans())
 def test_a_view_draws_any_rows(name, data, width, is_utf8):
     rows = data.draw(st.lists(values(ROWS[name]).filter(possible), min_size=1, max_size=6))
-    lines = draw_lines(name, rows, width=width, is_utf8=is_utf8)
+    lines = draw_lines(rows, width=width, is_utf8=is_utf8)
     shown = "".join(lines)
 
     assert max(map(cell_len, lines)) <= width

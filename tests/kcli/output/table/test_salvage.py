@@ -27,7 +27,7 @@ SAVED = SalvageRow(
 
 
 def drawn(row, *findings):
-    return "\n".join(draw_lines("salvage", [row], *findings, width=200))
+    return "\n".join(draw_lines([row], *findings, width=200))
 
 
 def test_a_whole_copy_names_its_offsets_and_its_directory():

@@ -50,7 +50,7 @@ def row(**changes):
 
 
 def drawn(*rows):
-    return draw_lines("truncation", rows, width=100)
+    return draw_lines(rows, width=100)
 
 
 def test_many_segments_of_one_fate_are_one_line():
