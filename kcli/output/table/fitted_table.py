@@ -78,7 +78,7 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
 class Measured(NamedTuple):
     """A column with its cells: their texts and styles, how wide it is, and how narrow it may become."""
 
-    column: ShownColumn | DrawnColumn
+    declared: ShownColumn | DrawnColumn
     cells: list[str]
     styles: list[str]
     width: int
@@ -87,17 +87,17 @@ class Measured(NamedTuple):
     @property
     def is_right(self) -> bool:
         """Whether its cells are aligned right."""
-        return isinstance(self.column, ShownColumn) and self.column.kind.is_right
+        return isinstance(self.declared, ShownColumn) and self.declared.kind.is_right
 
     @property
     def may_overflow(self) -> bool:
         """Whether a cell that is too long ends its line, and the others come on the next."""
-        return isinstance(self.column, ShownColumn) and self.column.may_overflow
+        return isinstance(self.declared, ShownColumn) and self.declared.may_overflow
 
     @property
     def order(self) -> tuple[int, int]:
         """Return which column shrinks first, the largest: drawings, texts, names; the widest of these."""
-        return 2 if isinstance(self.column, DrawnColumn) else 0 if self.may_overflow else 1, self.width
+        return 2 if isinstance(self.declared, DrawnColumn) else 0 if self.may_overflow else 1, self.width
 
 
 def table(columns: Columns, rows: Sequence[Any], screen: Screen) -> StyledLines:
@@ -109,29 +109,41 @@ def fitted(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[Measur
     """Return the columns that have room, each as wide as it is shown."""
 
     def excess(some: list[Measured], of: str) -> int:
-        return sum(int(getattr(one, of)) + len(GAP) for one in some) - len(GAP) - screen.width
+        return sum(int(getattr(column, of)) + len(GAP) for column in some) - len(GAP) - screen.width
 
-    shown = [one for column in columns if (one := _measured(column, rows, screen)) is not None]
-    while excess(shown, "least") > 0 and any(one.column.rank for one in shown):
-        shown.remove(max(shown, key=lambda one: one.column.rank))
+    measured = (_measured(column, rows, screen) for column in columns)
+    shown = [column for column in measured if column is not None]
+    while excess(shown, "least") > 0 and any(column.declared.rank for column in shown):
+        shown.remove(max(shown, key=lambda column: column.declared.rank))
     if excess(shown, "least") > 0:
-        shown = [one._replace(least=min(one.least, max(SHORTEST, len(one.column.header)))) for one in shown]
-    while excess(shown, "width") > 0 and (wide := [one for one in shown if one.width > one.least]):
-        widest = max(wide, key=lambda one: one.order)
+        shown = [
+            column._replace(least=min(column.least, max(SHORTEST, len(column.declared.header))))
+            for column in shown
+        ]
+    while excess(shown, "width") > 0 and (
+        wide := [column for column in shown if column.width > column.least]
+    ):
+        widest = max(wide, key=lambda column: column.order)
         shown[shown.index(widest)] = widest._replace(width=widest.width - 1)
-    shown = [one._replace(width=_width_of_names(one)) if one.may_overflow else one for one in shown]
+    shown = [
+        column._replace(width=_width_of_names(column)) if column.may_overflow else column for column in shown
+    ]
     room = max(-excess(shown, "width"), 0)
     return [
-        one._replace(width=min(one.width + room, one.column.most))
-        if isinstance(one.column, DrawnColumn)
-        else one
-        for one in shown
+        column._replace(width=min(column.width + room, column.declared.most))
+        if isinstance(column.declared, DrawnColumn)
+        else column
+        for column in shown
     ]
 
 
-def _width_of_names(one: Measured) -> int:
+def _width_of_names(column: Measured) -> int:
     """Return the width of the longest name that has room."""
-    return max(len(one.column.header), *(size for size in map(cell_len, one.cells) if size <= one.width), 0)
+    return max(
+        len(column.declared.header),
+        *(size for size in map(cell_len, column.cells) if size <= column.width),
+        0,
+    )
 
 
 def _measured(column: ShownColumn | DrawnColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
@@ -167,14 +179,14 @@ class Cell(NamedTuple):
 
 
 def _lines(shown: Sequence[Measured], rows: Sequence[Any], symbols: Symbols) -> Iterator[Line]:
-    if any(one.column.header for one in shown):
-        yield _line([Cell(one.column.header, "bold", one.width, one.is_right) for one in shown])
+    if any(column.declared.header for column in shown):
+        yield _line([Cell(column.declared.header, "bold", column.width, column.is_right) for column in shown])
     cells = [
         [
-            Cell(text, style, one.width, one.is_right)
-            for text, style in zip(_texts(one, rows, symbols), one.styles, strict=True)
+            Cell(text, style, column.width, column.is_right)
+            for text, style in zip(_texts(column, rows, symbols), column.styles, strict=True)
         ]
-        for one in shown
+        for column in shown
     ]
     names: list[str] = []
     for line in zip(*cells, strict=True):
@@ -186,13 +198,13 @@ def _lines(shown: Sequence[Measured], rows: Sequence[Any], symbols: Symbols) -> 
                 yield _line([*blank, *line[begin:end]])
 
 
-def _texts(one: Measured, rows: Sequence[Any], symbols: Symbols) -> list[str]:
-    if isinstance(one.column, DrawnColumn):
-        draw = one.column.scale(rows, symbols)
-        return [draw(row, one.width) for row in rows]
-    if one.may_overflow or one.column.least is None:
-        return one.cells
-    return [cut(text, one.width, symbols) for text in one.cells]
+def _texts(column: Measured, rows: Sequence[Any], symbols: Symbols) -> list[str]:
+    if isinstance(column.declared, DrawnColumn):
+        draw = column.declared.scale(rows, symbols)
+        return [draw(row, column.width) for row in rows]
+    if column.may_overflow or column.declared.least is None:
+        return column.cells
+    return [cut(text, column.width, symbols) for text in column.cells]
 
 
 def _line(cells: Sequence[Cell]) -> Line:

@@ -18,7 +18,7 @@ NOT_RECOVERED = "START-005"
 def view_partitions(answer: TableInput) -> TableView:
     """Return the view of partitions with bars of their sizes, and what is remarkable about each."""
     of_dir = by_dir(answer.findings)
-    severities = {path: word for path, found in of_dir.items() if (word := severity_of(found)) != "info"}
+    severities = {path: word for path, own in of_dir.items() if (word := severity_of(own)) != "info"}
 
     def note(row: PartitionRow) -> str:
         leftovers = counted(row.leftovers, "leftover") if row.leftovers else ""
@@ -30,8 +30,8 @@ def view_partitions(answer: TableInput) -> TableView:
         if not _is_unknown(row):
             return row.log_end_offset
         at_most = "≤" if answer.screen.is_utf8 else "<="
-        found = (finding for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED)
-        return next((f"{at_most} {finding.found}" for finding in found), None)
+        own = (finding for finding in of_dir.get(row.where.dir, ()) if finding.code == NOT_RECOVERED)
+        return next((f"{at_most} {finding.found}" for finding in own), None)
 
     note_rank = 0 if any(row.state != NORMAL for row in answer.rows) else 3
     return TableView(

@@ -44,8 +44,8 @@ def merged_replicas(rows: Sequence[Any], key: Callable[[Any], Any]) -> tuple[lis
     listed, having = [], {}
     for replicas in partitions.values():
         lines: dict[Any, list[tuple[Where, Any]]] = {}
-        for where, found in replicas.items():
-            for row in found:
+        for where, replica_rows in replicas.items():
+            for row in replica_rows:
                 lines.setdefault(key(row), []).append((where, row))
         for line in (lines[value] for value in sorted(lines)):
             listed.append(line[0][1])

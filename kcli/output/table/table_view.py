@@ -62,7 +62,7 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     rows, screen, findings = answer
     columns, days = _without_day(view.columns, rows)
     shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
-    parts = [fact for one in shared for fact in one.fact(rows)]
+    parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     if parts:
         yield title(parts, screen)
@@ -76,9 +76,9 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
         listed, replicas = lines
         columns = [*columns, replicas]
     if view.names_replicas or len(columns) > len(view.columns):
-        shared = [one for one in shared if not one.is_last]
+        shared = [value for value in shared if not value.is_last]
     before, after = (
-        [column for one in shared if one.is_last is is_last for column in one.column(rows)]
+        [column for value in shared if value.is_last is is_last for column in value.column(rows)]
         for is_last in (False, True)
     )
     severity = view.severity
