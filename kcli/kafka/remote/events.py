@@ -237,14 +237,6 @@ class EventReader:
         return metadata, refused
 
 
-class _Values(NamedTuple):
-    """Some records: their offsets, their values, the positions of their batches."""
-
-    offsets: list[int]
-    values: list[bytes | None]
-    positions: list[int]
-
-
 def file_events(
     file: DataFile, findings: FindingCollector, coverage: EventCoverage, consumed: OffsetRange | None = None
 ) -> Iterator[Event]:
@@ -259,41 +251,43 @@ def file_events(
         if coverage.cut is not None:
             return
         coverage.add_batches(window.fields)
-        for part in _window_values(file, window, findings, coverage):
-            for offset, value, position in zip(*part, strict=True):
-                if not consumed.accept(offset):
-                    message = f"offset {offset}: brokers have read up to {consumed.next - 1}"
-                    findings.add("RLMM-036", position, message)
-                    continue
-                metadata, refused = reader.read(offset, value, position)
-                if metadata is not None and refused is None:
-                    yield offset, metadata
+        for offset, value, position in _window_values(file, window, findings, coverage):
+            if not consumed.accept(offset):
+                message = f"offset {offset}: brokers have read up to {consumed.next - 1}"
+                findings.add("RLMM-036", position, message)
+                continue
+            metadata, refused = reader.read(offset, value, position)
+            if metadata is not None and refused is None:
+                yield offset, metadata
     if coverage.cut is None:
         report_end(file, walk.stop, findings, coverage)
 
 
+_Value: TypeAlias = tuple[int, bytes | None, int]
+"""Offset and value of a record, and the position of its batch."""
+
+
 def _window_values(
     file: DataFile, window: Window, findings: FindingCollector, coverage: EventCoverage
-) -> Iterator[_Values]:
+) -> Iterator[_Value]:
     """Yield the records of a window that a broker reads, in order, those of ordinary batches many at once."""
     ordinary = _are_ordinary(window)
     bounds = [0, *((ordinary[1:] != ordinary[:-1]).nonzero()[0] + 1).tolist(), len(ordinary)]
     for begin, end in pairwise(bounds):
         positions = window.positions[begin:end]
-        if not ordinary[begin]:
-            for position in positions.tolist():
-                yield _plainly(file, position, findings, coverage)
-                if coverage.cut is not None:
-                    return
-            continue
-        fields = window.fields[begin:end]
-        for part in record_columns(window.data, positions - window.base, LARGEST_BATCH, fields):
+        if ordinary[begin]:
+            fields = window.fields[begin:end]
+            parts = record_columns(window.data, positions - window.base, LARGEST_BATCH, fields)
+        else:
+            parts = positions.tolist()
+        for part in parts:
             if isinstance(part, RecordColumns):
-                yield _of_columns(part, positions[part.first :])
-            else:
-                yield _plainly(file, int(positions[part.number]), findings, coverage)
-                if coverage.cut is not None:
-                    return
+                yield from _column_values(part, positions[part.first :])
+                continue
+            position = part if isinstance(part, int) else int(positions[part.number])
+            yield from _batch_values(file, position, findings, coverage)
+            if coverage.cut is not None:
+                return
 
 
 def _are_ordinary(window: Window) -> NDArray[np.bool_]:
@@ -308,24 +302,20 @@ def _are_ordinary(window: Window) -> NDArray[np.bool_]:
     return ordinary & window.valid if window.data else np.zeros_like(ordinary)
 
 
-def _of_columns(columns: RecordColumns, positions: NDArray[np.int64]) -> _Values:
+def _column_values(columns: RecordColumns, positions: NDArray[np.int64]) -> Iterator[_Value]:
     data = columns.data
-    starts, lengths = columns.value_start.tolist(), columns.value_length.tolist()
-    values = [
-        data[start : start + length] if length >= 0 else None
-        for start, length in zip(starts, lengths, strict=True)
-    ]
-    return _Values(columns.offset.tolist(), values, positions[columns.batch].tolist())
+    values = columns.value_start.tolist(), columns.value_length.tolist()
+    batches = positions[columns.batch].tolist()
+    for offset, begin, length, position in zip(columns.offset.tolist(), *values, batches, strict=True):
+        yield offset, data[begin : begin + length] if length >= 0 else None, position
 
 
-def _plainly(file: DataFile, position: int, findings: FindingCollector, coverage: EventCoverage) -> _Values:
+def _batch_values(
+    file: DataFile, position: int, findings: FindingCollector, coverage: EventCoverage
+) -> Iterator[_Value]:
     batch = Batch(position, read_header(file.read(position, LARGEST_HEADER)))
-    records = list(records_of(file, batch, findings, coverage, damaged=False))
-    return _Values(
-        [record.offset for record in records],
-        [None if record.value is None else bytes(record.value) for record in records],
-        [position] * len(records),
-    )
+    for record in list(records_of(file, batch, findings, coverage, damaged=False)):
+        yield record.offset, None if record.value is None else bytes(record.value), position
 
 
 def records_of(
