@@ -63,7 +63,7 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
     from kcli.jobs.common import failure_of
     from kcli.logdir.select import Selection
     from kcli.rows import Failure
-    from kcli.views.planning import readable
+    from kcli.views.plan import readable
 
     listed = list(named_paths(inputs))
 

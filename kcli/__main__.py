@@ -32,7 +32,7 @@ WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan.scan", "numpy", "cramjam"),
     "check": ("kcli.jobs.check.check", "numpy", "cramjam"),
-    "sql": ("kcli.views.scanning",),
+    "sql": ("kcli.views.plan",),
 }
 """What the workers of a command will need, by its first word; of others `kcli.jobs.common`."""
 

@@ -131,11 +131,7 @@ ELSEWHERE = {
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
     "kcli/rows/rescue.py": "tests/commands/test_rescue.py",
     # views of Spark and DuckDB
-    "kcli/views/arrow_dataset.py": "tests/kcli/views/test_duckdb.py",
     "kcli/views/definitions.py": "tests/kcli/views/test_schema.py",
-    "kcli/views/planning.py": "tests/kcli/views/test_tasks.py",
-    "kcli/views/reading.py": "tests/kcli/views/test_tasks.py",
-    "kcli/views/scanning.py": "tests/kcli/views/test_duckdb.py",
     "kcli/views/submit.py": "tests/commands/test_spark.py",
 }
 """A module, or several by `*`, and the test file that judges them; a module's own entry goes first."""

@@ -5,9 +5,8 @@ import stat
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from formats.names import parse_file
 from kcli.engine.contract import Outcome, Unit
@@ -36,7 +35,6 @@ RECOVERED_BYTES = 64 << 20
 NOT_RECOVERED = "START-005"
 
 T = TypeVar("T")
-Start: TypeAlias = Callable[[Partition], Generator[Finding, None, LoadedLog | None]]
 
 
 def ls(unit: Unit, *, recover: bool = False) -> Outcome:
@@ -47,22 +45,14 @@ def ls(unit: Unit, *, recover: bool = False) -> Outcome:
     Of a larger one the log end is null, and START-005 has the largest that it can be. Of a running broker the
     log ends where its file does.
     """
-    return undisturbed(unit.target, lambda: _ls(unit, partial(_start, recover=recover)))
+    return undisturbed(unit.target, lambda: _ls(unit, recover=recover))
 
 
-def after_epochs(unit: Unit) -> Outcome:
-    """Return what `ls` finds and `epoch show` has not found: a log that was stopped cleanly is not read.
-
-    There is no row.
-    """
-    return replace(undisturbed(unit.target, lambda: _ls(unit, _unclean_start)), rows=[])
-
-
-def _ls(unit: Unit, begin: Start) -> Outcome:
+def _ls(unit: Unit, *, recover: bool) -> Outcome:
     partition = Partition(unit.target)
     problems: list[FileError] = []
     try:
-        row, findings = _row(partition, problems, begin)
+        row, findings = _row(partition, problems, recover=recover)
         findings.extend(directory_findings(partition))
     except FileError as error:
         outcome = failed(unit, error)
@@ -85,7 +75,9 @@ def _ls(unit: Unit, begin: Start) -> Outcome:
     )
 
 
-def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple[PartitionRow, list[Finding]]:
+def _row(
+    partition: Partition, problems: list[FileError], *, recover: bool
+) -> tuple[PartitionRow, list[Finding]]:
     findings: list[Finding] = []
 
     def read(piece: Callable[[], T]) -> T | None:
@@ -96,7 +88,7 @@ def _row(partition: Partition, problems: list[FileError], begin: Start) -> tuple
             return None
 
     totals = directory_sizes.totals(_files(partition, problems))
-    loaded = read(lambda: collect_findings(begin(partition), findings))
+    loaded = read(lambda: collect_findings(_start(partition, recover=recover), findings))
     is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
     facts = partition.directory
     high_watermark = directory_sizes.checkpointed(facts.high_watermarks, partition.topic, partition.number)
@@ -152,11 +144,6 @@ def _unflushed_bytes(partition: Partition) -> int:
             with suppress(OSError):  # the start says what is wrong with the file
                 unflushed += os.stat(segment.path("log")).st_size
     return unflushed
-
-
-def _unclean_start(partition: Partition) -> Generator[Finding, None, LoadedLog | None]:
-    """Do as `_start` unless the log was stopped cleanly."""
-    return None if checkpoints(partition).clean else (yield from _start(partition, recover=False))
 
 
 def _topic_id(partition: Partition) -> str | None:

@@ -37,7 +37,7 @@ HEAD = (
 
 
 class FindingRow(NamedTuple):
-    """A finding, or an error, of one file."""
+    """A finding of `kcli check`, or an error, of one file."""
 
     code: Annotated[str, "kcli explain CODE says more; of an error, the word for it"]
     severity: Annotated[str, "info, warning, error"]

@@ -18,17 +18,19 @@ are locked.
 import os
 import queue
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.abc import MetaPathFinder
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
-from duckdb import func
+from duckdb import func, sqltypes
 from pyarrow import fs
 
 from kcli.engine.contract import Engine, Outcome
@@ -38,35 +40,54 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.find import Found
 from kcli.logdir.select import ALL_PARTITIONS, Selection
 from kcli.logdir.targets import Target
-from kcli.output.arrow import schema as arrow_schema
-from kcli.rows import ArrowBlock, Failure, RowType
-from kcli.views.arrow_dataset import dataset
-from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
-from kcli.views.duckdb_types import with_text
-from kcli.views.filters import pushed
-from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
-from kcli.views.planning import plan_of, refused_by_all
-from kcli.views.scanning import ViewScan
-from kcli.views.tasks import DECODED
+from kcli.rows import ArrowBlock, Failure
+from kcli.views.definitions import FINDINGS, RLMM, VIEWS
+from kcli.views.options import OptionError, ViewQuery, macro_options, query
+from kcli.views.plan import ArrowRows, plan_view, refused_by_all, view_schema
+
+
+class _NoPandas(MetaPathFinder):
+    """Says to the thread that made it that there is no pandas.
+
+    pyarrow.dataset makes scalars when it is imported, and pyarrow imports pandas with its first scalar: where
+    the extra `spark` is installed, too, that is a third of a start of `kcli sql`, which has no use for it.
+    pyarrow looks for it again when it is asked for a DataFrame.
+    """
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise for pandas; all else is for the other finders."""
+        if name == "pandas" and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError(name)
+
+
+_finder = _NoPandas()
+sys.meta_path.insert(0, _finder)
+try:
+    from pyarrow import dataset
+finally:
+    sys.meta_path.remove(_finder)
 
 Note: TypeAlias = Callable[[Outcome], None]
 Report: TypeAlias = Callable[[Iterable[Finding]], None]
-
-OPTIONS: dict[str, tuple[str, ...]] = {
-    view: (
-        *(("topic", "partition") if view != RLMM else ()),
-        *((*ABOUT_BATCHES, "max_batch_bytes") if view in {BATCHES, RECORDS} else ()),
-        *(("of",) if view == FINDINGS else ()),
-    )
-    for view in VIEWS
-}
-"""Of each view: the parameters of its macro. Where to read, and leftovers, are options of the command."""
 
 MEMORY = "25%"
 """Of the machine's: a broker may run beside. Beyond it DuckDB writes temporary files."""
 HELD = 4
 """Batches of an answer that wait for their reader."""
 ROWS_A_BATCH = 10_000
+
+
+WITHOUT_ARROW = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union", "variant"})
+"""Types whose values Arrow cannot hold, or only in a form of DuckDB's own."""
+NESTED: dict[str, Callable[..., Any]] = {
+    "list": duckdb.list_type,
+    "array": duckdb.array_type,
+    "map": duckdb.map_type,
+}
+"""What makes a type of those inside."""
 
 
 class SqlError(Exception):
@@ -118,7 +139,9 @@ class Source:
         key = view, tuple(values)
         if key not in self._named:
             given = {
-                name: value for name, value in zip(OPTIONS[view], values, strict=True) if value is not None
+                name: value
+                for name, value in zip(macro_options(view), values, strict=True)
+                if value is not None
             }
             try:
                 table = ViewTable(self, view, given)
@@ -151,9 +174,9 @@ class Session:
         self._connection.create_function(
             "kcli_view", source.name, ["VARCHAR", "VARCHAR[]"], "VARCHAR", null_handling=func.SPECIAL
         )
-        for view, options in OPTIONS.items():
+        for view in VIEWS:
             self._connection.register(view, ViewTable(source, view, {}))
-            self._connection.execute(_macro(view, options))
+            self._connection.execute(_macro(view, macro_options(view)))
         self._connection.execute("SET lock_configuration = true")
 
     def close(self) -> None:
@@ -224,7 +247,8 @@ class Session:
             relation = None
             for statement in self._connection.extract_statements(text):
                 if relation is not None:
-                    _refuse("several statements give rows; one answer at a time")
+                    given.put(SqlError("several statements give rows; one answer at a time"))
+                    return
                 relation = self._bound(statement.query)
                 if statement.expected_result_type[0] != duckdb.ExpectedResultType.QUERY_RESULT:
                     relation = None
@@ -255,10 +279,6 @@ def opened(source: Source, place: str) -> Iterator[Session]:
             session.close()
 
 
-def _refuse(message: str) -> NoReturn:
-    raise SqlError(message)
-
-
 def _macro(view: str, options: Sequence[str]) -> str:
     """Return the statement that makes the macro of a view."""
     if not options:
@@ -284,7 +304,9 @@ class ViewTable(dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
         self._source = source
         # what the paths lead to is known: the path is only for the form
         words = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
-        self._query: Query = replace(query(words), users=source.users)
+        self._query = query(words)
+        if view == RLMM:
+            self._query = replace(self._query, selection=source.users)
         self._schema = view_schema(view)
 
     @property
@@ -301,10 +323,10 @@ class Scan:
     """A scan that has not begun."""
 
     def __init__(
-        self, source: Source, asked: Query, schema: Any, columns: list[str] | None, condition: Any
+        self, source: Source, query: ViewQuery, schema: Any, columns: list[str] | None, condition: Any
     ) -> None:
         self._source = source
-        self._query = asked
+        self._query = query
         self._names = schema.names if columns is None else columns
         self._condition = condition
         words = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
@@ -331,37 +353,23 @@ class Scan:
             raise
 
     def _rows(self) -> Iterator[Any]:
-        source, asked = self._source, self._query
-        found = source.found_for(asked.view)
+        source, query = self._source, self._query
+        found = source.found_for(query.view)
         if self._chooses:
-            found = replace(found, targets=_kept(asked.view, found.targets, self._condition))
-        decodes = not DECODED.isdisjoint(self._read.names)
-        plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)
+            found = replace(found, targets=_kept(query.view, found.targets, self._condition))
+        plan = plan_view(query, found, self._read.names, source.jobs)
         # a condition may leave out the directory of the one file
         source.refused.append([one for one in plan.refused if one.path or not self._chooses])
-        scan = ViewScan(view=asked.view, scan_time=source.scan_time, schema=self._read)
-        yield from _batches_in(scan.known(plan))
-        if asked.view != FINDINGS:
-            source.report(finding for _, finding in plan.findings)
-        for outcome in scan.outcomes(plan, source.engine, source.jobs):
+        if query.view != FINDINGS:
+            source.report(plan.findings)
+            for failure in plan.failures:
+                source.note(Outcome(number=0, error=failure))
+        rows = ArrowRows(query.view, source.scan_time, self._read)
+        for outcome in rows.outcomes(plan, source.engine):
             source.note(outcome)
-            yield from _batches_in(outcome.rows)
+            yield from (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
             if source.stopped.is_set():
                 return
-
-
-def _batches_in(rows: Sequence[Any]) -> Iterator[Any]:
-    return (row.batch for row in rows if isinstance(row, ArrowBlock))
-
-
-def view_schema(view: str) -> Any:
-    """Return the Arrow schema of a view; every column may be null, for DuckDB does not ask."""
-    fields = []
-    for one in view_columns(view):
-        is_moment = one.column.kind == MOMENT
-        kind = pa.timestamp("us", "UTC") if is_moment else arrow_schema(RowType("", (one.column,))).types[0]
-        fields.append(pa.field(one.column.name, kind, metadata={"description": one.column.doc}))
-    return pa.schema(fields)
 
 
 OF_DIRECTORIES = pa.schema(
@@ -398,3 +406,37 @@ def _known(view: str, target: Target) -> Any:
             column.is_null() if value is None else column == pa.scalar(value, OF_DIRECTORIES.field(name).type)
         )
     return known
+
+
+# Types that Arrow does not have
+
+
+def with_text(relation: Any) -> Any:
+    """Return the same rows, with DuckDB's text of the values of types that Arrow does not have."""
+    kinds = [_in_arrow(kind) for kind in relation.types]
+    if kinds == relation.types:
+        return relation
+    columns = enumerate(zip(kinds, relation.columns, strict=True), 1)
+    return relation.project(
+        ", ".join(f"CAST(#{place} AS {kind}) AS {_quoted(name)}" for place, (kind, name) in columns)
+    )
+
+
+def _in_arrow(kind: Any) -> Any:
+    """Return a type with VARCHAR in the place of those that Arrow does not have."""
+    if kind.id in WITHOUT_ARROW:
+        return sqltypes.VARCHAR
+    if kind.id not in {*NESTED, "struct", "tuple"}:
+        return kind
+    inside = [_in_arrow(one) if isinstance(one, sqltypes.DuckDBPyType) else one for _, one in kind.children]
+    if inside == [one for _, one in kind.children]:
+        return kind
+    if kind.id == "struct":
+        return duckdb.struct_type(dict(zip((name for name, _ in kind.children), inside, strict=True)))
+    if kind.id == "tuple":
+        return sqltypes.VARCHAR  # DuckDB makes no such type for Python
+    return NESTED[kind.id](*inside)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

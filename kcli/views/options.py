@@ -5,13 +5,12 @@
 | `view`            | batches (the default), records, segments, epochs, rlmm, offsets or findings |
 | `path`            | log dirs, partition directories, files, globs; several with commas between them |
 | `paths`           | the same as a JSON list, as `load([...])` writes it |
-| `of`              | view findings: of which views, with commas; by default of all |
 | `leftovers`       | true: directories -delete, -stray, -future and files that wait for removal, too |
 | `topic`           | only these topics, names or globs with commas; not for rlmm: its events are about many |
 | `partition`       | only these partitions, like `0..3,7`; not for rlmm |
 | `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive |
 |                   | like `kcli dump --offsets`: found by names and indexes, to two rising batches after B |
-| `times`           | the same of times, such as `yesterday..` or epoch ms, by the largest of a batch |
+| `times`           | the same of times, such as `yesterday..` or epoch ms, like `kcli dump --time` |
 | `epochs`          | batches, records: only batches of these leader epochs, like `0..3,7` |
 | `producer_ids`    | batches, records: only batches of these producers, like `0..3,7` |
 | `partitions`      | how many tasks; by default a few per core, more for much data |
@@ -21,34 +20,26 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from formats.bounds import LARGEST_BATCH
-from kcli.logdir.select import ALL_PARTITIONS, Selection
+from kcli.dump.filter import HIGHEST, LOWEST, Range, RecordFilter
+from kcli.logdir.select import Selection
 from kcli.times import TimeWordError, moment_ms
-from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
-from kcli.views.filters import HIGHEST, LOWEST, MATCHES, Filter
+from kcli.views.definitions import BATCHES, RECORDS, RLMM, VIEWS
 
-RANGES = {
-    "offsets": {BATCHES: ("last_offset", "base_offset"), RECORDS: ("offset", "offset")},
-    "times": {BATCHES: ("max_timestamp", "max_timestamp"), RECORDS: ("timestamp", "timestamp")},
-}
-"""The columns, by view, that must not lie below the first and above the last of a range."""
-
-LISTS = {"epochs": "partition_leader_epoch", "producer_ids": "producer_id"}
-ABOUT_BATCHES = (*RANGES, *LISTS)
-
+OF_PARTITIONS = ("topic", "partition")
+OF_BATCHES = ("offsets", "times", "epochs", "producer_ids")
 NAMES = (
     "view",
     "path",
     "paths",
-    "of",
     "leftovers",
-    "topic",
-    "partition",
-    *RANGES,
-    *LISTS,
+    *OF_PARTITIONS,
+    *OF_BATCHES,
     "partitions",
     "max_batch_bytes",
 )
@@ -63,8 +54,6 @@ NO_TABLES = (
     "Spark gives a Python data source no options of a table: use CREATE TEMPORARY VIEW name USING kcli "
     "OPTIONS (...)"
 )
-OF = (BATCHES, RECORDS, SEGMENTS, EPOCHS, RLMM, OFFSETS)
-"""The views that have findings."""
 
 
 class OptionError(ValueError):
@@ -72,18 +61,18 @@ class OptionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """The view, the paths, and what limits the rows."""
+class ViewQuery:
+    """The view, the paths, and what limits the rows.
+
+    `selection`: the partitions that are read; of the view rlmm the user partitions that events are about.
+    """
 
     view: str
     paths: tuple[str, ...]
-    of: frozenset[str]
-    leftovers: bool
-    filters: tuple[Filter, ...]
+    selection: Selection
+    filter: RecordFilter
     partitions: int | None
     max_batch_bytes: int
-    users: Selection = ALL_PARTITIONS
-    """Of the view rlmm: which user partitions its events are about."""
 
 
 def view_of(options: Mapping[str, str]) -> str:
@@ -96,24 +85,38 @@ def view_of(options: Mapping[str, str]) -> str:
     return _one_of("view", options.get("view", BATCHES), tuple(VIEWS))
 
 
-def query(options: Mapping[str, str]) -> Query:
+def query(options: Mapping[str, str]) -> ViewQuery:
     """Return what options ask for; OptionError names the first that cannot be used."""
     view = view_of(options)
-    if view != FINDINGS and "of" in options:
-        raise OptionError(f"option of: it is about the view {FINDINGS}")
-    of = frozenset(_one_of("of", word.strip(), OF) for word in options.get("of", ",".join(OF)).split(","))
-    return Query(
+    for name in options:
+        if name in {*OF_PARTITIONS, *OF_BATCHES} and name not in macro_options(view):
+            raise OptionError(f"option {name}: it is not for the view {view}; compare columns in the query")
+
+    def parsed(name: str, parse: Callable[[str, str], Any], default: Any) -> Any:
+        return parse(name, options[name]) if name in options else default
+
+    topics = parsed("topic", _topics, ())
+    partitions = parsed("partition", _partitions, frozenset())
+    leftovers = _one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false")) == "true"
+    return ViewQuery(
         view=view,
         paths=_paths(options),
-        of=of,
-        leftovers=_one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false"))
-        == "true",
-        filters=tuple(_filters(view, options)),
-        partitions=_number("partitions", options["partitions"]) if "partitions" in options else None,
-        max_batch_bytes=_number("max_batch_bytes", options["max_batch_bytes"])
-        if "max_batch_bytes" in options
-        else LARGEST_BATCH,
+        selection=Selection(topics=topics, partitions=partitions, include_leftovers=leftovers),
+        filter=RecordFilter(
+            offsets=parsed("offsets", _range, None),
+            times=parsed("times", _range, None),
+            epochs=parsed("epochs", _numbers, frozenset()),
+            producer_ids=parsed("producer_ids", _numbers, frozenset()),
+        ),
+        partitions=parsed("partitions", _number, None),
+        max_batch_bytes=parsed("max_batch_bytes", _number, LARGEST_BATCH),
     )
+
+
+def macro_options(view: str) -> tuple[str, ...]:
+    """Return the options of a view that limit its rows; where to read, and leftovers, are for all views."""
+    of_logs = (*OF_BATCHES, "max_batch_bytes") if view in {BATCHES, RECORDS} else ()
+    return (*(() if view == RLMM else OF_PARTITIONS), *of_logs)
 
 
 def _one_of(option: str, word: str, allowed: tuple[str, ...]) -> str:
@@ -128,57 +131,46 @@ def _number(option: str, word: str) -> int:
     return int(word)
 
 
-def _filters(view: str, options: Mapping[str, str]) -> Iterator[Filter]:
-    """Yield what the options leave out, in the form in which Spark pushes filters."""
-    for name in ("topic", "partition", *ABOUT_BATCHES):
-        if name in options and (view == RLMM or (name in ABOUT_BATCHES and view not in {BATCHES, RECORDS})):
-            raise OptionError(f"option {name}: it is not for the view {view}; compare columns in the query")
-    if "topic" in options:
-        yield MATCHES, "topic", tuple(_topic(word.strip()) for word in options["topic"].split(","))
-    if "partition" in options:
-        yield "In", "partition", tuple(_partitions(options["partition"]))
-    for name, column in LISTS.items():
-        if name in options:
-            yield "In", column, tuple(_numbers(name, options[name]))
-    for name, columns in RANGES.items():
-        if name in options:
-            yield from _range(name, options[name], *columns[view])
+def _topics(option: str, words: str) -> tuple[str, ...]:
+    topics = tuple(word.strip() for word in words.split(","))
+    if not all(topics):
+        raise OptionError(f"option {option}: an empty name; leave it out for all topics")
+    return topics
 
 
-def _topic(word: str) -> str:
-    if not word:
-        raise OptionError("option topic: an empty name; leave it out for all topics")
-    return word
+def _partitions(option: str, words: str) -> frozenset[int]:
+    """Return the partitions of a list like `0..3,7` or `0-3,7`, ranges inclusive: as `--partition` has it."""
+    numbers = _numbers(option, words)
+    if min(numbers) < 0 or max(numbers) > LARGEST:
+        raise OptionError(f"option {option} {words}: not numbers from 0 to {LARGEST}")
+    return numbers
 
 
-def _partitions(words: str) -> Iterator[int]:
-    """Yield the partitions of a list like `0..3,7` or `0-3,7`, ranges inclusive: as `--partition` has it."""
-    count = 0
+def _numbers(option: str, words: str) -> frozenset[int]:
+    """Return the numbers of a list like `0..3,7`, ranges inclusive."""
+    ranges = []
     for word in words.split(","):
-        found = re.fullmatch(r"\s*([0-9]{1,10})(?:(?:-|\.\.)([0-9]{1,10}))?\s*", word, re.ASCII)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
-        if not first <= last <= LARGEST:
-            raise OptionError(
-                f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0..3,7"
-            )
-        count += last - first + 1
-        if count > MOST_NUMBERS:
-            raise OptionError(f"option partition {words}: more than {MOST_NUMBERS} partitions")
-        yield from range(first, last + 1)
+        first, dots, last = (word.replace("-", "..") if option == "partition" else word).partition("..")
+        if dots and not (first and last):
+            raise OptionError(f"option {option} {words}: write both ends of a range, such as 0..99")
+        ranges.append(range(_whole(option, first), _whole(option, last or first) + 1))
+        if not ranges[-1]:
+            raise OptionError(f"option {option} {words}: the range {word.strip()} is empty")
+    if sum(each.stop - each.start for each in ranges) > MOST_NUMBERS:
+        raise OptionError(f"option {option} {words}: more than {MOST_NUMBERS} numbers")
+    return frozenset(chain.from_iterable(ranges))
 
 
-def _range(option: str, words: str, upper: str, lower: str) -> Iterator[Filter]:
+def _range(option: str, words: str) -> Range:
+    """Return the first and the last of `A..B`, `A..` or `..B`."""
     first, dots, last = words.partition("..")
     if not dots or not (first or last):
         raise OptionError(f"option {option} {words}: not like 100..200, 100.. or ..200")
-    whole = _moment if option == "times" else _whole
-    low, high = whole(option, first) if first else LOWEST, whole(option, last) if last else HIGHEST
+    parse = _moment if option == "times" else _whole
+    low, high = parse(option, first) if first else LOWEST, parse(option, last) if last else HIGHEST
     if low > high:
         raise OptionError(f"option {option} {words}: the first is beyond the last")
-    if first:
-        yield "GreaterThanOrEqual", upper, low
-    if last:
-        yield "LessThanOrEqual", lower, high
+    return low, high
 
 
 def _moment(option: str, word: str) -> int:
@@ -186,23 +178,6 @@ def _moment(option: str, word: str) -> int:
         return moment_ms(word.strip())
     except TimeWordError as error:
         raise OptionError(f"option {option}: {error}") from error
-
-
-def _numbers(option: str, words: str) -> Iterator[int]:
-    """Yield the numbers of a list like `0..3,7`, ranges inclusive."""
-    count = 0
-    for word in words.split(","):
-        first, dots, last = word.strip().partition("..")
-        if dots and not (first and last):
-            raise OptionError(f"option {option} {words}: write both ends of a range, such as 0..99")
-        begin = _whole(option, first)
-        end = _whole(option, last) if dots else begin
-        if end < begin:
-            raise OptionError(f"option {option} {words}: the range {word.strip()} is empty")
-        count += end - begin + 1
-        if count > MOST_NUMBERS:
-            raise OptionError(f"option {option} {words}: more than {MOST_NUMBERS} numbers")
-        yield from range(begin, end + 1)
 
 
 def _whole(option: str, word: str) -> int:

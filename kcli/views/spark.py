@@ -1,16 +1,40 @@
-"""The classes that Spark sees. They are made inside a function, so that Spark's workers get them by value.
+"""The Spark format `kcli`: its schema, its tasks, and the classes that Spark sees.
 
-A worker then needs no kcli to unpickle them; they put kcli on its import path before they import any of it.
-They hold plain values: options, texts, numbers, bytes.
+Those are made inside a function, so that Spark's workers get them by value. A worker then needs no kcli to
+unpickle them; they put kcli on its import path before they import any of it. They hold plain values: options,
+texts, numbers, bytes.
 """
 
+import operator
 import os
-from collections.abc import Callable, Iterable, Iterator
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir, nullcontext
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-Made: TypeAlias = Callable[[dict[str, str], Any], DataSourceReader]
+from formats.names import REMOTE_LOG_METADATA
+from kcli.engine.contract import Unit
+from kcli.engine.inline import inline
+from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
+from kcli.logdir.buffers import shown
+from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.find import Found, find
+from kcli.logdir.targets import PARTITION, Target
+from kcli.rows import ArrowBlock
+from kcli.views.definitions import FINDINGS, RLMM, view_columns
+from kcli.views.options import OptionError, query
+from kcli.views.plan import ArrowRows, plan_view, readable
+from kcli.views.plan import view_schema as arrow_schema
+
+StructType: TypeAlias = Any
+MakeReader: TypeAlias = Callable[[dict[str, str], Any], DataSourceReader]
+Filter: TypeAlias = tuple[str, str, Any]
+"""The name of the class of a filter of Spark, its column, and its value."""
 
 KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
 """Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame.
@@ -18,6 +42,162 @@ KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
 What is pushed for one query is missing in the next. For a scan without filters Spark then calls no reader, so
 none can notice. A Spark that pushes limits keeps a plan for each scan.
 """
+PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "EqualTo": operator.eq,
+    "EqualNullSafe": operator.eq,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "In": lambda value, values: value in values,
+    "StringStartsWith": str.startswith,
+}
+BYTES_A_BIN = 64 << 20
+ROWS_A_BATCH = 5_000
+
+
+# Schemas
+
+
+def view_schema(view: str) -> StructType:
+    """Return the StructType of a view: integers and epoch milliseconds are bigint, bytes binary.
+
+    Comments say what the columns mean.
+    """
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StructField, StructType
+
+    fields = zip(arrow_schema(view), view_columns(view), strict=True)
+    return StructType(
+        [
+            StructField(field.name, from_arrow_type(field.type), column.nullable, {"comment": column.doc})
+            for field, (column, _) in fields
+        ]
+    )
+
+
+def refuse_others(view: str, given: StructType) -> None:
+    """Raise OptionError unless a schema has columns of a view, each once, with their types.
+
+    It may allow more nulls.
+    """
+    own = {field.name.lower(): field for field in view_schema(view)}
+    seen: set[str] = set()
+    for field in given:
+        name = field.name.lower()
+        if name not in own:
+            raise OptionError(
+                f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}"
+            )
+        if name in seen:
+            raise OptionError(f"schema: column {field.name} appears twice")
+        seen.add(name)
+        expected, found = own[name].dataType.simpleString(), field.dataType.simpleString()
+        if expected != found:
+            way = f"timestamp_millis({name})" if (expected, found) == ("bigint", "timestamp") else "a cast"
+            raise OptionError(
+                f"schema: column {field.name} is {expected}, not {found}; use {way} in the query"
+            )
+        if own[name].nullable and not field.nullable:
+            raise OptionError(f"schema: column {field.name} can be null: leave out NOT NULL")
+
+
+# Tasks
+
+
+def plan_tasks(
+    options: Mapping[str, str],
+    filters: Sequence[Filter],
+    cores: int | None,
+    directory: str | None,
+    columns: Iterable[str],
+) -> list[bytes]:
+    """Return the tasks of a query, in the order of their rows; OptionError if its paths lead to nothing.
+
+    Relative paths start from `directory`, if one is given. `columns` are those that the query selects.
+    """
+    directory, asked = directory or os.getcwd(), query(options)
+    cores = cores or os.cpu_count() or 1
+    with chdir(directory):
+        found = readable(find(asked.paths, asked.selection))
+        if not found.targets and found.failures and asked.view != FINDINGS:
+            raise OptionError(str(found.failures[0]))
+        found.targets = [target for target in found.targets if _may_pass(asked.view, target, filters)]
+        names = {name.lower() for name in columns}
+        plan = plan_view(asked, found, names, asked.partitions or cores)
+        if not plan.units and plan.refused and plan.refused[0].path:
+            raise OptionError(f"{plan.refused[0].path}: {plan.refused[0].message}")
+        bins = _bins(asked.view, plan.units, asked.partitions, cores)
+    parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
+    for units in bins:
+        of_bin = Found(targets=[unit.target for unit in units], notes=plan.found.notes)
+        parts.append(plan._replace(units=units, found=of_bin, findings=[], failures=[], refused=[]))
+    start, now = None if all(map(os.path.isabs, asked.paths)) else directory, datetime.now(UTC)
+    return [pickle.dumps((start, asked.view, now, part), pickle.HIGHEST_PROTOCOL) for part in parts]
+
+
+def _bins(view: str, units: Sequence[Unit], requested: int | None, cores: int) -> Iterator[list[Unit]]:
+    """Yield consecutive bins of about equal bytes; for the view of findings those of a broker together."""
+    groups: dict[object, list[Unit]] = {}
+    for unit in units:
+        groups.setdefault(_broker(unit.target) if view == FINDINGS else unit.number, []).append(unit)
+    costs = [sum(map(_cost, group)) for group in groups.values()]
+    count = requested or bin_count(costs, cores, BYTES_A_BIN)
+    for some in consecutive_bins(list(groups.values()), costs, count):
+        yield [unit for group in some for unit in group]
+
+
+def _broker(target: Target) -> object:
+    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    return target.log_dir if facts.broker_id is None else (facts.cluster_id, facts.broker_id)
+
+
+def _cost(unit: Unit) -> int:
+    size = 0 if unit.target.kind in {PARTITION, LOG_DIR} else size_of(unit.target)
+    return COST_OF_A_UNIT + max((unit.end or size) - unit.start, 0)
+
+
+def _may_pass(view: str, target: Target, filters: Iterable[Filter]) -> bool:
+    """Whether rows of a target can pass the filters of a query: those on what its directory's name says.
+
+    Offsets and times are none of that: names and indexes only say what a sound log holds. No checksum covers
+    the base offset of a batch, so a row that passes may be in a file that the filter would leave out.
+    """
+    if target.name is None:
+        return True
+    known: dict[str, Any] = {"topic": shown(target.name.topic), "partition": target.name.partition}
+    if view == RLMM:
+        is_of_events = target.name.topic == REMOTE_LOG_METADATA
+        known = {"metadata_partition": target.name.partition} if is_of_events else {}
+    return all(
+        COMPARISONS[kind](known[column], value)
+        for kind, column, value in filters
+        if kind in COMPARISONS and column in known and value is not None
+    )
+
+
+def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
+    """Yield the Arrow batches of a task, with the columns of a Spark schema.
+
+    A directory is left as it was entered.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    start, view, scan_time, plan = pickle.loads(data)  # noqa: S301 - the driver wrote it
+    rows = ArrowRows(view, scan_time, to_arrow_schema(schema, timezone="UTC"))
+    with nullcontext() if start is None else chdir(start):
+        held: list[Any] = []
+        for outcome in rows.outcomes(plan, inline):
+            held += (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
+            if sum(batch.num_rows for batch in held) >= ROWS_A_BATCH:
+                yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+                held = []
+        if held:
+            yield from pa.Table.from_batches(held).combine_chunks().to_batches()
+
+
+# What Spark sees
 
 
 def data_source(cores: int | None = None, directory: str | None = None) -> type[DataSource]:
@@ -53,18 +233,22 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
         def schema(self) -> Any:
             import_kcli_from_root()
             from kcli.views.options import view_of
-            from kcli.views.schema import view_schema
+            from kcli.views.spark import view_schema
 
             return view_schema(view_of(self.options))
 
         def reader(self, schema: Any) -> DataSourceReader:
             import_kcli_from_root()
-            from kcli.views.filters import are_offered
+            import sys
+
             from kcli.views.options import view_of
-            from kcli.views.schema import refuse_others
+            from kcli.views.spark import PUSHING_PLANNER, refuse_others
 
             refuse_others(view_of(self.options), schema)
-            made = pushing_reader if apart and are_offered() else plain_reader
+            # Spark refuses readers that take filters in any other process
+            spec = getattr(sys.modules["__main__"], "__spec__", None)
+            is_planner = PUSHING_PLANNER in sys.modules or (spec is not None and spec.name == PUSHING_PLANNER)
+            made = pushing_reader if apart and is_planner else plain_reader
             return made(dict(self.options), schema)
 
     return Kcli
@@ -72,7 +256,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
 
 def _readers(
     import_kcli_from_root: Callable[[], None], cores: int | None, directory: str | None
-) -> tuple[Made, Made]:
+) -> tuple[MakeReader, MakeReader]:
     """Return the class of a reader of some options and a schema, and that of one that takes filters."""
 
     class Reader(DataSourceReader):
@@ -85,19 +269,17 @@ def _readers(
 
         def partitions(self) -> list[InputPartition]:
             import_kcli_from_root()
-            from kcli.views.tasks import tasks
+            from kcli.views.spark import plan_tasks
 
-            return list(
-                map(InputPartition, tasks(self.options, self.filters, cores, directory, self.schema.names))
-            )
+            names = self.schema.names
+            return list(map(InputPartition, plan_tasks(self.options, self.filters, cores, directory, names)))
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
             import_kcli_from_root()
-            from kcli.views.tasks import read
+            from kcli.views.spark import read_task
 
-            return (
-                iter(()) if partition.value is None else read(partition.value, self.schema)
-            )  # Spark's own, for a plan without partitions
+            # Spark's own has no value, for a plan without partitions
+            return iter(()) if partition.value is None else read_task(partition.value, self.schema)
 
     class PushingReader(Reader):
         """The same where Spark offers filters.
@@ -106,10 +288,12 @@ def _readers(
         """
 
         def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
-            import_kcli_from_root()
-            from kcli.views.filters import plain
-
-            self.filters = list(plain(filters))
+            paths: list[Sequence[str]] = [getattr(one, "attribute", ()) for one in filters]
+            self.filters = [
+                (type(one).__name__, path[0].lower(), getattr(one, "value", None))
+                for one, path in zip(filters, paths, strict=True)
+                if len(path) == 1
+            ]
             return filters
 
     return Reader, PushingReader

@@ -166,16 +166,6 @@ def test_entries_of_a_log_dir_are_rows_of_findings_and_findings_of_other_views(k
     assert [found["code"] for found in document["findings"]] == ["DIR-006"]
 
 
-def test_a_log_that_was_not_stopped_cleanly_is_as_often_a_finding_as_in_ls(kcli, tmp_path, monkeypatch):
-    monkeypatch.setattr("kcli.jobs.ls.RECOVERED_BYTES", 0)
-    for number in range(3):
-        segment(log_dir(tmp_path / "d", clean=False) / f"orders-{number}", 0, put_range(0, 3))
-    query = "SELECT count(*) n FROM findings WHERE code = 'START-005' AND severity = 'info'"
-    listed = json.loads(kcli("ls", tmp_path / "d", "-o", "json").stdout)["findings"]
-    assert [one["code"] for one in listed].count("START-005") == 3
-    assert kcli("sql", query, tmp_path / "d", "-o", "tsv").stdout == "n\n3\n"
-
-
 @pytest.mark.parametrize(
     ("query", "message"),
     [

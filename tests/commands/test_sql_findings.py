@@ -50,13 +50,26 @@ def test_segments_have_the_findings_of_scan(kcli, tmp_path, damage, codes, statu
         assert sorted(map(str, document["findings"])) == sorted(map(str, expected["findings"]))
         assert document["errors"] == expected["errors"]
         assert document["rows"] == [{"dir": row["dir"], "file": row["file"]} for row in expected["rows"]]
-    done = kcli("sql", "SELECT code FROM findings(of := 'segments')", tmp_path / "d", "-o", "json")
-    found = [row["code"] for row in json.loads(done.stdout)["rows"]]
-    assert done.exit_code == 0
-    assert sorted(found) == sorted(
-        [one["code"] for one in expected["findings"]] + [one["error"] for one in expected["errors"]]
-    )
-    assert set(codes) <= set(found)
+    assert set(codes) <= {one["code"] for one in document["findings"]} | {
+        one["error"] for one in document["errors"]
+    }
+
+
+@pytest.mark.parametrize("damage", [_lost, _overlapping, _refused, _misnamed])
+def test_rows_of_findings_are_those_of_check(kcli, tmp_path, damage):
+    for base in (0, 10, 20):
+        segment(log_dir(tmp_path / "d") / "orders-0", base, put_range(base, 10))
+    damage(tmp_path / "d" / "orders-0")
+    checked = json.loads(kcli("check", tmp_path / "d", "-o", "json").stdout)
+    expected = [(one["code"], one["message"], one["path"] or one["dir"]) for one in checked["findings"]]
+    expected += [(one["error"], one["message"], one["path"]) for one in checked["errors"]]
+    for jobs in "12":
+        query = "SELECT code, message, path FROM findings"
+        done = kcli("sql", query, tmp_path / "d", "-o", "json", "--jobs", jobs)
+
+        assert done.exit_code == 0
+        assert [tuple(row.values()) for row in json.loads(done.stdout)["rows"]] == expected
+        assert expected
 
 
 @pytest.mark.parametrize("view", ["batches", "records", "segments"])
@@ -105,14 +118,15 @@ def test_log_dirs_that_do_not_start_together_are_found_as_in_ls_and_scan(kcli, t
 
 
 IMPORTS = """
-import json
-from kcli.views.filters import pushed
+from kcli.logdir.find import find
+from kcli.logdir.select import Selection
 from kcli.views.options import query
-from kcli.views.planning import planned
+from kcli.views.plan import plan_view
 """
 UNREAD = """
 asked = [query({"view": view, "path": sys.argv[1]}) for view in ("batches", "records", "segments")]
-print([failure.error for one in asked for failure in planned(one, pushed([]), 1).failures])
+found = find([sys.argv[1]], Selection())
+print([failure.error for one in asked for failure in plan_view(one, found, (), 1).failures])
 """
 
 
@@ -122,17 +136,3 @@ def test_a_partition_that_cannot_be_listed_is_an_error_of_every_view_of_logs(tmp
     (tmp_path / "d" / "orders-0").chmod(0)
 
     assert as_unprivileged(IMPORTS, UNREAD, tmp_path / "d") == f"{['no-permission'] * 3}\n"
-
-
-def test_a_log_of_another_topic_is_not_one_of_events(kcli, tmp_path):
-    """Unless findings of `rlmm` alone are asked for, as `rlmm dump` reads any log."""
-    partition = log_dir(tmp_path / "d") / "orders-0"
-    segment(partition, 0, put_range(0, 5))
-    log = partition / f"{0:020}.log"
-
-    def codes(view):
-        query = f"SELECT DISTINCT code FROM {view} ORDER BY code"
-        return [row["code"] for row in json.loads(kcli("sql", query, log, "-o", "json").stdout)["rows"]]
-
-    assert "RLMM-001" not in codes("findings")
-    assert "RLMM-001" in codes("findings(of := 'rlmm')")

@@ -211,17 +211,6 @@ def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
     return reduce
 
 
-def one_by_one(units: Iterable[tuple[Unit, ScanLog]]) -> Iterator[Outcome]:
-    """Yield an outcome for each whole log of a directory, in order: its row, and what is wrong with it.
-
-    A log may reach back into the one before.
-    """
-    directory: DirectoryScan | None = None
-    for unit, read in units:
-        directory = directory or DirectoryScan(read)
-        yield directory.add_range(unit.number, read.read(unit))
-
-
 def inspected(unit: Unit, inspection: Inspection) -> LogRange:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target

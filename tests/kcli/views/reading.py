@@ -1,14 +1,7 @@
-"""Logs that views read."""
+"""A log that is read as a view, by the tasks that Spark would run."""
 
-from datetime import UTC, datetime
-
-from pyspark.sql.pandas.types import to_arrow_schema
-
-from kcli.views.reading import Task, record_batches
-from kcli.views.schema import view_schema
+from kcli.views.spark import plan_tasks, read_task, view_schema
 from tests.partitions import log_dir, offset_entries, segment
-
-NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def written(tmp_path, batches, data=None, offsets=None):
@@ -23,7 +16,12 @@ def written(tmp_path, batches, data=None, offsets=None):
     return folder / f"{0:020}.log"
 
 
-def read(view, groups):
-    schema = to_arrow_schema(view_schema(view), timezone="UTC")
-    tasks = [Task(view=view, scan_time=NOW, works=works) for works in groups]
-    return [row for task in tasks for batch in record_batches(task, schema) for row in batch.to_pylist()]
+def tasks(view, path, cores=1000, **options):
+    columns = view_schema(view).names
+    return plan_tasks({"view": view, "path": str(path), **options}, (), cores, None, columns)
+
+
+def read(view, planned):
+    schema = view_schema(view)
+    found = [row for task in planned for batch in read_task(task, schema) for row in batch.to_pylist()]
+    return [{**row, "scan_time": 0} for row in found]

@@ -16,9 +16,10 @@ from kcli.engine.pool import pool
 from kcli.logdir.find import find
 from kcli.logdir.select import Selection
 from kcli.views.definitions import VIEWS
-from kcli.views.duckdb import OPTIONS, Source, SqlError, opened, view_schema
-from kcli.views.options import OptionError
-from kcli.views.schema import view_schema as spark_schema
+from kcli.views.duckdb import Source, SqlError, opened
+from kcli.views.options import OptionError, macro_options
+from kcli.views.plan import view_schema
+from kcli.views.spark import view_schema as spark_schema
 from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, segment
@@ -246,9 +247,9 @@ def test_options_work_in_views_and_expressions(duck):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", [view for view, options in OPTIONS.items() if options])
+@pytest.mark.parametrize("view", [view for view in VIEWS if macro_options(view)])
 def test_every_view_takes_its_options_as_nulls(duck, view):
-    nulls = ", ".join(f"{option} := NULL" for option in OPTIONS[view])
+    nulls = ", ".join(f"{option} := NULL" for option in macro_options(view))
 
     assert duck.values(f"SELECT count(*) FROM {view}({nulls})") == duck.values(f"SELECT count(*) FROM {view}")
 
@@ -258,7 +259,6 @@ def test_every_view_takes_its_options_as_nulls(duck, view):
     [
         ("FROM batches(offsets := '46')", "option offsets 46: not like 100..200"),
         ("FROM records(partition := '3-1')", "option partition 3-1"),
-        ("FROM findings(of := 'batch')", "option of batch: one of"),
     ],
 )
 def test_a_wrong_option_is_refused_before_reading(duck, query, message):
@@ -307,9 +307,9 @@ def test_an_answer_that_is_not_read_to_its_end_stops_the_reading(duck):
 IMPORTS = """
 import sys, threading
 import pyarrow, pyspark.sql.datasource
-from kcli.views.arrow_dataset import _NoPandas
+from kcli.views.duckdb import _NoPandas
 assert not any(isinstance(finder, _NoPandas) for finder in sys.meta_path)
-import kcli.views.duckdb, kcli.views.spark
+import kcli.views.spark
 assert "pandas" not in sys.modules, "pandas was imported"
 
 sys.meta_path.insert(0, finder := _NoPandas())

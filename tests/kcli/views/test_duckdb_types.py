@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from kcli.views.duckdb_types import with_text
+from kcli.views.duckdb import with_text
 
 
 @pytest.mark.parametrize(

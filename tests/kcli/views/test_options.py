@@ -4,21 +4,16 @@ import json
 
 import pytest
 
-from kcli.views.filters import pushed
-from kcli.views.options import NAMES, OF, OptionError, query
+from kcli.dump.filter import LOWEST, RecordFilter
+from kcli.logdir.select import ALL_PARTITIONS, Selection
+from kcli.views.options import NAMES, OptionError, query
 
 
 def test_defaults():
     asked = query({"path": "/data"})
 
-    assert (asked.view, asked.paths, asked.of, asked.leftovers, asked.partitions) == (
-        "batches",
-        ("/data",),
-        frozenset(OF),
-        False,
-        None,
-    )
-    assert asked.filters == ()
+    assert (asked.view, asked.paths, asked.partitions) == ("batches", ("/data",), None)
+    assert (asked.selection, asked.filter) == (ALL_PARTITIONS, RecordFilter())
 
 
 @pytest.mark.parametrize(
@@ -51,8 +46,7 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({"path": "a", "vew": "batches"}, "option vew: not one of view, path"),
         ({"path": "s3://bucket/x"}, "kcli reads files, not URLs"),
         ({"paths": "[1]"}, "option paths: a JSON list of texts"),
-        ({"path": "a", "of": "batches"}, "option of: it is about the view findings"),
-        ({"path": "a", "view": "findings", "of": "lookup"}, "option of lookup: one of"),
+        ({"path": "a", "view": "findings", "of": "batches"}, "option of: not one of view, path"),
         ({"path": "a", "partitions": "0"}, "option partitions 0: a number from 1"),
         ({"path": "a", "leftovers": "yes"}, "option leftovers yes: one of true, false"),
         ({"path": "a", "offsets": "5"}, "option offsets 5: not like 100..200"),
@@ -65,10 +59,10 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({"path": "a", "topic": "a,"}, "option topic: an empty name"),
         (
             {"path": "a", "partition": "3-0"},
-            "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0..3,7",
+            "option partition 3-0: the range 3-0 is empty",
         ),
-        ({"path": "a", "partition": ""}, "option partition : not numbers"),
-        ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 partitions"),
+        ({"path": "a", "partition": ""}, "option partition : not a whole number"),
+        ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 numbers"),
         ({"path": "a", "epochs": "3..1"}, "option epochs 3..1: the range 3..1 is empty"),
         ({"path": "a", "epochs": "3.."}, "option epochs 3..: write both ends of a range, such as 0..99"),
         ({"path": "a", "producer_ids": "0..1000000"}, "more than 1000000 numbers"),
@@ -96,25 +90,22 @@ def test_a_path_may_begin_or_end_with_a_blank(tmp_path):
     assert query({"paths": json.dumps([f"{tmp_path}/t-0 ", " a "])}).paths == (f"{tmp_path}/t-0 ", "a")
 
 
-def test_selecting_options_are_filters():
+def test_options_select_partitions_and_rows():
     options = {
         "path": "a",
-        "topic": "a, b",
+        "topic": "a, b*",
         "partition": "1-2, 5",
         "offsets": "5..9",
         "times": "..100",
         "epochs": "3",
-        "producer_ids": "7,8",
+        "producer_ids": "7,8..9",
     }
-    left = pushed(query(options).filters)
+    asked = query(options)
 
-    assert left.wants_topic("b")
-    assert not left.wants_topic("c")
-    assert left.range("partition").few == {1, 2, 5}
-    assert left.range("base_offset", "last_offset").bounds == (5, 9)
-    assert left.range("max_timestamp").bounds[1] == 100
-    assert left.range("partition_leader_epoch").few == {3}
-    assert left.range("producer_id").few == {7, 8}
+    assert asked.selection == Selection(topics=("a", "b*"), partitions=frozenset({1, 2, 5}))
+    assert asked.filter == RecordFilter(
+        offsets=(5, 9), times=(LOWEST, 100), epochs=frozenset({3}), producer_ids=frozenset({7, 8, 9})
+    )
 
 
 def test_every_option_is_in_the_table():

@@ -13,7 +13,7 @@ from pyspark.sql.types import (
 
 from kcli.views.definitions import VIEWS
 from kcli.views.options import OptionError
-from kcli.views.schema import refuse_others, view_schema
+from kcli.views.spark import refuse_others, view_schema
 
 TYPES = {
     "max_timestamp": (

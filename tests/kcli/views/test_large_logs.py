@@ -1,32 +1,21 @@
 """Big logs in pieces: the rows are those of the whole log, wherever it is damaged."""
 
+import pickle
 import random
 
 import pytest
 
 from formats.batch import LOG_OVERHEAD
 from formats.compression import NONE
-from kcli.jobs.scan.log_ranges import cut
-from kcli.views import cutting, planning
-from kcli.views.cutting import in_pieces
-from kcli.views.filters import pushed
-from kcli.views.options import query
-from kcli.views.planning import planned
+from kcli.jobs.scan import log_ranges
+from kcli.jobs.scan.log_ranges import cut, split_on_chain
+from kcli.views import plan, spark
 from tests.builders import put_record, put_records
 from tests.kcli.dump.random_logs import log as random_log
-from tests.kcli.views.reading import read, written
+from tests.kcli.views.reading import read, tasks, written
 from tests.partitions import put_range, segment, unit
 
 pytestmark = pytest.mark.slow
-
-
-def bins(view, path, cores=1000):
-    return planned(query({"view": view, "path": str(path)}), pushed(()), cores).bins
-
-
-@pytest.fixture(autouse=True, params=[0, planning.SMALL_LOG], ids=["blocks", "rows"])
-def small_logs(request, monkeypatch):
-    monkeypatch.setattr(planning, "SMALL_LOG", request.param)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -43,10 +32,10 @@ def test_pieces_give_the_rows_of_the_whole(seed, tmp_path, monkeypatch):
             data[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(300)))
         path = written(tmp_path, batches, data)
         for view in ("batches", "records"):
-            whole = read(view, bins(view, path))
+            whole = read(view, tasks(view, path))
             with monkeypatch.context() as patch:
-                patch.setattr(cutting, "PIECE_BYTES", chance.choice([200, 1000]))
-                cut_up = bins(view, path)
+                patch.setattr(log_ranges, "WRITTEN_RANGE", chance.choice([200, 1000]))
+                cut_up = tasks(view, path)
             pieces = max(pieces, len(cut_up))
             assert read(view, cut_up) == whole
     assert pieces > 1
@@ -58,18 +47,18 @@ SIZE = len(BATCHES[0])
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(cutting, "PIECE_BYTES", SIZE)
+    monkeypatch.setattr(log_ranges, "WRITTEN_RANGE", SIZE)
 
 
 def starts(path):
-    return [piece.start // SIZE for piece in in_pieces(unit(path))]
+    return [piece.start // SIZE for piece in split_on_chain(unit(path))]
 
 
 def test_a_sound_log_is_cut_all_along(tmp_path, small):
     path = written(tmp_path, BATCHES)
 
     assert starts(path) == list(range(12))
-    assert [piece.end // SIZE for piece in in_pieces(unit(path))] == [*range(1, 12), 0]
+    assert [piece.end // SIZE for piece in split_on_chain(unit(path))] == [*range(1, 12), 0]
 
 
 def test_no_cut_where_a_length_leads_over_it(tmp_path, small):
@@ -78,7 +67,7 @@ def test_no_cut_where_a_length_leads_over_it(tmp_path, small):
     path = written(tmp_path, BATCHES, data)
 
     assert starts(path) == [0, 1, 2, 6, 7, 8, 9, 10, 11]  # batch 3 is no place: its checksum is wrong by now
-    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [
+    assert [row["position"] // SIZE for row in read("batches", tasks("batches", path))] == [
         0,
         1,
         2,
@@ -98,7 +87,7 @@ def test_no_cut_after_a_broken_chain(tmp_path, small):
     path = written(tmp_path, BATCHES, data)
 
     assert starts(path) == [0, 1, 2, 3]
-    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [
+    assert [row["position"] // SIZE for row in read("batches", tasks("batches", path))] == [
         0,
         1,
         2,
@@ -120,15 +109,15 @@ def test_no_cut_at_a_batch_inside_of_a_value(tmp_path, small):
     path = written(tmp_path, [*BATCHES, data[12 * SIZE : inner], data[inner:]], data)
 
     assert inner in [piece.start for piece in cut(unit(path), SIZE)]
-    assert [piece.start for piece in in_pieces(unit(path))][-1] < inner
-    assert len(read("batches", bins("batches", path))) == 25
+    assert [piece.start for piece in split_on_chain(unit(path))][-1] < inner
+    assert len(read("batches", tasks("batches", path))) == 25
 
 
 @pytest.mark.parametrize("view", ["batches", "records"])
 @pytest.mark.parametrize("change", ["broken", "shorter", "gone"])
 def test_a_log_that_changes_after_the_plan_gives_no_row_twice(view, change, tmp_path, small):
     path = written(tmp_path, BATCHES)
-    groups = bins(view, path)
+    groups = tasks(view, path)
     data = bytearray(path.read_bytes())
     if change == "gone":
         path.unlink()
@@ -150,14 +139,15 @@ def test_a_log_that_changes_after_the_plan_gives_no_row_twice(view, change, tmp_
 
 
 def test_only_a_giant_is_cut(tmp_path, small, monkeypatch):
-    monkeypatch.setattr(planning, "COST_OF_A_UNIT", 1)
+    for module in (plan, spark):
+        monkeypatch.setattr(module, "COST_OF_A_UNIT", 1)
     path = written(tmp_path, BATCHES)
     for number in range(1, 9):
         segment(path.parent, number * 1000, b"".join(BATCHES[:3]))
 
     def units(cores, **options):
-        asked = query({"view": "batches", "path": str(path.parent), **options})
-        return sum(map(len, planned(asked, pushed(asked.filters), cores).bins))
+        planned = tasks("batches", path.parent, cores, **options)
+        return sum(len(pickle.loads(task)[-1].units) for task in planned)
 
     assert units(2) == 1 + 8
     assert units(6) == 12 + 8

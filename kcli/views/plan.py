@@ -1,0 +1,408 @@
+"""What a query of a view reads: the job of its command, the units that `jobs.plan` makes, rows as Arrow.
+
+A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view
+`findings`, whose rows are the findings and errors of `kcli check`.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import chain, groupby
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from formats.names import LOG, UNKNOWN, parse_file, parse_partition_dir
+from kcli.dump.job import Dump, DumpOptions
+from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
+from kcli.engine.spark_bins import COST_OF_A_UNIT, size_of
+from kcli.jobs.check import check
+from kcli.jobs.check.contradictions import with_contradictions
+from kcli.jobs.check.log_dirs import BrokerLogDirs
+from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
+from kcli.jobs.epoch import epoch_cache
+from kcli.jobs.ls import ls
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.dump import dump_selected
+from kcli.jobs.rlmm.read import expand as expand_events
+from kcli.jobs.scan import log_targets
+from kcli.jobs.scan.log_ranges import split_on_chain
+from kcli.jobs.scan.scan import (
+    DirectoryScan,
+    ScanLog,
+    ScanOptions,
+    fold_directories,
+    piece_bytes,
+    split_segments,
+)
+from kcli.jobs.startup.known_settings import known_settings, metadata_of
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.storage.directory_files import opened_files
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.find import Found
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Target, partition_of
+from kcli.output.arrow import batch
+from kcli.output.arrow import schema as arrow_schema
+from kcli.output.text import distinct
+from kcli.rows import ArrowBlock, Failure, Item, RowType, type_name, values_of
+from kcli.rows.scan import SCAN_SEGMENT
+from kcli.views.definitions import (
+    BATCHES,
+    EPOCHS,
+    FINDINGS,
+    HEAD,
+    MOMENT,
+    OFFSETS,
+    RECORDS,
+    RLMM,
+    SEGMENTS,
+    VIEWS,
+    FindingRow,
+    ViewColumn,
+    view_columns,
+)
+from kcli.views.options import ViewQuery
+
+ArrowSchema: TypeAlias = Any
+
+DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
+"""Columns that decode records of internal topics.
+
+Records are read one by one where one of these is selected.
+"""
+OF_ARGUMENTS = frozenset({"wrong-kind", "nothing-to-read"})
+"""Errors of arguments that are of no use to a view: one that another view reads is no error of a query."""
+GIANT = 1.5
+"""Times the bytes of each worker: for a larger log planning reads the headers, to split it."""
+SCAN = ScanLog(ScanOptions(rows=frozenset({SCAN_SEGMENT.name})))
+POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES], VIEWS[RECORDS])}
+
+
+class ViewCommand(NamedTuple):
+    """What `kcli.cli.run` knows of the command that a view is: its job, what that reads, and how it is cut.
+
+    `reduce` returns the step that combines outcomes, given what was found; picklable.
+    """
+
+    job: Map
+    accepts: frozenset[str]
+    expand: Callable[[Found], Found] = lambda found: found
+    split: Callable[[list[Unit], int], list[Unit]] = lambda units, _: units
+    reduce: Callable[[Found], Reduce] | None = None
+
+
+class Plan(NamedTuple):
+    """What a query reads: units of a job, the reduce step if it has one, and what is known without reading.
+
+    `refused`: the errors of inputs that the view does not read, if another one of the query does not either.
+    """
+
+    job: Map
+    units: list[Unit]
+    found: Found
+    reduce: Callable[[Found], Reduce] | None
+    findings: list[Finding]
+    failures: list[Failure]
+    refused: list[Failure]
+
+
+def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers: int) -> Plan:
+    """Return what a query must read, of what its paths lead to, for some columns."""
+    if query.view != RLMM:
+        targets = [target for target in found.targets if query.selection.wants(target.name)]
+        found = replace(found, targets=targets)
+    command = COMMANDS[query.view](query, found, columns)
+    expanded = command.expand(found)
+    units, failures = plan(expanded, command.accepts)
+    of_view = failures if query.view == FINDINGS else failures[len(found.failures) :]
+    refused = [one for one in of_view if query.view != FINDINGS and one.error in OF_ARGUMENTS]
+    if query.view == RLMM and found.targets and not (units or failures):
+        refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
+    return Plan(
+        command.job,
+        command.split(units, workers),
+        expanded,
+        command.reduce,
+        list(notes_as_findings(dict.fromkeys([*found.notes, *expanded.notes]))),
+        [failure for failure in of_view if failure not in refused],
+        refused,
+    )
+
+
+def readable(found: Found) -> Found:
+    """Return the same without the files that no view reads; each is an error, as of `scan`."""
+    unknown = [target for target in found.targets if target.kind == UNKNOWN]
+    _, failures = plan(Found(targets=unknown), log_targets.ACCEPTS)
+    return replace(
+        found,
+        targets=[target for target in found.targets if target.kind != UNKNOWN],
+        failures=[*found.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
+    )
+
+
+def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
+    """Return the errors of inputs that no scan of a query reads; each scan has those that it does not."""
+    paths = [{failure.path for failure in refused} for refused in scans]
+    return [each for each in dict.fromkeys(chain(*scans[:1])) if all(each.path in some for some in paths)]
+
+
+# The commands of the views
+
+
+def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewCommand:
+    """Return `dump` of logs: those that a start opens, those that are named, and leftovers if selected."""
+    records = query.view == RECORDS
+    options = DumpOptions(
+        records=records,
+        blocks=True,
+        decode_by_name=records and not DECODED.isdisjoint(columns),
+        filter=query.filter,
+        max_batch_bytes=query.max_batch_bytes,
+    )
+    job = Dump(options, only_partitions=True)
+    named = {target.path for target in found.targets if target.kind != PARTITION}
+
+    def expand(found: Found) -> Found:
+        expanded = job.expand(found)
+        leftovers = query.selection.include_leftovers
+        return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
+
+    split = _split_giants if job.comes_in_pieces else lambda units, _: units
+    return ViewCommand(job, log_targets.ACCEPTS, expand, split)
+
+
+def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool) -> Iterator[Target]:
+    for _, group in groupby(targets, key=lambda target: os.path.dirname(target.path)):
+        files = [(os.path.basename(target.path), target) for target in group]
+        opened = opened_files(Partition(partition_of(files[0][1])), [name for name, _ in files])
+        for name, target in files:
+            is_log = target.kind == LOG and name in opened and not parse_file(opened[name]).is_inactive
+            if is_log or target.path in named or (leftovers and target.kind == LOG):
+                yield target
+
+
+def _split_giants(units: list[Unit], workers: int) -> list[Unit]:
+    """Return the same work; a log that would keep one worker busy when the others are done is split."""
+    most = GIANT * sum(COST_OF_A_UNIT + size_of(unit.target) for unit in units) / workers
+    pieces = [
+        piece
+        for unit in units
+        for piece in (split_on_chain(unit) if COST_OF_A_UNIT + size_of(unit.target) >= most else [unit])
+    ]
+    return [replace(piece, number=number) for number, piece in enumerate(pieces)]
+
+
+def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    return ViewCommand(partial(dump_selected, selection=query.selection), rlmm.ACCEPTS, expand_events)
+
+
+def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    return ViewCommand(
+        SCAN,
+        log_targets.ACCEPTS,
+        lambda found: log_targets.expand(with_contradictions(found), starts=True),
+        lambda units, workers: split_segments(units, piece_bytes(workers) if workers > 1 else 0),
+        _scan_reduce,
+    )
+
+
+def _scan_reduce(_found: Found) -> Reduce:
+    return fold_directories(lambda: DirectoryScan(SCAN))
+
+
+def _epochs(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    return ViewCommand(epoch_cache.show, epoch_cache.ACCEPTS)
+
+
+def _ls(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    return ViewCommand(ls, PARTITIONS_ONLY, with_contradictions)
+
+
+def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
+    known = known_settings(metadata_of(found), None)
+    job = check.CheckLog(CHECKED, starts_leftovers=not query.selection.include_leftovers, known=known)
+    return ViewCommand(
+        job,
+        check.ACCEPTS,
+        check.expand,
+        lambda units, _: split_segments(units, 0),
+        _check_reduce,
+    )
+
+
+CHECKED = ScanLog(ScanOptions(rows=frozenset()))
+
+
+def _check_reduce(found: Found) -> Reduce:
+    metadata = metadata_of(found)
+    log_dirs = BrokerLogDirs(found, metadata=metadata)
+    return check.reducer(found, CHECKED, log_dirs, None, known_settings(metadata, None))
+
+
+COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
+    BATCHES: _dump,
+    RECORDS: _dump,
+    SEGMENTS: _scan,
+    EPOCHS: _epochs,
+    RLMM: _rlmm,
+    OFFSETS: _ls,
+    FINDINGS: _check,
+}
+
+
+# Rows as Arrow
+
+
+def view_schema(view: str) -> ArrowSchema:
+    """Return the Arrow schema of a view; every column may be null."""
+    fields = []
+    for column, _ in view_columns(view):
+        is_moment = column.kind == MOMENT
+        kind = pa.timestamp("us", "UTC") if is_moment else arrow_schema(RowType("", (column,))).types[0]
+        fields.append(pa.field(column.name, kind, metadata={"description": column.doc}))
+    return pa.schema(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowRows:
+    """Makes Arrow batches of the rows of a view: of exactly the columns and types of a schema."""
+
+    view: str
+    scan_time: datetime
+    schema: ArrowSchema
+
+    def outcomes(self, plan: Plan, engine: Engine) -> Iterator[Outcome]:
+        """Yield the outcomes of a plan, their rows as ArrowBlocks.
+
+        The view of findings has findings and errors as rows, those of the plan too, and nothing else.
+        """
+        if self.view == FINDINGS:
+            yield from self._findings(plan, engine)
+        elif plan.reduce is None:
+            yield from engine(Job(_InArrow(plan.job, self)), plan.units) if plan.units else ()
+        else:
+            units = {unit.number: unit for unit in plan.units}
+            for outcome in engine(Job(plan.job, plan.reduce(plan.found)), plan.units) if units else ():
+                yield self.in_arrow(outcome, units[outcome.number])
+
+    def in_arrow(self, outcome: Outcome, unit: Unit) -> Outcome:
+        """Return the outcome of a unit with the rows of the view alone, as ArrowBlocks."""
+        rows = [row for row in outcome.rows if type_name(row) == VIEWS[self.view].name]
+        rows = rows if unit.end == 0 else list(_rows_before(unit.end, rows))
+        return replace(outcome, rows=self.blocks(rows, unit.target.log_dir))
+
+    def blocks(self, rows: Iterable[Item], log_dir: str | None) -> list[Item]:
+        """Return rows about a log dir as ArrowBlocks."""
+        columns = {each.column.name.lower(): each for each in view_columns(self.view)}
+        chosen = [columns[name.lower()] for name in self.schema.names]
+        own = [(column, place) for column, place in chosen if place is not None]
+        row_type, places = RowType(self.view, tuple(column for column, _ in own)), [place for _, place in own]
+        blocks: list[Item] = []
+        for is_block, some in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
+            if is_block:
+                batches = (row.batch for row in some if isinstance(row, ArrowBlock))
+                blocks += (
+                    self._block(log_dir, each.num_rows, chosen, map(each.column, places)) for each in batches
+                )
+            else:
+                values = [values_of(row) for row in some if isinstance(row, tuple)]
+                made = batch(row_type, [tuple(each[place] for place in places) for each in values])
+                blocks.append(self._block(log_dir, len(values), chosen, iter(made.columns)))
+        return blocks
+
+    def _block(
+        self, log_dir: str | None, count: int, chosen: list[ViewColumn], columns: Iterator[Any]
+    ) -> ArrowBlock:
+        facts = NO_DIRECTORY if log_dir is None else directory_facts(log_dir)
+        values = (socket.gethostname(), facts.broker_id, facts.cluster_id, self.scan_time)
+        head = dict(zip((column.name for column in HEAD), values, strict=True))
+        arrays = [
+            pa.repeat(pa.scalar(head[column.name], kind), count)
+            if place is None
+            else _cast(next(columns), kind)
+            for (column, place), kind in zip(chosen, self.schema.types, strict=True)
+        ]
+        return ArrowBlock(self.view, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
+
+    def _findings(self, plan: Plan, engine: Engine) -> Iterator[Outcome]:
+        findings, failures = list(plan.findings), list(plan.failures)
+        reduce = None if plan.reduce is None else plan.reduce(plan.found)
+        for outcome in engine(Job(plan.job, reduce), plan.units) if plan.units else ():
+            findings += outcome.findings
+            failures += [] if outcome.error is None else [outcome.error]
+            yield Outcome(number=outcome.number, continuation=outcome.continuation)
+        log_dirs = {shown(path): path for path in plan.found.log_dirs}
+        rows = [*map(_finding_row, distinct(findings)), *map(_failure_row, dict.fromkeys(failures))]
+        for log_dir, some in groupby(rows, key=lambda row: _log_dir(row, log_dirs)):
+            yield Outcome(number=0, rows=self.blocks(some, log_dir))
+
+
+@dataclass(frozen=True, slots=True)
+class _InArrow:
+    """A map whose rows are Arrow, of the columns that are needed: made where the rows are."""
+
+    job: Map
+    rows: ArrowRows
+
+    def __call__(self, unit: Unit) -> Outcome:
+        return self.rows.in_arrow(self.job(unit), unit)
+
+
+def _rows_before(end: int, rows: Iterable[Item]) -> Iterator[Item]:
+    """Yield the rows of batches that begin before a byte of their log.
+
+    A range of a log ends at its cut: planning saw a batch begin there. If the file has changed since, the
+    rows after the cut are still given once, by the range that begins there.
+    """
+    for row in rows:
+        if isinstance(row, ArrowBlock):
+            count = int(row.batch.column("position").to_numpy().searchsorted(end))
+            if count:
+                yield ArrowBlock(row.type_name, row.batch.slice(0, count))
+        elif isinstance(row, tuple):
+            position = values_of(row)[POSITIONS[type_name(row)]]
+            if isinstance(position, int) and position < end:
+                yield row
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    return column if column.type.equals(kind) else column.cast(kind)
+
+
+def _finding_row(finding: Finding) -> FindingRow:
+    return FindingRow(
+        finding.code,
+        finding.severity,
+        finding.message,
+        finding.dir,
+        *_topic_partition(finding.dir),
+        finding.file,
+        finding.place,
+        finding.position,
+        None if finding.expected is None else str(finding.expected),
+        None if finding.found is None else str(finding.found),
+    )
+
+
+def _failure_row(failure: Failure) -> FindingRow:
+    directory, name = os.path.split(failure.path)
+    if parse_partition_dir(name) is not None:
+        directory, name = failure.path, ""
+    place = (directory or ".", *_topic_partition(directory), name or None, failure.path)
+    return FindingRow(failure.error, "error", failure.message, *place, failure.position, None, None)
+
+
+def _topic_partition(directory: str | None) -> tuple[str | None, int | None]:
+    name = None if directory is None else parse_partition_dir(os.path.basename(directory))
+    return (None, None) if name is None else (shown(name.topic), name.partition)
+
+
+def _log_dir(row: FindingRow, log_dirs: Mapping[str, str]) -> str | None:
+    """Return the log dir that a finding is about, or that its directory lies in; None for another place."""
+    place = row.dir or row.path or ""
+    return log_dirs.get(place) or log_dirs.get(os.path.dirname(place))
