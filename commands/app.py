@@ -5,7 +5,7 @@ lists it), and it imports jobs and engines inside the function that runs: so a c
 uses. Typer's rich help is off for the same reason.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from importlib import import_module
 from itertools import chain
@@ -15,7 +15,7 @@ import typer
 
 from kcli import __version__
 from kcli.cli.boundary import boundary
-from kcli.cli.option import option
+from kcli.cli.option import option, variables
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, keep_given
 
@@ -71,7 +71,7 @@ class Commands(GroupOfCommands):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the words begin with; one that is unknown gives a suggestion."""
         self.named_below = args[1:2]
-        if args[0] in COMMANDS or args[0].startswith("-"):
+        if args[0] in COMMANDS or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         from kcli.output.suggest import did_you_mean
 
@@ -121,31 +121,14 @@ def _made(group: Group, named: Sequence[str | None]) -> Any:
 
 
 def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
-    """Give a command, and every command below it, its words, its defaults and the option --version."""
+    """Give a command, and every command below it, its words, its variables and the option --version."""
     command.words = words
-    command.fill_in = _fill_in
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            parameter.envvar = variables(words, parameter)
     command.params.append(version)
     for name, below in getattr(command, "commands", {}).items():
         _finish(below, (*words, name), version)
-
-
-def _fill_in(given: dict[str, Any], command: Any) -> None:
-    from kcli.cli.settings import fill_in
-
-    fill_in(given, command, every_command)
-
-
-def every_command() -> dict[tuple[str, ...], Any]:
-    """Return every command that can be run, by its words; this imports them all."""
-    return dict(_below(typer.main.get_command(app), ()))
-
-
-def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if not hasattr(command, "list_commands"):
-        yield words, command
-        return
-    for name in command.list_commands(None):
-        yield from _below(command.get_command(None, name), (*words, name))
 
 
 app = Group(

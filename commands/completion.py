@@ -3,11 +3,13 @@
 import typer
 
 from kcli.cli.boundary import boundary
-from kcli.cli.option import REQUIRED, argument
-from kcli.cli.status import UsageError
+from kcli.cli.option import REQUIRED, argument, choose
+
+SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(
+    ctx: typer.Context,
     shell: str = argument("bash|zsh|fish", "The shell that you use.", default=REQUIRED),
 ) -> None:
     """Print the script that completes commands, options and their values in a shell.
@@ -18,9 +20,8 @@ def completion(
 
     fish: kcli completion fish > ~/.config/fish/completions/kcli.fish
     """
-    from kcli.cli.completion import SCRIPTS
+    from typer.completion import show_callback
 
     with boundary():
-        if shell not in SCRIPTS:
-            raise UsageError(f"completion {shell}: expected one of {', '.join(SCRIPTS)}")
-        typer.echo(SCRIPTS[shell], nl=False)
+        choose("completion", shell, SHELLS)
+        show_callback(ctx, ctx.command.params[0], shell)

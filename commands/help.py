@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from kcli.cli.boundary import boundary
-from kcli.cli.option import argument, option
+from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
@@ -22,8 +22,6 @@ def help(  # noqa: A001 - it has the name of its command
     words: list[str] | None = argument(
         "[TOPIC]", "A page of the manual; a command; columns COMMAND: what the columns of its rows mean."
     ),
-    *,
-    man: bool = option("--man", "Print the man page: kcli help --man | man -l -"),
 ) -> None:
     """Show a page of the manual, or list its pages and the commands.
 
@@ -37,11 +35,7 @@ def help(  # noqa: A001 - it has the name of its command
         group: Any = typer.main.get_command(app)
         commands = group.list_commands(None)
         topic = " ".join(words or ())
-        if man:
-            from kcli.cli.man_page import man_page
-
-            typer.echo(man_page(), nl=False)
-        elif not topic:
+        if not topic:
             typer.echo("\n".join(_contents(group, commands)))
         elif topic in TOPICS:
             if sys.stdout.isatty() and not is_dumb():

@@ -5,8 +5,6 @@ import io
 import os
 import signal
 import sys
-import threading
-import warnings
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -16,17 +14,9 @@ INTERNAL = 70
 FEW_COLLECTIONS = 100_000
 """New objects between garbage collections: imports make many and leave no garbage."""
 
-KEPT_BYTES = 31 << 20
-"""Once a block of so many bytes was freed, glibc keeps smaller ones that are freed and gives them again,
-instead of asking the system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing
-touches the bytes."""
-
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at
 the peak."""
-
-COMPLETE = "_KCLI_COMPLETE"
-"""Set by the scripts of `kcli completion`: print the words that may follow, run nothing."""
 
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.output.text_columns", "numpy", "cramjam"),
@@ -52,7 +42,6 @@ def main() -> None:
         )
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
-    bytes(KEPT_BYTES)
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from kcli.cli.signals import Interrupted, ignore, install
@@ -77,9 +66,6 @@ def main() -> None:
 
 def _run() -> int:
     """Return the status of the command line; what no command has caught ends here."""
-    shell = os.environ.get(COMPLETE)
-    if shell:
-        return _complete(shell)
     _prepare_workers(sys.argv[1:])
     import typer
 
@@ -96,21 +82,6 @@ def _run() -> int:
     return 0
 
 
-def _complete(shell: str) -> int:
-    """Print the words that may follow those of the command line; a shell asks."""
-    import typer
-
-    from kcli.cli.boundary import boundary
-    from kcli.cli.completion import complete
-
-    try:
-        with boundary():
-            complete(shell, sys.argv[1:])
-    except typer.Exit as ended:
-        return ended.exit_code
-    return 0
-
-
 def _prepare_workers(words: list[str]) -> None:
     """Let the workers of a command line with --jobs get ready while it is still being read.
 
@@ -119,25 +90,11 @@ def _prepare_workers(words: list[str]) -> None:
     if not any(word.startswith("--jobs") for word in words):
         return
     os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory
-    _keep_stderr()
     if "1" not in words:
         from kcli.engine.processes import prepare
 
         with suppress(OSError):  # the engine says so once it needs workers
             prepare(WORKERS_IMPORT.get(words[0], ("kcli.jobs.common",)))
-
-
-def _keep_stderr() -> None:
-    """Keep stderr for kcli's messages: neither processes nor threads that fail print tracebacks there.
-
-    Processes that are started from now on write to the null device. Whoever waits for them, or for a thread,
-    reports what has failed.
-    """
-    number = os.dup(sys.stderr.fileno())
-    sys.stderr = open(number, "w", 1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    threading.excepthook = lambda _: None
-    warnings.filterwarnings("ignore", "resource_tracker")
 
 
 def _complete_streams() -> None:

@@ -39,6 +39,7 @@ class ContentOptions(NamedTuple):
         "Decode records as those of TOPIC; auto (by directory) or none.",
         CONTENTS,
         default=AUTO,
+        choices=(AUTO, NONE, *DECODERS.values()),
         show_default=False,
     )
     bytes_as: str | None = option(
@@ -56,9 +57,6 @@ class ContentOptions(NamedTuple):
 
     def topic(self) -> str | None:
         """Return the topic that --decoder names; None for auto and none."""
-        names = (AUTO, NONE, *DECODERS.values())
-        if self.decoder not in names:
-            raise UsageError(f"--decoder {self.decoder}: one of {', '.join(names)}")
         return self.decoder if self.decoder in DECODERS.values() else None
 
     def mode(self) -> str | None:

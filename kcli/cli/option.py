@@ -7,7 +7,8 @@ Parameters that are NamedTuples of options, such as `Inputs`, are unfolded after
 """
 
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
 from typing import Any, get_type_hints
@@ -20,6 +21,10 @@ from kcli.cli.status import UsageError
 
 REQUIRED = ...
 """Typer's default of what must be given."""
+NEVER = frozenset({"version", "help"})
+"""Options without a default: images for containers set KCLI_VERSION and the like."""
+COMPLETE = "_KCLI_COMPLETE"
+"""The variable by which a shell asks what may follow: only then typer needs to know who answers."""
 
 
 class OptionDeclaration(OptionInfo):
@@ -58,6 +63,8 @@ def option(
         metavar=metavar or None,
         help=text,
         rich_help_panel=panel,
+        show_envvar=False,
+        autocompletion=_completer(max(names, key=len), choices or _alternatives(metavar)),
         **more,
     )
     declared.choices = choices
@@ -66,7 +73,25 @@ def option(
 
 def argument(metavar: str, text: str, *, default: Any = None) -> Any:
     """Return the declaration of an argument; REQUIRED for a default is one that must be given."""
-    return typer.Argument(default, metavar=metavar, help=text, show_default=False)
+    completer = _completer(metavar, _alternatives(metavar))
+    return typer.Argument(default, metavar=metavar, help=text, show_default=False, autocompletion=completer)
+
+
+def _alternatives(metavar: str) -> tuple[str, ...]:
+    """Return the words of a metavar such as `a|b`; none of those that stand for something."""
+    return tuple(word for word in metavar.split("|") if "|" in metavar and word.islower())
+
+
+def _completer(name: str, choices: tuple[str, ...]) -> Callable[..., Any] | None:
+    if COMPLETE not in os.environ:
+        return None
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+        from kcli.cli.completion import complete
+
+        return complete(name, choices, ctx, incomplete)
+
+    return complete
 
 
 def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
@@ -127,3 +152,29 @@ def _unfold(group: Any) -> list[inspect.Parameter]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
         for name, default in group._field_defaults.items()
     ]
+
+
+def every_command(root: Any) -> dict[tuple[str, ...], Any]:
+    """Return every command below a group that can be run, by its words; this imports them all."""
+    return dict(_below(root, ()))
+
+
+def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "list_commands"):
+        yield words, command
+        return
+    for name in command.list_commands(None):
+        yield from _below(command.get_command(None, name), (*words, name))
+
+
+def long_name(option: Any) -> str:
+    """Return the longest name of an option, without its dashes."""
+    return max(option.opts, key=len).lstrip("-")  # type: ignore[no-any-return]
+
+
+def variables(words: tuple[str, ...], option: Any) -> list[str]:
+    """Return the variables of an option of a command, the first before the second."""
+    if option.name in NEVER:
+        return []
+    names = ((*words, long_name(option)), (long_name(option),))
+    return ["_".join(("KCLI", *name)).upper().replace("-", "_") for name in names]

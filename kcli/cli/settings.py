@@ -1,4 +1,4 @@
-"""Defaults of options that the user keeps: environment variables, and a config file.
+"""Defaults of options that the user keeps: environment variables, and a config file; click takes them.
 
 | from                       | is the default of `--fail-on` in |
 |----------------------------|----------------------------------|
@@ -13,27 +13,16 @@ The command line comes first, then the environment, then the file; a command bef
 """
 
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Collection
+from typing import Any
 
-from kcli.cli.boundary import sources
+from kcli.cli.option import NEVER, every_command, long_name
 from kcli.cli.status import UsageError
-
-EveryCommand: TypeAlias = Callable[[], dict[tuple[str, ...], Any]]
-
-CONFIG = "KCLI_CONFIG"
-PREFIX = "KCLI_"
-NEVER = frozenset({"version", "help"})
-"""Options without a default: images for containers set KCLI_VERSION and the like."""
-OUTPUT = "output"
-MAKE_COPIES = frozenset({("salvage",)})
-"""Commands whose `--out` is not for rows."""
-TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def config_path() -> str | None:
     """Return the config file: what KCLI_CONFIG names, or the usual one if it exists; None for none."""
-    named = os.environ.get(CONFIG)
+    named = os.environ.get("KCLI_CONFIG")
     if named is not None:
         return named or None
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -41,99 +30,40 @@ def config_path() -> str | None:
     return path if os.path.exists(path) else None
 
 
-def fill_in(given: dict[str, Any], command: Any, every_command: EveryCommand) -> None:
-    """Add to the options that the command line gives those that have a default of the user's.
-
-    `every_command` returns all commands, by their words: a key of the file may be another command's.
-    UsageError, which names the variable or the file and key, for a value that the option cannot have.
-    """
-    options = {
-        long_name(option): option
-        for option in command.params
-        if option.param_type_name == "option" and option.name not in NEVER
-    }
-    found = {
-        **_configured(options, command.words, every_command),
-        **dict(_from_environment(options, command.words)),
-    }
-    sources.clear()
-    for name, (value, where) in found.items():
-        if options[name].name not in given:
-            given[options[name].name] = value
-            sources[name] = where
-    if (
-        OUTPUT in sources
-        and command.words not in MAKE_COPIES
-        and not _suits(given["format"], given.get("out"))
-    ):
-        del given["format"], sources[OUTPUT]
+def source_of(context: Any, option: Any) -> str | None:
+    """Return the variable, or the config file, that a value is from; None for other values."""
+    source = context.get_parameter_source(option.name)
+    if source is None or source.name not in {"ENVIRONMENT", "DEFAULT_MAP"}:
+        return None
+    given = [name for name in option.envvar or () if os.environ.get(name)]
+    return given[0] if source.name == "ENVIRONMENT" else config_path()
 
 
-def _suits(output: str, out: str | None) -> bool:
-    """Whether a format of settings is for the target of `--out`: the name of a file says its own."""
+def is_for_stdout(output: str, out: str | None) -> bool:
+    """Whether a format of settings is not for the target of `--out`: the name of a file says its own."""
     from kcli.output.formats import TEXT, format_of, is_run_directory
 
     if out is None:
-        return True
+        return False
     found = format_of(output, out, is_terminal=False)
-    return is_run_directory(out) and (found is None or found.extension not in {None, TEXT.extension})
+    return not is_run_directory(out) or (found is not None and found.extension in {None, TEXT.extension})
 
 
-def long_name(option: Any) -> str:
-    """Return the longest name of an option, without its dashes."""
-    return max(option.opts, key=len).lstrip("-")  # type: ignore[no-any-return]
+def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
+    """Return what the config file says of a command's options, by the names of their parameters.
 
-
-def _from_environment(
-    options: dict[str, Any], words: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[Any, str]]]:
-    for name, option in options.items():
-        for variable in (_variable(*words, name), _variable(name)):
-            text = os.environ.get(variable)
-            if text:
-                yield name, (_of_text(option, text, variable), variable)
-                break
-
-
-def _variable(*words: str) -> str:
-    return PREFIX + "_".join(words).upper().replace("-", "_")
-
-
-def _of_text(option: Any, text: str, variable: str) -> Any:
-    """Return the value of a variable as the parser gives it."""
-    if option.is_flag:
-        if text.lower() not in {*TRUE, *FALSE}:
-            raise UsageError(f"{variable}={text}: expected one of {', '.join((*TRUE, *FALSE))}")
-        return text.lower() in TRUE
-    if option.count:
-        if not text.isdecimal():
-            raise UsageError(f"{variable}={text}: expected a whole number")
-        return int(text)
-    return [text] if option.multiple else text
-
-
-def _configured(
-    options: dict[str, Any], words: tuple[str, ...], every_command: EveryCommand
-) -> dict[str, tuple[Any, str]]:
-    """Return the values in the config file, those of a command's own table before those of all commands."""
-    path = config_path()
-    if path is None:
-        return {}
-    found = {}
-    table: Any = _read(path)
-    for depth in range(len(words) + 1):
-        place = "".join(f"{word}." for word in words[:depth])
+    UsageError for a file that cannot be read, and for a key or a table that names no option, no command.
+    """
+    options = {long_name(one): one for one in command.params if one.param_type_name == "option"}
+    found: dict[str, Any] = {}
+    table = _read(path)
+    _refuse_unknown(table, options, root, path)
+    for word in (*command.words, None):
         for key, value in table.items():
-            if isinstance(value, dict):
-                continue
-            if key in options:
-                where = f"{place}{key} in {path}"
-                found[key] = _of_toml(options[key], value, f"{path}: {place}{key}"), where
-            else:
-                _refuse_unknown(key, f"{path}: {place}{key}", every_command)
-        if depth == 0:
-            _refuse_unknown_commands(table, path, every_command)
-        table = table.get(words[depth], {}) if depth < len(words) else {}
+            option = options.get(key)
+            if option is not None and option.name not in NEVER:
+                found[option.name] = [value] if option.multiple and not isinstance(value, list) else value
+        table = table.get(word, {})
         if not isinstance(table, dict):
             break
     return found
@@ -151,40 +81,26 @@ def _read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def _of_toml(option: Any, value: Any, place: str) -> Any:
-    """Return a value of the config file as the parser gives it."""
-    if option.is_flag or option.count:
-        kind, words = (bool, "true or false") if option.is_flag else (int, "a whole number")
-        if type(value) is not kind:
-            raise UsageError(f"{place}: expected {words}, found {value!r}")
-        return value
-    values = value if isinstance(value, list) and option.multiple else [value]
-    for one in values:
-        if type(one) not in {str, int, float}:
-            expected = "text, a number or a list of them" if option.multiple else "text or a number"
-            raise UsageError(f"{place}: expected {expected}, found {one!r}")
-    texts = [str(one) for one in values]
-    return texts if option.multiple else texts[0]
+def _refuse_unknown(table: dict[str, Any], known: Collection[str], root: Any, path: str) -> None:
+    """Refuse keys that are options of no command, and tables of no command."""
+    tables = {key for key, value in table.items() if isinstance(value, dict)}
+    keys = table.keys() - tables
+    if not tables and keys <= {*known} - NEVER:
+        return
+    commands = every_command(root)
+    names = {long_name(one) for command in commands.values() for one in command.params if one.opts} - NEVER
+    groups = {words[0] for words in commands}
+    for key in tables - groups:
+        raise UsageError(f"{path}: [{key}]: no such command{_advice(key, groups)}")
+    for place, values in _tables(table, ""):
+        for key, value in values.items():
+            if not isinstance(value, dict) and key not in names:
+                raise UsageError(f"{path}: {place}{key}: no such option{_advice(key, names)}")
 
 
-def _refuse_unknown(key: str, place: str, every_command: EveryCommand) -> None:
-    """Refuse a key that is an option of no command."""
-    known = {
-        long_name(option)
-        for command in every_command().values()
-        for option in command.params
-        if option.param_type_name == "option"
-    } - NEVER
-    if key not in known:
-        raise UsageError(f"{place}: no such option{_advice(key, known)}")
-
-
-def _refuse_unknown_commands(table: dict[str, Any], path: str, every_command: EveryCommand) -> None:
-    tables = [key for key, value in table.items() if isinstance(value, dict)]
-    known = {words[0] for words in every_command()} if tables else set()
-    for key in tables:
-        if key not in known:
-            raise UsageError(f"{path}: [{key}]: no such command{_advice(key, known)}")
+def _tables(table: dict[str, Any], place: str) -> list[tuple[str, dict[str, Any]]]:
+    below = [(f"{place}{key}.", value) for key, value in table.items() if isinstance(value, dict)]
+    return [(place, table), *(each for name, value in below for each in _tables(value, name))]
 
 
 def _advice(word: str, known: set[str]) -> str:

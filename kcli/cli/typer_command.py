@@ -4,12 +4,13 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary, origin, sources
+from kcli.cli.option import COMPLETE, long_name
 from kcli.cli.status import UsageError
 
 INT32, INT64 = 2**31 - 1, 2**63 - 1
@@ -20,22 +21,25 @@ GIVEN = "kcli.given"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
 
 
-FillIn: TypeAlias = Callable[[dict[str, Any], Any], None]
-
-
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options by their panels, those without a panel first."""
 
     words: tuple[str, ...] = ()
     """What the user types for it, without `kcli`; set by commands.app."""
-    fill_in: FillIn | None = None
-    """Adds the defaults that the user keeps to what the command line gives; set by commands.app."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of a command line, with the defaults that the user's config file says."""
+        if parent is not None and not parent.resilient_parsing and _has_settings():
+            from kcli.cli.settings import config_path, default_map
+
+            path = config_path()
+            if path is not None:
+                with boundary():
+                    extra["default_map"] = default_map(self, parent.find_root().command, path)
+        return super().make_context(info_name, args, parent=parent, **extra)
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return a parser that refuses a repeated single value, and fills in what settings say.
-
-        Settings are environment variables and the config file; the command line comes first.
-        """
+        """Return a parser that refuses a repeated single value."""
         parser: Any = keep_given(super().make_parser(ctx), ctx)
         parse = parser.parse_args
 
@@ -47,11 +51,8 @@ class GroupedCommand(TyperCommand):
                 _advise(error, words, self.params)
                 raise
             if not ctx.resilient_parsing:
-                sources.clear()
                 with boundary():
                     _refuse_repeated(order)
-                    if self.fill_in is not None and _has_settings():
-                        self.fill_in(given, self)
             return given, rest, order
 
         parser.parse_args = parse_args
@@ -59,12 +60,38 @@ class GroupedCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the command line; of a number that cannot be used the message says which can."""
+        sources.clear()
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            self._name_sources(ctx)
             error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
             error.message += origin(" ".join(getattr(error.param, "opts", ())))
             raise
+        self._name_sources(ctx)
+        return rest
+
+    def _name_sources(self, ctx: Any) -> None:
+        """Keep where the values are from that the command line does not give, for messages about them.
+
+        A format of settings is dropped where the file of --out has another.
+        """
+        if ctx.resilient_parsing or not _has_settings():
+            return
+        from kcli.cli.settings import is_for_stdout, source_of
+
+        for option in self.params:
+            source = source_of(ctx, option)
+            if source is not None:
+                sources[long_name(option)] = source
+        params = ctx.params
+        if (
+            "output" in sources
+            and self.words != ("salvage",)
+            and is_for_stdout(params["format"], params["out"])
+        ):
+            params["format"] = None
+            del sources["output"]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, a section for each panel."""
@@ -183,12 +210,12 @@ def _in_plain_words(message: str, number_type: Any) -> str:
 
 
 class Group(typer.Typer):
-    """A group of commands: no rich help, no completion of its own; `-h` is `--help`."""
+    """A group of commands: no rich help; `-h` is `--help`."""
 
     def __init__(self, cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
         super().__init__(
             cls=cls,
-            add_completion=False,
+            add_completion=COMPLETE in os.environ,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
             context_settings=CONTEXT,

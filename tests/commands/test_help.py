@@ -3,14 +3,13 @@
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 from importlib.metadata import version
 
 import pytest
 
-from commands.app import COMMANDS, GROUPS, every_command
+from commands.app import COMMANDS, GROUPS
 from kcli import __version__
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
@@ -172,22 +171,6 @@ def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
     assert said["pyarrow"] == version("pyarrow")
     assert said["reads"] == "files of Kafka 0.8 to 4.3" and "Kafka 0.8 to 4.3" in page("start")
     assert re.fullmatch("[0-9a-f]{12,40}(-dirty)?|unknown", said["commit"])
-
-
-def test_the_man_page_has_every_option_once_and_no_error_of_troff(kcli):
-    printed = kcli("help", "--man").stdout
-
-    for words, command in every_command().items():
-        assert f".SS kcli {' '.join(words)}" in printed
-        for option in command.params:
-            if option.param_type_name == "option":
-                assert rf"\fB{max(option.opts, key=len)}\fR".replace("-", r"\-") in printed
-    assert printed.count(r"\fB\-\-limit\fR") == 1
-    if shutil.which("groff"):
-        done = subprocess.run(
-            ["groff", "-man", "-Tutf8", "-ww"], input=printed.encode(), capture_output=True, check=True
-        )
-        assert done.stderr == b""
 
 
 @pytest.mark.slow

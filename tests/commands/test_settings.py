@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from typer.main import get_command
 
-from commands.app import every_command
-from kcli.cli.settings import long_name
+from commands.app import app
+from kcli.cli.option import every_command, long_name
 
 pytestmark = pytest.mark.slow
 
@@ -139,17 +140,13 @@ def test_options_that_other_commands_have_are_passed_over(rows, config):
         ("colums = 'dir'", "{path}: colums: no such option; did you mean columns"),
         ("[ls]\nlimt = 1", "{path}: ls.limt: no such option; did you mean limit"),
         ("[lookups]\nlimit = 1", "{path}: [lookups]: no such command; did you mean lookup?"),
-        ("quiet = 'yes'", "{path}: quiet: expected true or false, found 'yes'"),
-        ("verbose = true", "{path}: verbose: expected a whole number, found True"),
-        ("output = ['json', 'csv']", "{path}: output: expected text or a number, found ['json', 'csv']"),
-        ("topic = [true]", "{path}: topic: expected text, a number or a list of them, found True"),
         ("version = true", "{path}: version: no such option"),
         ("limit = ", "{path}: not TOML: Invalid value (at end of document)"),
         (
             "output = 'jsn'",
             (
                 "--output jsn: did you mean json or ndjson? ls prints table, wide, json, ndjson, csv, tsv "
-                "(--output is from output in {path})"
+                "(--output is from {path})"
             ),
         ),
     ],
@@ -173,12 +170,7 @@ def test_a_config_file_that_is_named_must_exist(kcli, log_dir, monkeypatch):
     [
         ("KCLI_LIMIT", "x", "expected a whole number of at least 0, found 'x' (--limit is from KCLI_LIMIT)"),
         ("KCLI_LS_OUTPUT", "jsn", "(--output is from KCLI_LS_OUTPUT)"),
-        (
-            "KCLI_QUIET",
-            "maybe",
-            "kcli: KCLI_QUIET=maybe: expected one of 1, true, yes, on, 0, false, no, off",
-        ),
-        ("KCLI_VERBOSE", "very", "kcli: KCLI_VERBOSE=very: expected a whole number"),
+        ("KCLI_QUIET", "maybe", "'maybe' is not a valid boolean"),
     ],
 )
 def test_a_mistake_in_a_variable_names_it(kcli, log_dir, monkeypatch, variable, value, message):
@@ -190,6 +182,6 @@ def test_a_mistake_in_a_variable_names_it(kcli, log_dir, monkeypatch, variable, 
 
 
 def test_no_two_options_of_a_command_share_a_variable():
-    for words, command in every_command().items():
+    for words, command in every_command(get_command(app)).items():
         names = [long_name(option) for option in command.params if option.param_type_name == "option"]
         assert len(names) == len(set(names)), words

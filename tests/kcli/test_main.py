@@ -77,7 +77,6 @@ COMFORT = {
     "kcli.cli.settings",
     "kcli.cli.completion",
     "kcli.cli.pager",
-    "kcli.cli.man_page",
     "kcli.cli.version",
     "kcli.output.suggest",
     "kcli.manual",

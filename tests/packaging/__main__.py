@@ -5,13 +5,14 @@ headers, Arrow's servers). It unpacks them once, the first time that it is run.
 """
 
 import fcntl
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+
+from tests.packaging.man_page import man_page
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = ROOT / "kcli" / "commit.txt"
@@ -44,7 +45,7 @@ def main():
     with open(ROOT / "pyproject.toml", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         wheel = packages(target)
-    (target / "kcli.1").write_text(output("-m", "kcli", "help", "--man"))
+    (target / "kcli.1").write_text(man_page())
     with tempfile.TemporaryDirectory() as folder:
         one_file(wheel, Path(folder), target / "kcli.pyz")
     for path in sorted(target.iterdir()):
@@ -107,13 +108,6 @@ def python(*words):
     )
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
-
-
-def output(*words):
-    """Return what this Python prints."""
-    environment = {**os.environ, "COLUMNS": "100"}
-    words = [sys.executable, *words]
-    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 if __name__ == "__main__":

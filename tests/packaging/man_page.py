@@ -6,8 +6,9 @@ from typing import Any
 
 import typer
 
-from commands.app import GROUPS, app, every_command
+from commands.app import GROUPS, app
 from kcli import __version__
+from kcli.cli.option import every_command
 from kcli.manual import TOPICS, page, title
 
 SHARED = frozenset({"Input", "Output", "Engine"})
@@ -24,7 +25,7 @@ def _lines() -> Iterator[str]:
     yield from (".SH NAME", r"kcli \- read the files of an Apache Kafka broker, offline")
     yield from (".SH SYNOPSIS", r".B kcli", r"\fICOMMAND\fR [\fIOPTIONS\fR] [\fIPATH\fR...]")
     yield from (".SH DESCRIPTION", _text(str(typer.main.get_command(app).help)), "It changes nothing.")
-    commands = every_command()
+    commands = every_command(typer.main.get_command(app))
     shared: dict[str, Any] = {}
     yield ".SH COMMANDS"
     for name in (name for names in GROUPS.values() for name in names):
