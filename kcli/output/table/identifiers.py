@@ -7,7 +7,7 @@ PARTITIONS_FOR = TableView(
     columns=(
         ShownColumn("KIND", "kind"),
         ShownColumn("VALUE", "value", may_overflow=True),
-        ShownColumn("TOPIC", "topic", rank=1),
+        ShownColumn("TOPIC", "topic"),
         ShownColumn("PARTITION", "partition", NUMBER, style="bold"),
         ShownColumn("OF", "partitions", NUMBER, rank=2),
         ShownColumn("HASH", "hash", NUMBER, rank=3),
