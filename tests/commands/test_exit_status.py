@@ -286,7 +286,7 @@ def test_signals_end_kcli_and_its_workers(orders, tmp_path, jobs, number, status
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(number) if number == signal.SIGTERM else os.killpg(process.pid, number)
-    out, error = process.communicate(timeout=20)
+    out, error = process.communicate(timeout=120)
 
     assert process.returncode == status
     assert error == "error interrupted: the rows are not complete\n"

@@ -142,7 +142,7 @@ def test_parts(tmp_path, window):
 
 
 def large(size, base=0):
-    return put_records([put_record(value=os.urandom(size))], base_offset=base)
+    return put_records([put_record(value=random.Random(size).randbytes(size))], base_offset=base)
 
 
 def test_batches_larger_than_the_window(tmp_path, window):
@@ -207,13 +207,10 @@ def test_headers_alone_are_read_of_large_batches(tmp_path):
 def test_the_rate_is_kept(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(large(1000) * 300)
-    began = time.monotonic()
     expected = in_windows(path)
-    quick = time.monotonic() - began
-
     began = time.monotonic()
     assert in_windows(path, reading=Reading(rate=1_000_000, cold=True)) == expected
-    assert time.monotonic() - began >= 0.3 > quick
+    assert time.monotonic() - began >= 0.3
 
 
 def test_a_file_that_shrinks(tmp_path, monkeypatch):

@@ -26,7 +26,6 @@ def after_failures(state, live, rules):
 @pytest.mark.parametrize("has_elr", [False, True])
 def test_the_leader_is_the_one_after_all_other_brokers_failed(has_elr):
     choose = random.Random(20)
-    elected = set()
     for _ in range(3000):
         replicas = tuple(choose.sample(range(1, 6), choose.randrange(1, 5)))
         isr = tuple(choose.sample(replicas, choose.randrange(1, len(replicas) + 1)))
@@ -41,8 +40,6 @@ def test_the_leader_is_the_one_after_all_other_brokers_failed(has_elr):
         expected = after_failures(state, live, rules)
         chosen = _elected(state, rules)
         assert chosen.elected.leader == expected.leader, (state, live, rules)
-        elected.add((chosen.elected.rule, chosen.elected.leader in state.elr))
-    assert len(elected) >= 4 + has_elr
 
 
 def test_a_replica_of_the_elr_leads_when_the_isr_is_gone():

@@ -1,10 +1,5 @@
 """A predicted start: which partitions load, what they hold then, what recovery removes."""
 
-import json
-import tarfile
-from functools import partial
-from pathlib import Path
-
 import pytest
 
 from formats.batch import BATCH
@@ -14,14 +9,6 @@ from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot
 
 NOW = 2_000_000
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
-DATA = Path(__file__).parents[3] / "data" / "startup"
-FACTS = json.loads((DATA / "damaged.json").read_text())["facts"]
-RECORDED = [
-    pytest.param(f"{trial}/{log_dir}", name, fact, id=f"{trial}:{name}")
-    for trial, log_dirs in FACTS.items()
-    for log_dir, partitions in log_dirs.items()
-    for name, fact in partitions.items()
-]
 
 
 def codes(outcome):
@@ -168,34 +155,6 @@ def test_any_file_of_a_log_dir_says_that_partitions_lie_in_one(tmp_path, name):
     row, outcome = started(tmp_path / "d")
     assert not row["clean"]
     assert "START-006" not in codes(outcome)
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("damaged")
-    with tarfile.open(DATA / "damaged.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
-
-@pytest.mark.parametrize(("folder", "name", "fact"), RECORDED)
-def test_a_recorded_start_went_as_predicted(unpacked, folder, name, fact):
-    if fact.get("failed"):
-        row, outcome = started(unpacked / folder / name)
-        assert row["outcome"] == "fails"
-        assert "START-008" in codes(outcome)
-        return
-    request = StartRequest(
-        now_ms=fact["now_ms"], index_interval_bytes=fact["index_interval_bytes"], segment_index_bytes=65536
-    )
-    (row,) = rows(partial(startup, request=request)(unit(unpacked / folder / name)))
-    assert (row["outcome"], row["log_start_offset"], row["log_end_offset"]) == (
-        "loads",
-        fact["log_start_offset"],
-        fact["log_end_offset"],
-    )
-    epochs = [[entry["epoch"], entry["start_offset"]] for entry in row["epochs"]]
-    assert epochs == fact["epochs"][: len(epochs)]
 
 
 def test_a_segment_that_the_broker_would_split_is_refused(tmp_path):

@@ -87,7 +87,6 @@ def test_a_scan_takes_the_quick_look_only_where_dump_finds_none(kcli, tmp_path):
         2**62,
         2**63 - 1,
     )
-    found = 0
     for _ in range(150):
         bases = choose.choices(offsets, k=choose.randrange(1, 5))
         bases = sorted(bases) if choose.random() < 0.7 else bases
@@ -97,7 +96,5 @@ def test_a_scan_takes_the_quick_look_only_where_dump_finds_none(kcli, tmp_path):
         ]
         segment(directory, BASE, b"".join(logs))
         expected = said(kcli, "dump", "--only", "dump_batch", directory)
-        found += bool(expected)
 
         assert said(kcli, "scan", directory) == expected, bases
-    assert 20 < found < 149

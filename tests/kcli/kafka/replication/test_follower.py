@@ -82,7 +82,6 @@ def of_log(log):
 def test_histories_of_elections_end_at_their_common_prefix():
     """Each epoch is written by one replica; the other one is there and fetches, or is not."""
     choose = random.Random(20)
-    several = 0
     for _ in range(3000):
         logs = [[], []]
         for epoch in range(choose.randrange(1, 14)):
@@ -103,8 +102,6 @@ def test_histories_of_elections_end_at_their_common_prefix():
         fetch_rounds = follow_leader(as_leader(of_log(one), NEW_EPOCH), of_log(other))
 
         assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (common, CONVERGED), logs
-        several += len(fetch_rounds.rounds) > 1
-    assert several > 200
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,6 @@ def replayed(segment):
 def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
     choose = random.Random(window)
     path = tmp_path / f"{BASE:020d}.log"
-    ends = set()  # how recoveries ended: the logs are various
     for _ in range(LOGS):
         path.write_bytes(make_log(choose))
         segment = LoadedSegment(BASE, str(path), path.stat().st_size)
@@ -124,8 +123,6 @@ def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
         plain = follow(segment)
         recover_in_windows(monkeypatch, window)
         assert follow(segment) == plain
-        ends.add(plain[0])
-    assert len(ends) >= (5 if follow is recovered else 2), ends
 
 
 def in_windows(monkeypatch, window):
