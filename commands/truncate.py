@@ -1,6 +1,5 @@
 """`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
-import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 TARGET, LEADER = "Target", "Leader"
 PROTOCOLS = ("fetch", "epoch", "high-watermark")
-DESCRIBED = re.compile(r"((?:\d+:\d+,)*\d+:\d+)?@(\d+)", re.ASCII)
 
 
 OFFSET = partial(option, min=0, max=INT64)
@@ -121,7 +119,7 @@ def truncate(
         following = leaders.Following(
             protocol=protocol,
             path=leader or "",
-            leader=None if leader_epochs is None else _described(leader_epochs, leader_log_start or 0),
+            leader=None if leader_epochs is None else _parse_leader(leader_epochs, leader_log_start or 0),
             epoch=leader_epoch,
         )
 
@@ -174,25 +172,15 @@ def _with_leaders(
     return split
 
 
-def _described(text: str, log_start_offset: int) -> "ReplicaEpochs":
-    """Return what counts of a leader that is written as E:S,E:S@LEO."""
-    from formats.checkpoint import EpochEntry
-    from kcli.kafka.replication.follower import ReplicaEpochs
-    from kcli.kafka.storage.epochs import contradicts, replay
+def _parse_leader(text: str, log_start_offset: int) -> "ReplicaEpochs":
+    from kcli.kafka.replication.follower import parse_replica_epochs
 
-    found = DESCRIBED.fullmatch(text)
-    if found is None:
+    try:
+        leader = parse_replica_epochs(text, log_start_offset)
+    except ValueError as error:
+        raise UsageError(f"--leader-epochs {text}: {error}") from error
+    if log_start_offset > leader.log_end_offset:
         raise UsageError(
-            f"--leader-epochs {text}: expected EPOCH:START[,EPOCH:START...]@LOG-END, as 0:0,2:30@70"
+            f"--leader-log-start {log_start_offset}: past the leader's log end {leader.log_end_offset}"
         )
-    lines = [EpochEntry(*map(int, pair.split(":"))) for pair in (found[1] or "").split(",") if pair]
-    end = int(found[2])
-    if contradicts(lines, replay(lines)):
-        raise UsageError(f"--leader-epochs {text}: expected epochs and start offsets that rise")
-    if any(epoch > INT32 or start > end for epoch, start in lines) or end > INT64:
-        raise UsageError(
-            f"--leader-epochs {text}: an epoch starts past the log end, or a number is too large"
-        )
-    if log_start_offset > end:
-        raise UsageError(f"--leader-log-start {log_start_offset}: past the leader's log end {end}")
-    return ReplicaEpochs(tuple(lines), end, log_start_offset)
+    return leader

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.findings.merging import merged
 from kcli.output.values import one_line
@@ -35,6 +34,8 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
         if left:
             yield f"{severity} {code}: {left} more; -v lists and explains them"
         if explained:
+            from kcli.kafka.findings.catalogue import CATALOGUE
+
             yield f"  broker: {CATALOGUE[code].broker}"
             yield f"  what to do: {CATALOGUE[code].action}"
 

@@ -79,6 +79,7 @@ COMFORT = {
     "kcli.cli.pager",
     "kcli.cli.version",
     "kcli.output.suggest",
+    "kcli.kafka.findings.catalogue",
     "kcli.manual",
     "tomllib",
     "importlib.metadata",

@@ -3,8 +3,6 @@
 import os
 from typing import NamedTuple
 
-from kcli.kafka.findings.catalogue import CATALOGUE
-
 SEVERITIES = ("info", "warning", "error")
 
 
@@ -38,6 +36,8 @@ class Finding(NamedTuple):
     @property
     def severity(self) -> str:
         """The severity that the catalogue gives this code: info, warning or error."""
+        from kcli.kafka.findings.catalogue import CATALOGUE  # most answers have no finding
+
         return CATALOGUE[self.code].severity
 
 

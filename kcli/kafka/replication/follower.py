@@ -6,9 +6,11 @@ Values in, values out. The truth is `AbstractFetcherThread` (`getOffsetTruncatio
 `ReplicaManager.handleOffsetOutOfRangeError` for the leader (KIP-101, KIP-279, KIP-405, KIP-595).
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from formats.batch import MAX_INT, MAX_LONG
 from formats.checkpoint import EpochEntry
 from kcli.kafka.storage.epochs import (
     BELOW_ALL,
@@ -16,8 +18,10 @@ from kcli.kafka.storage.epochs import (
     UNDEFINED_EPOCH_OFFSET,
     EpochCache,
     assign,
+    contradicts,
     end_offset_for,
     epoch_for_offset,
+    replay,
     truncate_from_end,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -79,6 +83,20 @@ class ReplicaEpochs(NamedTuple):
             log_start_offset=min(self.log_start_offset, end),
             high_watermark=min(self.high_watermark, end),
         )
+
+
+def parse_replica_epochs(text: str, log_start_offset: int = 0) -> ReplicaEpochs:
+    """Return the replica that is written as EPOCH:START,...@LOG-END; ValueError for one that cannot be."""
+    parts = re.fullmatch(r"((?:\d+:\d+,)*\d+:\d+)?@(\d+)", text, re.ASCII)
+    if parts is None:
+        raise ValueError("expected EPOCH:START[,EPOCH:START...]@LOG-END, as 0:0,2:30@70")
+    lines = [EpochEntry(*map(int, pair.split(":"))) for pair in (parts[1] or "").split(",") if pair]
+    end = int(parts[2])
+    if contradicts(lines, replay(lines)):
+        raise ValueError("expected epochs and start offsets that rise")
+    if any(epoch > MAX_INT or start > end for epoch, start in lines) or end > MAX_LONG:
+        raise ValueError("an epoch starts past the log end, or a number is too large")
+    return ReplicaEpochs(tuple(lines), end, log_start_offset)
 
 
 class LoadedReplica(NamedTuple):
