@@ -274,7 +274,7 @@ class ByteRange(NamedTuple):
         if isinstance(part.value, bytes) and part.value == raw:
             raw = part.value  # one copy of a long one is enough
         position, stream_position = (None, at) if self.in_stream else (at, None)
-        said = Annotated(
+        return Annotated(
             part.structure,
             part.field,
             position,
@@ -283,8 +283,7 @@ class ByteRange(NamedTuple):
             raw,
             shown(part.value),
             part.doc or None,
-        )
-        return said._replace(**changed)
+        )._replace(**changed)
 
     def unreadable(self, structure: str, start: int, error: FormatError, end: int | None = None) -> Annotated:
         """Return the bytes from a place on, which could not be read, and why."""
@@ -318,11 +317,6 @@ def _bytes_text(data: bytes) -> str:
     except UnicodeDecodeError:
         text = "\0"
     return text if text.isprintable() else f"0x{data.hex()}"
-
-
-def fields(parts: Iterable[FieldSpan], place: ByteRange) -> Iterator[Annotated]:
-    """Yield the fields of a structure."""
-    return (place.annotated(part) for part in parts)
 
 
 def bytes_range(data: bytes, position: int, size: int, structure: str, field: str) -> Iterator[Annotated]:

@@ -173,14 +173,14 @@ class _Errors:
     """What cannot be shown of one record, in words."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.damaged = False
 
     def say(self, words: str) -> None:
-        self.said.append(words)
+        self.messages.append(words)
 
     def damage(self, words: str) -> None:
-        self.said.append(words)
+        self.messages.append(words)
         self.damaged = True
 
     def add(self, error: FormatError) -> None:
@@ -203,13 +203,13 @@ class _Errors:
         """
         for message in (key, value):
             if isinstance(message, Message):
-                self.said += _not_shown(message)
+                self.messages += _not_shown(message)
         return DecodedRecord(
             name,
             version,
             message_json(key) if isinstance(key, Message) else None,
             value_json(value, elements) if isinstance(value, Message) else None,
-            "; ".join(self.said) or None,
+            "; ".join(self.messages) or None,
             self.damaged,
         )
 

@@ -145,13 +145,3 @@ def _column(column: Column, options: DumpOptions) -> Column:
             nested={"type": "array", "items": object_schema({"key": {"type": "string"}, "value": nullable})}
         )
     return column
-
-
-__all__ = [
-    "MODES",
-    "salted",
-    "shown_as",
-    "shown_row",
-    "types_as_shown",
-    "words_of",
-]

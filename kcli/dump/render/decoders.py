@@ -7,8 +7,7 @@ Messages are declared in many tables: they are read only where one is asked for.
 
 import binascii
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
@@ -63,7 +62,9 @@ def shown_by(
     decoder: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH
 ) -> tuple[Shown, str | None]:
     """Return what a topic's decoder prints of a record's key and value, and what is wrong with them."""
-    printed, elements_for, too_long = _coordinator()
+    from formats.messages.printed import printed
+    from kcli.dump.contents import elements_for, too_long
+
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
@@ -73,27 +74,12 @@ def shown_by(
     return Shown(shown.key, shown.payload), None if shown.error is None else describe(shown.error)
 
 
-@cache
-def _coordinator() -> tuple[Any, ...]:
-    """Return the functions that `shown_by` calls; an import statement costs more than some of them."""
-    from formats.messages.printed import printed
-    from kcli.dump.contents import elements_for, too_long
-
-    return printed, elements_for, too_long
-
-
-@cache
-def _remote() -> tuple[Any, ...]:
-    """Return the functions that `_remote_text` calls, for the same reason."""
+def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
+    """Return what RemoteLogMetadataFormatter prints of a record, and what is wrong with it."""
     from formats.remote_metadata import decode
     from kcli.dump.contents import longest_for
     from kcli.kafka.remote.serde import java_text, unreadable
 
-    return decode, longest_for, java_text, unreadable
-
-
-def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
-    decode, longest_for, java_text, unreadable = _remote()
     try:
         found = decode(record.value or b"", longest_for(max_batch_bytes))
         trouble = unreadable(found)

@@ -46,7 +46,6 @@ from kcli.dump.annotated import (
     batch,
     batch_header,
     bytes_range,
-    fields,
     message,
 )
 from kcli.dump.blocks import Block
@@ -74,14 +73,6 @@ BYTES_BETWEEN_STOPS = 1 << 20
 ZEROS = "zeros"
 
 
-def _row(where: FromFile, said: Annotated) -> DumpLayoutRow:
-    return DumpLayoutRow(where, *said)
-
-
-def _held(said: Annotated) -> int:
-    return len(said.data or b"") + len(said.value or "")
-
-
 # Logs and KRaft snapshots
 
 
@@ -101,27 +92,30 @@ def render_layout(
                 cursor = 0
             continue
         yield from report_damage(item, log.findings)
-        for said in _damage(log.file, item, shown_to, end):
-            yield _row(source, said)
+        yield from (DumpLayoutRow(source, *field) for field in _damage(log.file, item, shown_to, end))
         shown_to = end if isinstance(item, DamagedRange) and item.next_offset is None else 0
 
 
 def _batch(
-    source: FromFile, item: VerifiedBatch, saids: Iterator[Annotation], findings: FindingCollector, skip: int
+    source: FromFile,
+    item: VerifiedBatch,
+    annotations: Iterator[Annotation],
+    findings: FindingCollector,
+    skip: int,
 ) -> Scanned:
     """Yield the rows of a batch after the first `skip`."""
     position, held, number = item.batch.position, 0, 0
-    for said in saids:
-        if isinstance(said, Defect):
+    for annotation in annotations:
+        if isinstance(annotation, Defect):
             if number >= skip:
-                findings.add(said.code, position, said.message)
+                findings.add(annotation.code, position, annotation.message)
             continue
         if number >= skip:
             if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
                 yield Pause(ResumePoint(position, number), held)
                 held = 0
-            held += _held(said)
-            yield _row(source, said)
+            held += len(annotation.data or b"") + len(annotation.value or "")
+            yield DumpLayoutRow(source, *annotation)
         number += 1
     yield Pause(ResumePoint(position + item.batch.header.size), held)
 
@@ -189,9 +183,8 @@ def _index(unit: Unit, findings: FindingCollector) -> _Shown:
                 yield Pause(ResumePoint(block.slot))
             place = ByteRange(block.raw, start + block.slot * size)
             for number in range(len(block.entries)):
-                yield from fields(
-                    index.layout.parts(block.raw, number * size, f"entry {block.slot + number}"), place
-                )
+                parts = index.layout.parts(block.raw, number * size, f"entry {block.slot + number}")
+                yield from map(place.annotated, parts)
         zeros, whole = index.first_trailing_zero * size, index.entries * size
         if zeros < whole:
             yield _zeros(start + zeros, whole - zeros)
@@ -206,13 +199,12 @@ def _producers(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG00
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
-            yield from fields(SNAPSHOT_HEADER.parts(data), place)
+            yield from map(place.annotated, SNAPSHOT_HEADER.parts(data))
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
     for number in range(unit.position, whole):
         yield Pause(ResumePoint(number))
-        yield from fields(
-            PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}"), place
-        )
+        parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
+        yield from map(place.annotated, parts)
     end += whole * PRODUCER_ENTRY.size
     rest = data[end:]
     yield from bytes_range(rest[:SHOWN_OF_A_RANGE], start + end, len(rest), "trailing bytes", "bytes")
@@ -229,7 +221,7 @@ def _remote_snapshot(unit: Unit, findings: FindingCollector) -> _Shown:
             yield from bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
             return
         if unit.begins:
-            yield from fields(REMOTE_HEADER.parts(raw), ByteRange(raw))
+            yield from map(ByteRange(raw).annotated, REMOTE_HEADER.parts(raw))
         end = unit.position or REMOTE_HEADER.size
         try:
             header = read_header(raw)
@@ -276,7 +268,7 @@ def _reader(read: Callable[[Unit, FindingCollector], _Shown]) -> Reader:
     ) -> Scanned:
         source = source_of(unit.target)
         for item in read(unit, findings):
-            yield item if isinstance(item, Pause) else _row(source, item)
+            yield item if isinstance(item, Pause) else DumpLayoutRow(source, *item)
 
     return rows
 
@@ -369,6 +361,3 @@ def _line(  # noqa: PLR0917
 ) -> str:
     start = f"{position:>{POSITION + 1}}  {size:>{SIZE}}  {one_line(field):<{FIELD}}  {chunk:<{HEX}}"
     return "  ".join([start, *(one_line(word) for word in (value, meaning) if word)]).rstrip()
-
-
-__all__ = ["layout_lines"]
