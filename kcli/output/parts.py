@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kcli.output.files import Writer, hidden_name, in_batches, new_file, nothing, writer
 from kcli.output.structured import Tail
 from kcli.output.view import View
-from kcli.rows import Item, RowType, type_name
+from kcli.rows import Item, type_name
 
 SUCCESS = "_SUCCESS"
 DIGITS = 5
@@ -45,7 +45,7 @@ class PartWriter:
     def __init__(self, stack: ExitStack, parts: "Parts") -> None:
         self._stack = stack
         self._parts = parts
-        self._files: dict[str, Writer] = {}
+        self._files: dict[str, tuple[str, Writer]] = {}
         self.receipt: tuple[WrittenPart, ...] | None = None
         """The files once they are complete; None for a part without rows, which does not exist."""
 
@@ -53,30 +53,41 @@ class PartWriter:
         """Write the rows that the view shows."""
         parts = self._parts
         for some in in_batches(parts.view.chosen(rows)):
-            types = parts.view.types if parts.by_type else ()
-            for row_type in types:
-                of_type = [row for row in some if type_name(row) == row_type.name]
-                if of_type:
-                    self._file(parts.type_directory(row_type), row_type).write(of_type)
-            if some and not types:
-                self._file("", None).write(some)
+            by_type: dict[str, list[Item]] = {}
+            for row in some:
+                by_type.setdefault(type_name(row) if parts.by_type else "", []).append(row)
+            for name, of_type in by_type.items():
+                self._file(name).write(of_type)
 
-    def _file(self, directory: str, row_type: RowType | None) -> Writer:
-        path = next((path for path in self._files if os.path.dirname(path) == directory), None)
-        if path is None:
-            if directory:
-                os.makedirs(os.path.join(self._parts.directory, directory), exist_ok=True)
-            path = os.path.join(directory, f"{uuid.uuid4().hex}.{self._parts.extension}")
-            file = self._stack.enter_context(new_file(os.path.join(self._parts.directory, path)))
-            view = self._parts.view if row_type is None else self._parts.view._replace(types=(row_type,))
-            self._files[path] = self._stack.enter_context(writer(file, view))
-        return self._files[path]
+    def _file(self, name: str) -> Writer:
+        """Return the file of a type, or of all rows for an empty name."""
+        if name not in self._files:
+            parts = self._parts
+            path = os.path.join(type_directory(name), f"{uuid.uuid4().hex}.{parts.extension}")
+            if name:
+                os.makedirs(os.path.join(parts.directory, type_directory(name)), exist_ok=True)
+            file = self._stack.enter_context(new_file(os.path.join(parts.directory, path)))
+            out = self._stack.enter_context(writer(file, view_of_type(parts.view, name)))
+            self._files[name] = path, out
+        return self._files[name][1]
 
     def finish(self) -> None:
         """Write what is held."""
-        for out in self._files.values():
+        for _, out in self._files.values():
             out.finish(nothing)
-        self.receipt = tuple(WrittenPart(path, out.rows) for path, out in self._files.items()) or None
+        self.receipt = tuple(WrittenPart(path, out.rows) for path, out in self._files.values()) or None
+
+
+def type_directory(type_name: str) -> str:
+    """Return the directory of the rows of a type among the parts; of an empty name their own."""
+    return f"type={type_name}" if type_name else ""
+
+
+def view_of_type(view: View, type_name: str) -> View:
+    """Return the view of the rows of one type; of an empty name of all."""
+    if not type_name:
+        return view
+    return view._replace(types=tuple(row_type for row_type in view.types if row_type.name == type_name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +105,6 @@ class Parts:
     def extension(self) -> str | None:
         """The end of the names of the files."""
         return self.view.format.extension
-
-    def type_directory(self, row_type: RowType) -> str:
-        """Return the name of the directory of a type."""
-        return f"type={row_type.name}" if self.by_type else ""
 
     @contextmanager
     def __call__(self) -> Iterator[PartWriter]:
@@ -161,11 +168,13 @@ def settle(parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     for number, part in enumerate(written):
         os.rename(os.path.join(directory, part.path), new_path(os.path.dirname(part.path), number))
     if not written or (view.format.carries_findings and (findings or failures)):
-        for row_type in view.types if parts.by_type else view.types[:1]:
-            place = parts.type_directory(row_type)
+        for name in [row_type.name for row_type in view.types] if parts.by_type else [""]:
+            place = type_directory(name)
             os.makedirs(os.path.join(directory, place), exist_ok=True)
-            empty = view._replace(types=(row_type,)) if parts.by_type else view
-            with new_file(new_path(place, len(written))) as file, writer(file, empty) as out:
+            with (
+                new_file(new_path(place, len(written))) as file,
+                writer(file, view_of_type(view, name)) as out,
+            ):
                 out.finish(lambda: (findings, failures))
     return sum(part.rows for part in written)
 
