@@ -62,11 +62,15 @@ class FileReader(NamedTuple):
     decode: Decode
 
 
-def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+def read_file(
+    unit: Unit,
+    options: DumpOptions,  # noqa: ARG001 - as every reader
+    findings: FindingCollector,
+) -> Scanned:
     """Yield the rows of a small file."""
     start, data = read_target(unit.target)
     try:
-        rows = READERS[unit.target.kind].decode(source_of(unit.target, options.facts), data)
+        rows = READERS[unit.target.kind].decode(source_of(unit.target), data)
         for number, row in enumerate(rows):
             if number >= unit.position:
                 yield row

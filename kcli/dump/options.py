@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.filter import RecordFilter
-from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts
 
 MAX_INT = 2**31 - 1
 EVERYTHING = RecordFilter()
@@ -20,14 +19,13 @@ class DumpOptions:
     `key_decoder` and `value_decoder` are the classes that print other contents in text. `tail` is how many of
     the last batches (or records) of each partition are shown, `limit` how many rows at most. `bytes_as` is
     one of kcli.dump.shown_bytes.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow
-    where they can be made in bulk. `only_findings`: rows that are made for their own sake are left out.
-    `max_batch_bytes` bounds a batch, compressed and decompressed.
+    where they can be made in bulk. `max_batch_bytes` bounds a batch, compressed and
+    decompressed.
     """
 
     records: bool = False
     text: bool = False
     blocks: bool = False
-    only_findings: bool = False
     layout: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False
@@ -45,11 +43,6 @@ class DumpOptions:
     bytes_as: str | None = None
     salt: bytes | None = None
     max_batch_bytes: int = LARGEST_BATCH
-
-    @property
-    def facts(self) -> DirectoryFacts | None:
-        """What rows say of the log dir: nothing where rows are left out, else (None) what it has."""
-        return NO_DIRECTORY if self.only_findings else None
 
     @property
     def selects(self) -> bool:

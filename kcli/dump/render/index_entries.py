@@ -48,7 +48,7 @@ _ROWS: dict[str, Callable[..., AnyRow]] = {
 
 def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the row of every entry but zeros; report what does not fit the log."""
-    source, row = source_of(unit.target, options.facts), _ROWS[unit.target.kind]
+    source, row = source_of(unit.target), _ROWS[unit.target.kind]
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
         log = LogOfIndex(stack, unit.target, index, options, findings)
@@ -56,7 +56,7 @@ def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
         if options.index_sanity_check and not is_txn:
             report_sanity_error(index, findings)
             return
-        shows = (is_txn or not options.verify_index_only) and not options.only_findings
+        shows = is_txn or not options.verify_index_only
         for block in read_index(index, unit.position, findings):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))

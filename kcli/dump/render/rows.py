@@ -47,7 +47,7 @@ OF_BATCH = DumpBatchRow._fields[1:]
 def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
     """Yield the rows of a log's blocks, places to stop at, and findings about what is damaged."""
     options = log.options
-    source, decoder = source_of(log.target, options.facts), decoder_for(log.target, options)
+    source, decoder = source_of(log.target), decoder_for(log.target, options)
     in_blocks = options.blocks and decoder is None and options.is_as_stored
     for item in items:
         if not isinstance(item, Block):
@@ -56,7 +56,7 @@ def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scann
         records, size = item.records, 0
         if in_blocks and not item.is_long:
             _check_controls(log, item)
-            if item.rows and not options.only_findings:
+            if item.rows:
                 block = arrow_block(item, source)
                 yield block
                 size = block.batch.nbytes
