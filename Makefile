@@ -8,6 +8,8 @@ PYTEST := $(BIN)/python -m pytest -q
 
 # where no byte code may be written, each process of a test run compiles every test anew
 unexport PYTHONDONTWRITEBYTECODE
+# sets have the same order in each run; `make soak` gives them others
+export PYTHONHASHSEED := 0
 
 .PHONY: demo test run plain oracle spark check quick collect lint bench soak dist golden clean
 

@@ -29,9 +29,8 @@ def run(seed: int, seconds: float, words: list[str]) -> tuple[list[str], int | N
     Return a command for each that failed, and the status of pytest, None where time was up.
     """
     line = [sys.executable, "-m", "pytest", "-q", "-m", "random", "-n", "2", "-rfE", "--tb=short", *words]
-    process = subprocess.Popen(
-        line, env={**os.environ, "KCLI_SEED": str(seed)}, stdout=subprocess.PIPE, text=True
-    )
+    seeds = {"KCLI_SEED": str(seed), "PYTHONHASHSEED": str(seed)}
+    process = subprocess.Popen(line, env={**os.environ, **seeds}, stdout=subprocess.PIPE, text=True)
     is_late = False
     try:
         printed, _ = process.communicate(timeout=seconds)
@@ -42,7 +41,8 @@ def run(seed: int, seconds: float, words: list[str]) -> tuple[list[str], int | N
     failed = [found[1] for found in map(FAILED.match, printed.splitlines()) if found]
     if failed:
         print(printed, flush=True)
-    again = [f"KCLI_SEED={seed} {sys.executable} -m pytest {shlex.quote(test)}" for test in failed]
+    words_before = " ".join(f"{name}={value}" for name, value in seeds.items())
+    again = [f"{words_before} {sys.executable} -m pytest {shlex.quote(test)}" for test in failed]
     return again, None if is_late else process.returncode
 
 

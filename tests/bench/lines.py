@@ -19,7 +19,6 @@ STEPS = ("1x", "4x", "16x")
 VALID, RECORD, LINE_END = b" isvalid: true", b" headerKeys: [", b"\n"
 DEEP = "--deep-iteration --print-data-log"
 KEY = "key-83212"
-TARGETS = {**dict.fromkeys(("none", "lz4", "zstd"), (2, 3.5, 1.4)), "gzip": (), "snappy": ()}
 ROWS_OF = "import sys, pyarrow.dataset as d; print(d.dataset(sys.argv[1], format='parquet').count_rows())"
 
 Outputs = Mapping[str, Path]

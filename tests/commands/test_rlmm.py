@@ -1,8 +1,6 @@
 """`kcli rlmm dump` and `kcli rlmm partition`: words, formats, exit statuses."""
 
-import csv
 import gzip
-import io
 import json
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from typer.testing import CliRunner
 
 from commands.rlmm import app
 from kcli.rows import row_schema
-from kcli.rows.remote_metadata import RLMM_EVENT, RLMM_PARTITION
+from kcli.rows.remote_metadata import RLMM_PARTITION
 
 pytestmark = pytest.mark.slow
 
@@ -33,46 +31,6 @@ def log_dir(tmp_path):
 
 def kcli(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def test_json_is_one_valid_document(log_dir):
-    done = kcli("dump", "-o", "json", log_dir)
-    document = json.loads(done.stdout)
-
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert (document["command"], document["version"], document["findings"], document["errors"]) == (
-        "rlmm dump",
-        1,
-        [],
-        [],
-    )
-    rows = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
-    validator = Draft202012Validator(row_schema(RLMM_EVENT))
-    for row in rows:
-        validator.validate(row)
-    assert [row["segment_id"] for row in rows] == [event["segment_id"] for event in EVENTS]
-
-
-def test_ndjson_names_the_type_of_every_line(log_dir):
-    done = kcli("dump", "-o", "ndjson", log_dir)
-
-    assert done.exit_code == 0
-    assert {json.loads(line)["type"] for line in done.stdout.splitlines()} == {"rlmm_event"}
-    assert len(done.stdout.splitlines()) == len(EVENTS)
-
-
-def test_text_is_what_kafkas_formatter_prints(log_dir):
-    lines = [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: "
-        f"{event['to_string']}"
-        for event in EVENTS
-    ]
-
-    for words in (["--format", "kafka"], []):
-        done = kcli("dump", "-o", "text", *words, log_dir)
-
-        assert (done.exit_code, done.stderr) == (0, "")
-        assert done.stdout.splitlines() == lines
 
 
 def test_text_of_the_kip_is_an_explicit_choice(log_dir):
@@ -122,42 +80,11 @@ def test_properties_that_the_kip_does_not_have(log_dir, words):
     assert kcli("dump", "-o", "text", *words, log_dir).exit_code == 2
 
 
-def test_csv_has_the_events_only(log_dir):
-    done = kcli(
-        "dump",
-        "-o",
-        "csv",
-        "--only",
-        "rlmm_event",
-        "--columns",
-        "metadata_partition,metadata_offset,state",
-        log_dir,
-    )
-    rows = list(csv.reader(io.StringIO(done.stdout)))
-
-    assert done.exit_code == 0
-    assert rows[0] == ["metadata_partition", "metadata_offset", "state"]
-    assert rows[1:] == [
-        [str(event["metadata_partition"]), str(event["metadata_offset"]), event["state"]] for event in EVENTS
-    ]
-
-
 def test_jobs_give_the_same_bytes(log_dir):
     assert (
         kcli("dump", "-o", "json", log_dir).stdout
         == kcli("dump", "-o", "json", "--jobs", "2", log_dir).stdout
     )
-
-
-def test_damage_is_exit_status_1_and_the_rest_is_shown(log_dir):
-    path = log_dir / "__remote_log_metadata-0" / LOG
-    path.write_bytes(path.read_bytes() + b"\xff" * 40)
-    done = kcli("dump", "-o", "text", log_dir)
-
-    assert done.exit_code == 1
-    assert len(done.stdout.splitlines()) == len(EVENTS)
-    assert done.stderr.startswith("error LOG-002 ")
-    assert str(path) in done.stderr
 
 
 def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_path):

@@ -4,12 +4,9 @@ import json
 
 import pytest
 import typer
-from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from commands.truncate import truncate
-from kcli.rows import row_schema
-from kcli.rows.truncation import TRUNCATION
 from tests.partitions import orders, put_range, snapshot
 
 app = typer.Typer()
@@ -57,21 +54,6 @@ def test_without_dry_run_it_refuses(partition, words):
 def test_wrong_options_are_usage_errors(partition, words):
     done = kcli("--dry-run", *words, partition)
     assert (done.exit_code, done.stdout) == (2, "")
-
-
-def test_json_is_one_valid_document(partition):
-    done = kcli("--dry-run", "--to-offset", 15, "-o", "json", partition)
-    document = json.loads(done.stdout)
-    (row,) = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
-    Draft202012Validator(row_schema(TRUNCATION)).validate(row)
-    assert (document["command"], row["log_end_offset_after"], row["log_end_offset_after_restart"]) == (
-        "truncate",
-        15,
-        10,
-    )
-    assert [finding["code"] for finding in document["findings"]] == ["TRUNC-002"]
-    assert done.exit_code == 0
-    assert kcli("--dry-run", "--to-offset", 15, "--fail-on", "warning", partition).exit_code == 1
 
 
 def test_an_epoch_that_is_not_there_is_a_finding(partition):

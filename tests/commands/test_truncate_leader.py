@@ -8,8 +8,6 @@ import pytest
 from tests.partitions import orders, put_range
 from tests.recordings import pack
 
-REQUEST = ("fetch_offset", "last_fetched_epoch", "requested_epoch")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -29,7 +29,6 @@ MOST_BYTES = 2_400
 MOST_LOG_BYTES = 10_000
 """Of a partition's segments: what a larger one costs is reading more of the same."""
 OFFSETS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
-OWN_FILES = ("meta.properties", *OFFSETS)
 
 
 class Source(NamedTuple):

@@ -120,7 +120,7 @@ def leftovers(directory: Path, choose: random.Random) -> None:
     suffix = choose.choice([".deleted", ".swap", ".swap", ".cleaned"])
     for path in [
         path
-        for path in directory.iterdir()
+        for path in sorted(directory.iterdir())
         if path.name.startswith(log.stem + ".") and path.name.count(".") == 1
     ]:
         if choose.random() < 0.8:
@@ -221,7 +221,7 @@ def swaps(directory: Path, choose: random.Random) -> None:
                     path.rename(path.with_name(path.name + ".swap"))
     if choose.random() < 0.3:
         base = choose.choice(
-            [int(path.name.partition(".")[0]) for path in directory.glob("*.*") if path.name[0].isdigit()]
+            [int(path.name.partition(".")[0]) for path in names(directory, "") if path.name[0].isdigit()]
             or [0]
         )
         (directory / f"{base:020d}.log.cleaned").write_bytes(b"")

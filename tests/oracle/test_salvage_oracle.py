@@ -203,7 +203,7 @@ def test_every_record_that_recovery_keeps_is_consumed_from_the_copy(
     for number in range(cases(LOGS)):
         log = random_log(oracle, oracle_seed + number, clean=False, damaged=False)
         unit, choose = unit_of(log.directory), random.Random(f"consumed:{oracle_seed + number}")
-        path = max(log.directory.glob("*.log"), key=lambda one: one.stat().st_size)
+        path = max(sorted(log.directory.glob("*.log")), key=lambda one: one.stat().st_size)
         with DataFile(str(path)) as file:
             batches = list(Walk(file))
         if batches:  # a byte that the checksum covers: an offset that is changed is a question of its own

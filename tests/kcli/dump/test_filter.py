@@ -12,8 +12,7 @@ import shlex
 import pyarrow.parquet as pq
 import pytest
 
-from formats.batch import BATCH, COMPRESSION_NAMES, CRC_FROM, LOG_OVERHEAD
-from formats.crc import crc32c
+from formats.batch import COMPRESSION_NAMES
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import log_dir, offset_entries, put_range, segment, time_entries
@@ -155,32 +154,6 @@ DAMAGES = [
     lambda log, at: log[:at] + log[at + 33 :],
     lambda log, at: log[:at],
 ]
-SELECTIONS = [
-    ("--key", "k2"),
-    ("--grep", "value 1"),
-    ("--time", "10000..11000"),
-    ("--time", "..11000", "--key", "k1"),
-    ("--epoch", "1"),
-    ("--producer-id", "8", "--codec", "zstd", "--no-control"),
-    ("--transactional", "--grep", "k"),
-    ("--no-transactional", "--grep", "value 5"),
-]
-
-
-def resealed(log):
-    """Return a log with checksums that match what the batches hold."""
-    data, at = bytearray(log), 0
-    while at + BATCH.size <= len(data):
-        size = LOG_OVERHEAD + BATCH.read(bytes(data[at : at + BATCH.size])).batch_length
-        if not BATCH.size <= size <= len(data) - at:
-            break
-        data[at + CRC_FROM - 4 : at + CRC_FROM] = crc32c(bytes(data[at + CRC_FROM : at + size])).to_bytes(
-            4, "big"
-        )
-        at += size
-    return bytes(data)
-
-
 SHAPES = [
     ("-o", "ndjson"),
     ("-o", "csv"),
