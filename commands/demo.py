@@ -42,7 +42,7 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
-    from kcli.logdir.scratch import scratch_directory
+    from kcli.logdir.write_guard import scratch_directory
 
     with boundary():
         if keep is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kcli.cli.summary import RunSummary
     from kcli.engine.contract import Outcome
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
     from kcli.rows import Item
 
 LONGEST_WAIT_MS = 600_000
@@ -125,7 +125,7 @@ def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
     )
     from kcli.jobs.rlmm.bootstrap import offsets_on_disk
     from kcli.logdir.find import find
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
 
     found = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
     units, failures = plan(found, PARTITIONS_ONLY)

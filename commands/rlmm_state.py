@@ -148,7 +148,7 @@ def check(
     from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
 
     now, query = time.time_ns(), _query(inputs, at)
     listings = Storage(tuple(storage), now) if storage else None

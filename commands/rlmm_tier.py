@@ -208,7 +208,7 @@ def follow(
     from kcli.jobs.rlmm.leader import topics
     from kcli.kafka.kraft.start_settings import NEVER_TIERED
     from kcli.logdir.find import find
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
 
     found = find([leader, *(remote_metadata or [])], Selection())
     if found.failures:

@@ -61,7 +61,7 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
     from kcli.cli.run import new_summary
     from kcli.cli.signals import delivered
     from kcli.jobs.common import failure_of
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
     from kcli.rows import Failure
     from kcli.views.plan import readable
 

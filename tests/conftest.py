@@ -12,7 +12,7 @@ import pytest
 import typer.testing
 from typer.testing import CliRunner
 
-from kcli.logdir import buffers, moving
+from kcli.logdir import buffers, concurrent_changes
 from tests import seeds
 from tests.builders import put_record, put_records
 
@@ -106,7 +106,7 @@ def at_rest(request):
     """
     with pytest.MonkeyPatch.context() as patch:
         if not request.node.get_closest_marker("moving"):
-            patch.setattr(moving, "SETTLING_MS", 0)
+            patch.setattr(concurrent_changes, "SETTLING_MS", 0)
             patch.setattr(buffers, "WRITING_MS", 0)
         yield
 

@@ -112,10 +112,7 @@ ELSEWHERE = {
     "kcli/jobs/truncate/truncation_warnings.py": "tests/kcli/jobs/truncate/test_truncate.py",
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",
-    "kcli/logdir/select.py": "tests/kcli/logdir/test_find.py",
     "kcli/logdir/targets.py": "tests/kcli/logdir/test_find.py",
-    "kcli/logdir/log_dirs.py": "tests/kcli/jobs/startup/test_startup_broker.py",
-    "kcli/logdir/metadata_dirs.py": "tests/kcli/kafka/storage/test_tiering.py",
     "kcli/logdir/remote_dirs.py": "tests/commands/test_plugin_objects.py",
     # output
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",

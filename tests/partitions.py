@@ -16,7 +16,7 @@ from kcli.engine.contract import Unit
 from kcli.kafka.storage import log_batches
 from kcli.logdir import bulk
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
 

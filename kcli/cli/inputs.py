@@ -11,10 +11,9 @@ from kcli.cli.options import Inputs
 from kcli.cli.status import RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
-from kcli.logdir.directory import version_of
 from kcli.logdir.find import Found, find
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Server
+from kcli.logdir.log_dirs import version_of
+from kcli.logdir.targets import PARTITION, Selection, Server
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""

@@ -14,7 +14,7 @@ from kcli.cli.parsers import INT64, parse_partitions, split_list
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
-    from kcli.logdir.select import Selection
+    from kcli.logdir.targets import Selection
 
 _input, _output, _engine = (partial(option, panel=panel) for panel in ("Input", "Output", "Engine"))
 
@@ -45,7 +45,7 @@ class Inputs(NamedTuple):
 
     def selection(self) -> "Selection":
         """Return which partitions are selected; UsageError for a bad regex or partition list."""
-        from kcli.logdir.select import Selection
+        from kcli.logdir.targets import Selection
 
         for regex in self.topic_regex or ():
             try:

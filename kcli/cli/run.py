@@ -28,10 +28,8 @@ from kcli.engine.contract import Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
-from kcli.logdir.find import Found
-from kcli.logdir.once import each_once
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.find import Found, each_once
+from kcli.logdir.targets import Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
 from kcli.rows import Failure, Item, RowType

@@ -15,7 +15,7 @@ from kcli.cli.status import MissingError, UsageError
 from kcli.cli.summary import RunSummary
 from kcli.engine.errors import EngineMissingError
 from kcli.logdir.find import Found
-from kcli.logdir.scratch import scratch_directory
+from kcli.logdir.write_guard import scratch_directory
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
 

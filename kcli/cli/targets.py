@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.logdir.buffers import irregular
-from kcli.logdir.guard import log_dir_around, upwards
+from kcli.logdir.write_guard import log_dir_around, upwards
 
 
 def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:

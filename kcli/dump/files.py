@@ -27,7 +27,7 @@ from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.storage.log_segment import size_of
 from kcli.logdir.buffers import file_error, irregular
-from kcli.logdir.directory import missing_ids
+from kcli.logdir.log_dirs import missing_ids
 from kcli.logdir.remote_objects import read_target
 from kcli.rows.declare import AnyRow, RowType
 from kcli.rows.dump import (

@@ -18,7 +18,7 @@ from formats.batch import (
     TRANSACTIONAL_MASK,
 )
 from formats.magic import is_legacy
-from kcli.logdir.files import file_name
+from kcli.logdir.partition_names import file_name
 from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:

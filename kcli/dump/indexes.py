@@ -22,9 +22,9 @@ from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.storage.log_segment import is_wrapper
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.files import file_name, sibling
+from kcli.logdir.concurrent_changes import comes_true
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
-from kcli.logdir.moving import comes_true
+from kcli.logdir.partition_names import file_name, sibling
 from kcli.logdir.remote_objects import index_beside, open_file, open_log
 from kcli.logdir.segment import Batch, Walk, next_batch
 from kcli.logdir.targets import Target

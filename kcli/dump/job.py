@@ -14,7 +14,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
-from kcli.logdir.listing import listed, unexpected_names
+from kcli.logdir.partition_names import listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.remote_objects import with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of

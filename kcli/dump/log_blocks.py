@@ -49,8 +49,8 @@ from kcli.kafka.integrity.damaged import verified_batches, verified_windows
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window, hints_of
-from kcli.logdir.files import file_name, segment_base, sibling
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
+from kcli.logdir.partition_names import file_name, segment_base, sibling
 from kcli.logdir.remote_objects import index_beside
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 from kcli.logdir.targets import Target

@@ -21,7 +21,7 @@ from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.logdir.files import file_name
+from kcli.logdir.partition_names import file_name
 from kcli.logdir.remote_objects import open_file
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.dump import (

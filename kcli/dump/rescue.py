@@ -28,8 +28,8 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import report_damage
 from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.listing import listed as entries
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import listed as entries
 from kcli.logdir.targets import Target, entry_of
 from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
-from kcli.logdir.scratch import scratch_directory
+from kcli.logdir.write_guard import scratch_directory
 
 FOR_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}  # though a terminal sends them to all
 

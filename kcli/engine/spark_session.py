@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import Any, Self, TypeAlias
 
 from kcli.engine.errors import EngineMissingError
-from kcli.logdir.scratch import scratch_directory
+from kcli.logdir.write_guard import scratch_directory
 
 Session: TypeAlias = Any
 

@@ -22,11 +22,9 @@ from kcli.kafka.kraft.cluster_image import configuration_of
 from kcli.kafka.kraft.start import start
 from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
-from kcli.logdir.directory import version_of
-from kcli.logdir.files import first_base
-from kcli.logdir.leftovers import DELETED
-from kcli.logdir.log_dirs import is_running
+from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import DELETED, first_base
 from kcli.logdir.targets import Target
 from kcli.rows.checkpoints import CheckpointRow
 

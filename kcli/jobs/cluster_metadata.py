@@ -14,8 +14,7 @@ from kcli.kafka.kraft.start import start
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION
+from kcli.logdir.targets import PARTITION, Selection
 
 
 @cache

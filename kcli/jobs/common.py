@@ -10,9 +10,9 @@ from formats.names import LOG, LOG_DIR_FILES, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
-from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
 from kcli.logdir.find import Found, Note
-from kcli.logdir.moving import SHRANK, changed_since, removal
+from kcli.logdir.log_dirs import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, shown_as

@@ -12,11 +12,10 @@ from kcli.kafka.kraft.metadata_source import Metadata, metadata_of_log, metadata
 from kcli.kafka.kraft.quorum import LogEnd, ballot, majority
 from kcli.kafka.kraft.start import start
 from kcli.logdir.buffers import FileError
-from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.failover import FailoverControllerRow, FailoverRow
 
 ACCEPTS = frozenset({PARTITION, KRAFT_SNAPSHOT})

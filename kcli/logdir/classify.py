@@ -16,7 +16,7 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error
-from kcli.logdir.directory import has_own_files
+from kcli.logdir.log_dirs import has_own_files
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, tiered_dirs
 from kcli.logdir.targets import PARTITION
 

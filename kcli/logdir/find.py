@@ -4,6 +4,8 @@ Every entry that is met is classified; what is not read is reported (`Note`), so
 is skipped unseen.
 """
 
+import fnmatch
+import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -29,12 +31,10 @@ from kcli.logdir.classify import (
     kind_of_entries,
     list_entries,
 )
-from kcli.logdir.globs import expand
-from kcli.logdir.metadata_dirs import metadata_dirs
-from kcli.logdir.moving import removal
+from kcli.logdir.concurrent_changes import removal
+from kcli.logdir.log_dirs import metadata_dirs
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import NO_SERVER, PARTITION, Server, Target, shown_as
+from kcli.logdir.targets import NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
 
 class Note(NamedTuple):
@@ -192,3 +192,57 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
     partitions.sort(key=lambda item: item[:3])
     found.targets.extend(item[3] for item in partitions)
     found.notes.extend(sorted(notes))
+
+
+def expand(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that arguments stand for: themselves, or what a glob matches, sorted.
+
+    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot
+    be searched.
+    """
+    for argument in arguments:
+        if glob.has_magic(argument) and not os.path.lexists(argument):
+            yield from sorted(set(_matches(argument))) or [argument]
+        else:
+            yield argument
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """Yield what `glob.glob` does, and where it could not look: it would leave that out without a note."""
+    around, name = os.path.split(pattern)
+    for directory in _matches(around) if glob.has_magic(around) else (around,):
+        try:
+            if glob.has_magic(name):
+                hidden = name.startswith(".")
+                names = (
+                    entry for entry in os.listdir(directory or ".") if hidden or not entry.startswith(".")
+                )
+                yield from (os.path.join(directory, entry) for entry in fnmatch.filter(names, name))
+            else:
+                path = os.path.join(directory, name)
+                os.lstat(path)
+                yield path
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield (directory or ".") if glob.has_magic(name) else os.path.join(directory, name)
+
+
+def _place(target: Target) -> str:
+    """Return where a target lies. In a log dir a link is a directory of its own: a broker loads each name."""
+    if target.log_dir is None:
+        return os.path.realpath(target.path)
+    directory, name = os.path.split(os.path.abspath(target.path))
+    return os.path.join(os.path.realpath(directory), name)
+
+
+def each_once(found: Found, *, files: bool = True) -> Found:
+    """Return the same with each directory once, however its path is spelt; and each file, with `files`."""
+    targets: dict[object, Target] = {}
+    for number, target in enumerate(found.targets):
+        is_kept = not files and target.kind != PARTITION
+        targets.setdefault(number if is_kept else _place(target), target)
+    named: dict[str, str] = {}
+    for path in found.named_log_dirs:
+        named.setdefault(os.path.realpath(path), path)
+    return replace(found, targets=[*targets.values()], named_log_dirs=[*named.values()])

@@ -1,15 +1,24 @@
-"""A log dir as a starting broker sees it before it loads any log: whose it is, and what lies in it."""
+"""What the files of a log dir say, for its partitions and for the start of its broker.
+
+Read once per process and version of the files. A file that is missing or unreadable leaves its value unknown
+and, when unreadable, a problem to report.
+"""
 
 import os
 import struct
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import IO_EXCEPTION, java_exception, read_offset_checkpoint
 from formats.errors import FormatError
 from formats.names import (
+    CLUSTER_METADATA,
     KRAFT_SNAPSHOT,
     LOG,
+    LOG_DIR_FILES,
     REMOTE_LOG_INDEX_CACHE,
     PartitionDir,
     parse_file,
@@ -17,16 +26,170 @@ from formats.names import (
 )
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
-from kcli.logdir.buffers import FileError, file_error, read_optional, reading
-from kcli.logdir.directory import (
-    CLEAN_SHUTDOWN,
-    HIGH_WATERMARK,
-    LOG_START,
-    META_PROPERTIES,
-    RECOVERY_POINT,
-)
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
+from formats.types import TopicPartition
+from kcli.logdir.buffers import FileError, file_error, read_optional, reading, shown
 from kcli.logdir.targets import Target
+
+T = TypeVar("T")
+
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+RECOVERY_POINT = "recovery-point-offset-checkpoint"
+LOG_START = "log-start-offset-checkpoint"
+HIGH_WATERMARK = "replication-offset-checkpoint"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+META_PROPERTIES = "meta.properties"
+FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
+"""Damaged, these keep the broker from starting or take the log dir offline.
+
+The others count as empty then, and the log dir goes offline once its logs are loaded.
+"""
+
+INCOMPLETE = "incomplete"
+"""The code of the problem of a meta.properties that lacks an id."""
+
+FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
+
+
+class DirectoryFacts(NamedTuple):
+    """The log dir's own files: offsets by partition; None for a missing or unreadable file.
+
+    `problems` holds the files that are there but could not be used.
+    """
+
+    broker_id: int | None
+    cluster_id: str | None
+    clean_shutdown: bool
+    recovery_points: Mapping[TopicPartition, int] | None
+    log_start_offsets: Mapping[TopicPartition, int] | None
+    high_watermarks: Mapping[TopicPartition, int] | None
+    remote_storage: bool
+    """Whether its broker had remote storage switched on: only then does it make an index cache."""
+    is_kraft: bool
+    """Whether meta.properties is of a KRaft broker: version 1."""
+    problems: tuple[FileError, ...]
+
+
+NO_DIRECTORY = DirectoryFacts(
+    broker_id=None,
+    cluster_id=None,
+    clean_shutdown=False,
+    recovery_points=None,
+    log_start_offsets=None,
+    high_watermarks=None,
+    remote_storage=False,
+    is_kraft=False,
+    problems=(),
+)
+
+
+def has_own_files(directory: str) -> bool:
+    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
+    return any(os.path.lexists(os.path.join(directory, name)) for name in LOG_DIR_FILES)
+
+
+def directory_facts(log_dir: str) -> DirectoryFacts:
+    """Return what the files of a log dir say; never raises for a bad file. Unchanged files are read once."""
+    return _facts(log_dir, tuple(map(version_of, _paths(log_dir))))
+
+
+@lru_cache(maxsize=512)
+def _paths(log_dir: str) -> tuple[str, ...]:
+    return tuple(os.path.join(log_dir, name) for name in FILES)
+
+
+def version_of(path: str) -> tuple[int, int, int] | None:
+    """Return what changes when a file does: modification time, size and mode; None where there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_mode
+
+
+def missing_ids(meta: MetaProperties) -> str | None:
+    """Return in words which of the keys are missing that every broker of the file's version writes.
+
+    None where none is. Nearly any bytes are Java properties, so a damaged file may just lack them. With
+    ZooKeeper cluster.id came in 0.10.1, and a file from before goes without.
+    """
+    values: dict[str, int | str | None] = {"broker.id": meta.node_id}
+    if meta.version:
+        values = {"node.id": meta.node_id, "cluster.id": meta.cluster_id}
+    missing = [key for key, value in values.items() if value is None]
+    return f"version {meta.version} without {' and '.join(missing)}" if missing else None
+
+
+@lru_cache(maxsize=512)
+def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> DirectoryFacts:
+    problems: list[FileError] = []
+
+    def read(name: str, decode: Callable[[bytes], T]) -> T | None:
+        path = os.path.join(log_dir, name)
+        try:
+            data = read_optional(path)
+            if data is None:
+                return None
+            with reading(path):
+                return decode(data)
+        except FileError as error:
+            problems.append(FileError(shown(error.path), *error.args[1:]))
+            return None
+
+    def offsets(data: bytes) -> Mapping[TopicPartition, int]:
+        return MappingProxyType(dict(read_offset_checkpoint(data)))
+
+    meta: MetaProperties | None = read(META_PROPERTIES, read_meta_properties)
+    if meta and (missing := missing_ids(meta)):
+        problems.append(FileError(shown(os.path.join(log_dir, META_PROPERTIES)), INCOMPLETE, missing))
+    return DirectoryFacts(
+        broker_id=meta.node_id if meta else None,
+        cluster_id=meta.cluster_id if meta else None,
+        clean_shutdown=os.path.lexists(os.path.join(log_dir, CLEAN_SHUTDOWN)),
+        recovery_points=read(RECOVERY_POINT, offsets),
+        log_start_offsets=read(LOG_START, offsets),
+        high_watermarks=read(HIGH_WATERMARK, offsets),
+        remote_storage=os.path.isdir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)),
+        is_kraft=bool(meta and meta.version),
+        problems=tuple(problems),
+    )
+
+
+def metadata_log(log_dir: str) -> str | None:
+    """Return the path of the metadata log in a log dir; None where there is none."""
+    path = os.path.join(log_dir, METADATA_DIRECTORY)
+    return path if os.path.isdir(path) else None
+
+
+def metadata_place(*log_dirs: str | None) -> tuple[str, str] | None:
+    """Return the first log dir that has a metadata log, and the path of that; None where none has one."""
+    for log_dir in log_dirs:
+        path = None if log_dir is None else metadata_log(log_dir)
+        if log_dir is not None and path is not None:
+            return log_dir, path
+    return None
+
+
+def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
+    """Return, for log dirs without a metadata log, that other one which has it.
+
+    It is of the same broker; where none of its broker has one, of another broker of the cluster.
+    """
+    have = [path for path in log_dirs if metadata_log(path)]
+    if not have or len(have) == len(log_dirs):
+        return {}
+    owners: dict[tuple[str | None, int | None], str] = {}
+    for path in have:
+        facts = directory_facts(path)
+        for broker in (facts.broker_id, None):
+            owners.setdefault((facts.cluster_id, broker), path)
+    found = {}
+    for path in set(log_dirs).difference(have):
+        facts = directory_facts(path)
+        place = owners.get((facts.cluster_id, facts.broker_id)) or owners.get((facts.cluster_id, None))
+        if facts.cluster_id is not None and place is not None:
+            found[path] = place
+    return found
+
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 PARTITION_METADATA = "partition.metadata"

@@ -8,9 +8,9 @@ from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoc
 from formats.names import NORMAL, FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
-from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.find import Note
-from kcli.logdir.listing import listed_log, unexpected_names
+from kcli.logdir.log_dirs import NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.partition_names import listed_log, unexpected_names
 from kcli.logdir.segment import Segment
 from kcli.logdir.targets import Target
 

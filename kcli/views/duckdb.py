@@ -36,10 +36,9 @@ from pyarrow import fs
 from kcli.engine.contract import Engine, Outcome
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import shown
-from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.find import Found
-from kcli.logdir.select import ALL_PARTITIONS, Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
+from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import ArrowBlock, Failure
 from kcli.views.definitions import FINDINGS, RLMM, VIEWS
 from kcli.views.options import OptionError, ViewQuery, macro_options, query

@@ -27,7 +27,7 @@ from typing import Any
 
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.filter import HIGHEST, LOWEST, Range, RecordFilter
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from kcli.times import TimeWordError, moment_ms
 from kcli.views.definitions import BATCHES, RECORDS, RLMM, VIEWS
 

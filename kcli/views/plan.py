@@ -42,8 +42,8 @@ from kcli.jobs.startup.known_settings import known_settings, metadata_of
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, partition_of
 from kcli.output.arrow import batch

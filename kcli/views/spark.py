@@ -22,8 +22,8 @@ from kcli.engine.inline import inline
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.logdir.buffers import shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.find import Found, find
+from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import ArrowBlock
 from kcli.views.definitions import FINDINGS, RLMM, view_columns

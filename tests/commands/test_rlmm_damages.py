@@ -16,7 +16,7 @@ from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.builders import put_unsigned_varint
 from tests.kcli.jobs.rlmm.dumps import LOG, batch
 

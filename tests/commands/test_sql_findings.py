@@ -119,7 +119,7 @@ def test_log_dirs_that_do_not_start_together_are_found_as_in_ls_and_scan(kcli, t
 
 IMPORTS = """
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from kcli.views.options import query
 from kcli.views.plan import plan_view
 """

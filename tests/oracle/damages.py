@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kcli.engine.contract import Unit
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.logs import RandomLog
 
 

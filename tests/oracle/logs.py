@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Server
+from kcli.logdir.targets import Selection, Server
 from tests.rows import named
 
 from .oracle import Oracle

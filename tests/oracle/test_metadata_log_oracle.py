@@ -19,7 +19,7 @@ from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.kraft.start import LOAD_FAILED
 from kcli.kafka.replication.consumer_positions import Position
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.metadata_logs import NOW, damaged, written
 from tests.rows import named
 from tests.seeds import cases

@@ -15,7 +15,7 @@ from kcli.kafka.kraft.start import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.written import truncated, written
 from tests.seeds import cases
 

@@ -18,7 +18,7 @@ from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch
 from tests.seeds import cases
 

@@ -19,7 +19,7 @@ from kcli.jobs.rlmm import tiers
 from kcli.jobs.rlmm.leader import with_metadata
 from kcli.kafka.remote.retention import Limits
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 from tests.rows import named

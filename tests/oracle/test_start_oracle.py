@@ -24,7 +24,7 @@ from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
 from kcli.logdir.segment import Walk
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.damages import damaged
 from tests.oracle.truncations import assert_split
 from tests.partitions import recover_in_windows

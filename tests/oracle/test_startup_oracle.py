@@ -17,7 +17,7 @@ import pytest
 from kcli.engine.contract import Unit
 from kcli.jobs.startup.startup import StartRequest, startup
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.oracle.damages import damaged
 from tests.oracle.metadata_logs import written

@@ -17,7 +17,7 @@ from kcli.kafka.kraft.start import load
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.truncations import SPLIT, agree, assert_split, judged_producer, predicted
 from tests.partitions import recover_in_windows
 from tests.recordings import pack

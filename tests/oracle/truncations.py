@@ -9,7 +9,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
 from kcli.kafka.kraft.start import LOAD_FAILED
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.oracle.damages import names
 from tests.rows import named
 

@@ -45,7 +45,7 @@ from kcli.dump.render.lines import (
 from kcli.dump.resume import Scanned
 from kcli.dump.shown_bytes import describe_contents, salted, slices_of, words_of
 from kcli.kafka.findings.log_findings import inside, report_damage
-from kcli.logdir.files import file_name
+from kcli.logdir.partition_names import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop
 from kcli.logdir.targets import Target
 from kcli.output.long_values import base64_slices

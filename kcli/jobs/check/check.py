@@ -53,10 +53,9 @@ from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found
-from kcli.logdir.listing import listed
-from kcli.logdir.once import each_once
+from kcli.logdir.find import Found, each_once
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import listed
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow

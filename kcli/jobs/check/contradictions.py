@@ -12,9 +12,14 @@ from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.jobs.startup.brokers import brokers_of, stops_at_rest
 from kcli.kafka.kraft.broker_start import BrokerConfig, StartFailure, broker_start, is_duplicate, release_of
 from kcli.logdir.buffers import shown
-from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.find import Found, Note
-from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, lacks_quorum_state, quorum_state_error
+from kcli.logdir.log_dirs import (
+    META_PROPERTIES,
+    QUORUM_STATE,
+    LogDirState,
+    lacks_quorum_state,
+    quorum_state_error,
+)
 from kcli.logdir.targets import PARTITION, Target
 
 TWICE, NOT_TOGETHER, CLUSTERS, QUORUM = "twice", "not-together", "clusters", "quorum-state"

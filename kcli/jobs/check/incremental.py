@@ -23,9 +23,8 @@ from kcli.kafka.integrity.checks.epochs import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts
 from kcli.kafka.integrity.checks.segments import GoodEnd, SegmentFacts
 from kcli.logdir.buffers import FileError
-from kcli.logdir.directory import directory_facts
-from kcli.logdir.leftovers import SWAP
-from kcli.logdir.listing import listed
+from kcli.logdir.log_dirs import directory_facts
+from kcli.logdir.partition_names import SWAP, listed
 from kcli.logdir.targets import PARTITION, Target
 
 VERSION = 4

@@ -21,15 +21,17 @@ from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.directory import (
+from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
     RECOVERY_POINT,
     DirectoryFacts,
+    LogDirState,
     directory_facts,
+    is_running,
+    log_dir_state,
 )
-from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.places import Where

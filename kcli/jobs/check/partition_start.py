@@ -22,12 +22,10 @@ from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.kafka.storage.metadata_log import snapshots
 from kcli.logdir.buffers import FileError
-from kcli.logdir.files import first_base
 from kcli.logdir.find import find
-from kcli.logdir.leftovers import SWAP
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.partition_names import SWAP, first_base
+from kcli.logdir.targets import PARTITION, Selection, Target
 
 T = TypeVar("T")
 

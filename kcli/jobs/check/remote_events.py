@@ -15,8 +15,8 @@ from kcli.kafka.kraft.start import Inspected
 from kcli.kafka.remote.events import EventQuery
 from kcli.kafka.storage.epochs import load
 from kcli.logdir.buffers import FileError
-from kcli.logdir.listing import listed_log
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import listed_log
 from kcli.logdir.targets import Target, entry_of
 
 OF_THE_EVENTS = "RLMM-"

@@ -41,8 +41,7 @@ from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.fingerprints import FingerprintRow
 from kcli.rows.places import Where
 from kcli.rows.replicas import ReplicaRangeRow

@@ -26,8 +26,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import EventQuery, EventReader
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow
 from kcli.rows.remote_state import RemotePartition

@@ -65,8 +65,7 @@ from kcli.kafka.remote.objects import StoredObjects
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 from kcli.times import duration

@@ -37,8 +37,7 @@ from kcli.kafka.remote.partitioning import partition_of_events
 from kcli.kafka.remote.serde import has_whole_header, java_text, kafka_text, read_entry, unreadable
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.segment import Walk
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.targets import Selection, Target
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
     ROW_TYPES_OF_KIND,

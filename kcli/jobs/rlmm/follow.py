@@ -40,8 +40,7 @@ from kcli.kafka.storage.epochs import EpochCache, replay, truncate_from_end
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.targets import Selection, Target
 from kcli.rows.remote_tier import RlmmFollowRow
 
 FROM_STORAGE, FROM_LEADER = "storage", "leader"

@@ -32,8 +32,7 @@ from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.logdir.find import Found, find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target
+from kcli.logdir.targets import Selection, Target
 
 
 class Leader(NamedTuple):

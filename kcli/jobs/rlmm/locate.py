@@ -14,8 +14,7 @@ from kcli.kafka.remote.cache import RemoteCache, UserPartition
 from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Selection, Target
 
 ABSENT = "not here"
 NOT_HERE = "no-remote-metadata"

@@ -20,8 +20,8 @@ from kcli.kafka.remote.cache import RemoteStore, UserPartition
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import Event, EventLog, EventQuery
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, entry_of
 from kcli.rows import Failure, Item

@@ -38,8 +38,7 @@ from kcli.kafka.remote.serde import has_whole_header, read_entry
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemoteReplayRow
 

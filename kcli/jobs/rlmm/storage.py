@@ -37,8 +37,7 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.logdir.buffers import CANNOT_READ, FileError, file_error
 from kcli.logdir.find import file_target
-from kcli.logdir.objects import stored_objects
-from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, read_target
+from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, read_target, stored_objects
 
 ABSENT_OBJECTS = "RLMM-021"
 

@@ -27,9 +27,9 @@ from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.producers import read_snapshot
 from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import Window
-from kcli.logdir.leftovers import SWAP
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import SWAP
 from kcli.logdir.segment import END, Stop
 from kcli.logdir.targets import entry_of
 

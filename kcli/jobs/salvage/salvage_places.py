@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kcli.kafka.integrity.saved_batches import LeftOut
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.moving import SHRANK, removal
+from kcli.logdir.concurrent_changes import SHRANK, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.targets import Target, shown_as

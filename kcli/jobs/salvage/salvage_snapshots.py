@@ -11,8 +11,8 @@ from kcli.kafka.kraft.metadata_snapshot import snapshot_trouble
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.metadata_log import name_error, snapshots
 from kcli.logdir.buffers import DataFile, FileError, irregular, shown
-from kcli.logdir.files import first_base
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import first_base
 
 BEHIND = "START-007"
 

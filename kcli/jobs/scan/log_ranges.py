@@ -9,8 +9,8 @@ from formats.names import LOG
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.integrity.verified_batch import leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.partition_names import file_name, sibling
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.targets import Target
 

@@ -11,8 +11,8 @@ from kcli.kafka.storage.directory_files import opened_files
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, Note
-from kcli.logdir.listing import listed, listed_log, unexpected_names
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import listed, listed_log, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 

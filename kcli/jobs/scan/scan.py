@@ -32,10 +32,9 @@ from kcli.kafka.integrity.log_part import LogPart, Observe, ReadOptions, join, r
 from kcli.kafka.kraft.start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import hints_of
-from kcli.logdir.files import is_swap, segment_base, sibling
-from kcli.logdir.listing import listed_log
-from kcli.logdir.moving import REMOVED
+from kcli.logdir.concurrent_changes import REMOVED
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import is_swap, listed_log, segment_base, sibling
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import PARTITION, Target

@@ -19,9 +19,13 @@ from kcli.kafka.kraft.broker_start import (
 )
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.logdir.buffers import shown
-from kcli.logdir.directory import META_PROPERTIES, has_own_files
-from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
+from kcli.logdir.log_dirs import (
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    LogDirState,
+    has_own_files,
+    log_dir_state,
+)
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""

@@ -7,8 +7,8 @@ from kcli.kafka.kraft.cluster_image import image_in
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.start_settings import BrokerSettings, KnownSettings, broker_settings, topic_configs
 from kcli.kafka.storage.loaded_log import TopicConfig
-from kcli.logdir.directory import directory_facts
 from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import directory_facts
 
 
 class KnownMetadata(NamedTuple):

@@ -26,9 +26,8 @@ from kcli.kafka.kraft.broker_start import (
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found
+from kcli.logdir.find import Found, each_once
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
-from kcli.logdir.once import each_once
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow
 

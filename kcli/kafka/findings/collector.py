@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import FileError
-from kcli.logdir.moving import SHRANK
+from kcli.logdir.concurrent_changes import SHRANK
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from formats.record import CODEC_POSITION
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.concurrent_changes import comes_true
 from kcli.logdir.indexes import IndexFile
-from kcli.logdir.moving import comes_true
 from kcli.logdir.segment import TORN, DamagedRange, Stop, describe_torn
 
 if TYPE_CHECKING:

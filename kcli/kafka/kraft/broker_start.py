@@ -15,9 +15,14 @@ from formats.properties import MetaProperties
 from kcli.kafka.kraft.bootstrap_metadata import bootstrap_error
 from kcli.kafka.storage.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, FileError
-from kcli.logdir.directory import LOG_START, META_PROPERTIES, RECOVERY_POINT
-from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
+from kcli.logdir.log_dirs import (
+    LOG_START,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    QUORUM_STATE,
+    RECOVERY_POINT,
+    LogDirState,
+)
 
 Version: TypeAlias = tuple[int, ...]
 

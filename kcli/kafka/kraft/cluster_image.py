@@ -11,9 +11,7 @@ from kcli.kafka.storage.loaded_log import TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.directory import version_of
-from kcli.logdir.log_dirs import is_running
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY, metadata_log, metadata_place
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, is_running, metadata_log, metadata_place, version_of
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 

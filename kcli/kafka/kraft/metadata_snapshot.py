@@ -23,10 +23,9 @@ from kcli.kafka.kraft.start import load
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.kafka.storage.metadata_log import snapshots
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.files import first_base
-from kcli.logdir.listing import listed
-from kcli.logdir.metadata_dirs import METADATA_DIRECTORY
+from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.partition_names import first_base, listed
 from kcli.logdir.targets import PARTITION, Target
 
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"

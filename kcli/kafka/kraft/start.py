@@ -28,8 +28,7 @@ from kcli.kafka.storage.loaded_log import (
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.directory import has_own_files
-from kcli.logdir.metadata_dirs import metadata_place
+from kcli.logdir.log_dirs import has_own_files, metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.targets import Target, partition_of

@@ -19,7 +19,7 @@ from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedL
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
 from kcli.kafka.storage.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.metadata_dirs import metadata_log
+from kcli.logdir.log_dirs import metadata_log
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Walk, only_zeros
 

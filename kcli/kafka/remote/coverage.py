@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from formats.magic import is_legacy
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
-from kcli.logdir.directory import directory_facts
+from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.targets import Target
 
 UNREADABLE_COPY = "unreadable"

@@ -50,11 +50,10 @@ from kcli.kafka.remote.coverage import (
 from kcli.kafka.remote.serde import refusal
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.bulk import BulkWalk, Window
-from kcli.logdir.files import segment_base
 from kcli.logdir.partition import Partition
+from kcli.logdir.partition_names import segment_base
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import Target, partition_of
+from kcli.logdir.targets import Selection, Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""

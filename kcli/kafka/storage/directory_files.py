@@ -23,9 +23,8 @@ from kcli.kafka.storage.log_segment import (
     size_of,
 )
 from kcli.logdir.buffers import DataFile, FileError, read_whole
-from kcli.logdir.leftovers import CLEANED, DELETED, SWAP, leftovers
-from kcli.logdir.listing import is_misnamed, opened_names
 from kcli.logdir.partition import Partition, misnamed, shown_path
+from kcli.logdir.partition_names import CLEANED, DELETED, SWAP, is_misnamed, leftovers, opened_names
 
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 PREALLOCATED = ""

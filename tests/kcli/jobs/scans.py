@@ -9,7 +9,7 @@ from kcli.jobs.scan import scan
 from kcli.jobs.scan.log_targets import ACCEPTS, expand
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, split_segments
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment
 from tests.rows import named

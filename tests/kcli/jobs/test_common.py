@@ -19,7 +19,7 @@ from kcli.jobs.truncate import truncate
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 
 pytestmark = pytest.mark.moving

@@ -1,15 +1,14 @@
 """From arguments to targets: kinds of directories, selections, leftovers, names that are hard to read."""
 
 import glob
+import json
 import os
 
 import pytest
 
 from kcli.logdir.classify import directory_kind
-from kcli.logdir.find import find
-from kcli.logdir.globs import expand
-from kcli.logdir.select import Selection
-from kcli.logdir.targets import partition_of
+from kcli.logdir.find import expand, find
+from kcli.logdir.targets import Selection, partition_of
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.unprivileged import as_unprivileged
 
@@ -214,7 +213,7 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
         segment(root / "orders-0", 0, put_range(0, 5))
     roots[1].chmod(mode)
     reported = as_unprivileged(
-        "from kcli.logdir.find import find; from kcli.logdir.select import Selection; import os",
+        "from kcli.logdir.find import find; from kcli.logdir.targets import Selection; import os",
         f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
         "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, "
         "os.R_OK)))",
@@ -271,7 +270,7 @@ def test_a_directory_that_may_not_be_listed(tmp_path):
     root = log_dir(tmp_path / "d")
     root.chmod(0)
     reported = as_unprivileged(
-        "from kcli.logdir.find import find; from kcli.logdir.select import Selection",
+        "from kcli.logdir.find import find; from kcli.logdir.targets import Selection",
         "print([(failure.path, failure.code) for failure in find(sys.argv[1:], Selection()).failures])",
         root,
     )
@@ -284,3 +283,53 @@ def test_a_long_topic(tmp_path):
     segment(directory, 0, put_range(0, 1))
     (target,) = find([str(tmp_path / "d")], EVERYTHING).targets
     assert (len(target.name.topic), target.name.partition) == (200, 0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("a-0", "a-1", "b-0", ".hidden-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.log").write_bytes(b"")
+    (tmp_path / "what[0]").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("argument", "paths"),
+    [
+        ("a-0", ["a-0"]),
+        ("a-*", ["a-0", "a-1"]),
+        ("*-0", ["a-0", "b-0"]),
+        (".*-0", [".hidden-0"]),
+        ("*/0.log", ["a-0/0.log", "a-1/0.log", "b-0/0.log"]),
+        ("*/none.log", ["*/none.log"]),
+        ("gone", ["gone"]),
+        ("what[0]", ["what[0]"]),
+    ],
+)
+def test_a_glob_gives_what_it_matches_and_all_else_stays(argument, paths):
+    assert list(expand([argument])) == paths
+
+
+def test_a_partition_that_is_named_twice_is_read_once_and_a_file_twice(kcli, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    (tmp_path / "link").symlink_to(directory)
+    log = directory / f"{0:020d}.log"
+
+    def rows(*words):
+        return len(json.loads(kcli(*words, "-o", "json").stdout)["rows"])
+
+    assert rows("ls", directory, f"{directory}/", tmp_path / "link", tmp_path / "d") == 1
+    assert rows("dump", log, log) == 2 * rows("dump", log)
+    assert rows("replica", "diff", directory, tmp_path / "link") == 1
+
+
+def test_a_link_in_a_log_dir_is_a_partition_of_its_own(kcli, tmp_path):
+    """A broker loads each name: two logs over the same files."""
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    (tmp_path / "d" / "orders-7").symlink_to("orders-0")
+    for words in ("ls", "check", "startup", "epoch show"):
+        rows = json.loads(kcli(*words.split(), directory.parent, "-o", "json").stdout)["rows"]
+        numbers = {row["partition"] for row in rows if row.get("topic") == "orders"}
+        assert numbers == {0, 7}, words

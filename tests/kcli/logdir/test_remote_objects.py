@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formats.names import OFFSET_INDEX, TXN_INDEX
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import file_target
-from kcli.logdir.remote_objects import PackedLog, open_file, open_log, read_target, with_parts
+from kcli.logdir.remote_objects import PackedLog, open_file, open_log, read_target, stored_objects, with_parts
 from tests.plugin import INDEXES, NO_KEY, store
 from tests.tiered import cluster
 
@@ -133,3 +133,32 @@ def test_a_chunk_of_another_size_than_the_manifest_says(tmp_path):
     with open_log(f"{stem}.log") as log, pytest.raises(FileError) as raised:
         log.read(size, 1)
     assert (raised.value.code, raised.value.field) == ("corrupt", f"chunk {size // CHUNK}")
+
+
+LISTINGS = {
+    "aws": "2026-01-02 03:04:05       1234 t/a b.log\n",
+    "find": "12 4 drwxr-xr-x 2 k k 4096 Jan 2 03:04 t\n13 4 -rw-r--r-- 1 k k 1234 Jan 2 03:04 t/a b.log\n",
+    "name first": "\nt/a b.log 1234\n",
+}
+
+
+@pytest.mark.parametrize("name", LISTINGS)
+def test_a_listing_has_names_and_sizes(tmp_path, name):
+    (tmp_path / "list").write_text(LISTINGS[name])
+
+    assert list(stored_objects(str(tmp_path / "list"))) == [("t/a b.log", 1234)]
+
+
+def test_a_line_without_a_size_is_refused_where_it_begins(tmp_path):
+    (tmp_path / "list").write_text("a 1\nb\n")
+    with pytest.raises(FileError) as error:
+        list(stored_objects(str(tmp_path / "list")))
+
+    assert (error.value.code, error.value.position) == ("corrupt", 4)
+
+
+def test_files_below_a_directory_are_objects(tmp_path):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "a").write_bytes(b"123")
+
+    assert list(stored_objects(str(tmp_path))) == [(f"{tmp_path}/t/a", 3)]

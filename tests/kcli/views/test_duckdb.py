@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from kcli.engine.inline import inline
 from kcli.engine.pool import pool
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from kcli.views.definitions import VIEWS
 from kcli.views.duckdb import Source, SqlError, opened
 from kcli.views.options import OptionError, macro_options

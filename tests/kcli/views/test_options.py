@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kcli.dump.filter import LOWEST, RecordFilter
-from kcli.logdir.select import ALL_PARTITIONS, Selection
+from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from kcli.views.options import NAMES, OptionError, query
 
 

@@ -23,8 +23,8 @@ from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts
 from kcli.kafka.storage.epochs import EpochCache
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
-from kcli.logdir.files import index_file
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
+from kcli.logdir.partition_names import index_file
 from kcli.logdir.targets import Target, entry_of
 
 SNAPSHOT = ".snapshot"

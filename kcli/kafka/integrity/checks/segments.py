@@ -22,7 +22,7 @@ from kcli.kafka.integrity.checks.records import report_records
 from kcli.kafka.integrity.log_part import BATCHES_A_BLOCK, LogPart
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
-from kcli.logdir.files import index_file, is_swap
+from kcli.logdir.partition_names import index_file, is_swap
 from kcli.logdir.targets import Target
 
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)

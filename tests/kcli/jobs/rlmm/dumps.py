@@ -8,7 +8,7 @@ from kcli.jobs.common import plan
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.read import expand
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
 

@@ -11,7 +11,7 @@ from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_record
 from kcli.jobs.rlmm.read import expand
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
 from tests.builders import put_batch

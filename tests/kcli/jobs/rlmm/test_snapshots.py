@@ -10,7 +10,7 @@ from kcli.jobs.rlmm.snapshots import load_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import OffsetRange
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.kcli.jobs.rlmm.dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file
 
 CACHES = recorded("snapshot-caches.json.gz")

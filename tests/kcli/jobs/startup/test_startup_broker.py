@@ -15,7 +15,7 @@ from kcli.jobs.startup.startup_broker import ACCEPTS, StartReducer, expand
 from kcli.kafka.kraft.broker_start import BrokerConfig
 from kcli.kafka.storage.producers import EMPTY_SNAPSHOT
 from kcli.logdir.find import find
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.partitions import locked, log_dir, orders, put_range, segment
 from tests.rows import named

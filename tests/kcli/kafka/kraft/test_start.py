@@ -15,7 +15,7 @@ from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.partitions import epoch_lines, offset_entries, put_range, segment, snapshot, time_entries
 
 NOW = 1_700_000_000_000

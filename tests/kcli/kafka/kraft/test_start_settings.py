@@ -7,7 +7,7 @@ from kcli.kafka.kraft.start_settings import KnownSettings, broker_settings, topi
 from kcli.kafka.storage.loaded_log import Settings, TopicConfig
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 
 CLUSTER = "abc"
 

@@ -16,7 +16,7 @@ from kcli.kafka.remote.events import file_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
 from kcli.logdir.segment import Walk
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.kcli.jobs.rlmm.dumps import DATA, DELETE, LOG, VALUES, Result, batch
 from tests.messages import put_message
 

@@ -26,7 +26,7 @@ from kcli.kafka.replication.follower import (
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.recordings import pack
 
 RECORDED = json.loads((Path(__file__).parents[3] / "data" / "metadata" / "rounds.json").read_text())

@@ -12,7 +12,7 @@ from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.partitions import epoch_lines, offset_entries, put_range, segment, time_entries
 
 BATCHES = Path(__file__).parents[3] / "data" / "batches"

@@ -17,7 +17,7 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
-from kcli.logdir.select import Selection
+from kcli.logdir.targets import Selection
 from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import offset_entries, put_range, segment, time_entries
 

@@ -5,9 +5,18 @@ import os
 import pytest
 
 from kcli.logdir.buffers import FileError
-from kcli.logdir.find import find
-from kcli.logdir.listing import is_misnamed, listed, opened_names, unexpected_names
-from kcli.logdir.select import Selection
+from kcli.logdir.find import file_target, find
+from kcli.logdir.partition_names import (
+    file_name,
+    index_file,
+    is_misnamed,
+    leftovers,
+    listed,
+    opened_names,
+    sibling,
+    unexpected_names,
+)
+from kcli.logdir.targets import Selection
 from tests.partitions import log_dir, segment
 
 LOG, NEXT = f"{0:020}.log", f"{50:020}.log"
@@ -82,3 +91,57 @@ def test_a_leftover_that_a_start_deletes_is_not_noted(directory):
     (directory / "7.log.deleted").touch()
 
     assert notes(directory) == []
+
+
+def offset_of(name):
+    return int(name.partition(".")[0])
+
+
+def test_swaps_below_the_first_cleaned_file_are_finished_and_all_else_goes():
+    names = ["10.log.swap", "20.log.swap", "30.log.swap", "20.log.cleaned", "40.index.deleted", "50.log"]
+
+    found = leftovers(names, offset_of)
+
+    assert found.swaps == ("10.log.swap",)
+    assert found.deleted == ("40.index.deleted", "20.log.cleaned", "20.log.swap", "30.log.swap")
+
+
+def test_without_a_cleaned_file_every_swap_is_finished():
+    assert leftovers(["0.log.swap", "9.log.swap"], offset_of).swaps == ("0.log.swap", "9.log.swap")
+
+
+def test_a_deleted_snapshot_of_kraft_is_no_leftover_of_the_log():
+    assert leftovers(["5.checkpoint.deleted"], offset_of) == ((), ())
+
+
+def test_a_sibling_has_the_suffix_of_the_file(tmp_path):
+    for name in ("7.log", "7.index", "7.log.deleted"):
+        (tmp_path / name).write_bytes(b"")
+
+    assert sibling(file_target(str(tmp_path / "7.log")), "index") == f"{tmp_path}/7.index"
+    assert sibling(file_target(str(tmp_path / "7.log")), "timeindex") is None
+    assert sibling(file_target(str(tmp_path / "7.log.deleted")), "index") is None
+
+
+def test_the_name_of_a_target_says_its_offset(tmp_path):
+    path = tmp_path / "00000000000000000007.log"
+    path.write_bytes(b"")
+
+    assert file_name(file_target(str(path))).base_offset == 7
+
+
+def test_the_index_of_a_segment_is_the_one_that_a_start_takes(tmp_path):
+    log = file_target(str(tmp_path / "7.log"))
+
+    def index(target=log):
+        found = index_file(target, "index")
+        assert (found.kind, found.shown) == ("index", found.path)
+        return found.path.removeprefix(f"{tmp_path}/")
+
+    (tmp_path / "7.index").write_bytes(b"")
+    assert index() == "7.index"
+    assert index(file_target(str(tmp_path / "7.log.swap"))) == "7.index.swap"
+    (tmp_path / "7.index.swap").write_bytes(b"")
+    assert index() == "7.index.swap"
+    (tmp_path / "6.log.cleaned").write_bytes(b"")  # then a start deletes the swap
+    assert index() == "7.index"

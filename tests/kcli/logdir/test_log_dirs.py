@@ -1,7 +1,7 @@
 """What a log dir says about its partitions."""
 
 from formats.types import TopicPartition
-from kcli.logdir.directory import directory_facts
+from kcli.logdir.log_dirs import directory_facts
 from tests.partitions import log_dir
 
 

@@ -1,4 +1,4 @@
-"""Where temporary files go."""
+"""Where kcli never writes: what counts as a log dir or a partition directory, at any depth."""
 
 import os
 import subprocess
@@ -8,7 +8,59 @@ from pathlib import Path
 
 import pytest
 
-from kcli.logdir.scratch import scratch_directory
+from kcli.logdir.write_guard import log_dir_around, scratch_directory
+from tests.unprivileged import as_unprivileged
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        ".kafka_cleanshutdown",
+        "orders-0/00000000000000000000.log",
+        "orders-0/00000000000000000000.index",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/partition.metadata",
+    ],
+)
+def test_no_place_in_a_directory_of_a_broker(tmp_path, holds):
+    file = tmp_path / "data" / holds
+    file.parent.mkdir(parents=True)
+    file.touch()
+    tmp_path.joinpath("link").symlink_to(file.parent)
+
+    assert log_dir_around(str(file.parent)) == str(file.parent)
+    assert log_dir_around(str(file.parent / "new" / "deep" / "rows.csv")) == str(file.parent)
+    assert log_dir_around(str(tmp_path / "link" / "rows.csv")) == str(file.parent)
+    assert log_dir_around(str(tmp_path / "rows.csv")) is None
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [".lock", "build-7/", "build-7/notes.txt", "build-7/.lock", "00000000000000000000.log"],
+)
+def test_a_directory_with_names_like_those_of_a_broker_may_be_written_to(tmp_path, holds):
+    file = tmp_path / holds
+    (file if holds.endswith("/") else file.parent).mkdir(exist_ok=True)
+    if not holds.endswith("/"):
+        file.touch()
+
+    assert log_dir_around(str(tmp_path)) is None
+    assert log_dir_around(str(file.parent / "rows.csv")) is None
+
+
+def test_a_directory_that_cannot_be_listed_is_none_of_a_broker(tmp_path):
+    closed = tmp_path / "tmux-0"
+    closed.mkdir(mode=0o700)
+    printed = as_unprivileged(
+        "from kcli.logdir.write_guard import log_dir_around",
+        "print(log_dir_around(sys.argv[1]), os.access(sys.argv[1], os.R_OK))",
+        closed,
+    )
+
+    assert printed == "None False\n"
+
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +86,7 @@ class TestTemporaryFiles:
     def nowhere(self, monkeypatch, tmp_path):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(tempfile, "tempdir", None)
-        monkeypatch.setattr("kcli.logdir.scratch.PLACES", ("/no/such/place", "/nor/this"))
+        monkeypatch.setattr("kcli.logdir.write_guard.PLACES", ("/no/such/place", "/nor/this"))
 
     @pytest.mark.parametrize("chosen", ["", ".", "/no/such", "/tmp/" + "x" * 100])
     def test_never_go_to_the_working_directory(self, monkeypatch, tmp_path, chosen):
@@ -55,7 +107,7 @@ class TestTemporaryFiles:
 
         with pytest.raises(FileNotFoundError):
             scratch_directory()
-        monkeypatch.setattr("kcli.logdir.scratch.PLACES", ("/tmp",))
+        monkeypatch.setattr("kcli.logdir.write_guard.PLACES", ("/tmp",))
         assert scratch_directory() == "/tmp"
 
     def test_go_to_a_directory_with_a_name_like_that_of_a_partition(self, monkeypatch):

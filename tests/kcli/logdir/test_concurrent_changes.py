@@ -8,7 +8,7 @@ import time
 import pytest
 
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.moving import Removal, changed_since, comes_true, removal
+from kcli.logdir.concurrent_changes import Removal, changed_since, comes_true, removal
 
 pytestmark = pytest.mark.moving
 
