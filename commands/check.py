@@ -73,7 +73,7 @@ def run_check(
     from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.scan.scan import ScanLog, split_segments
-    from kcli.jobs.startup.known_settings import KnownMetadata, known_settings, metadata_of
+    from kcli.jobs.startup.brokers import KnownMetadata, known_settings, metadata_of
     from kcli.kafka.kraft.broker_start import BrokerConfig
 
     scan = ScanLog(options)

@@ -206,7 +206,7 @@ def follow(
     from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm import follow as jobs
     from kcli.jobs.rlmm.leader import topics
-    from kcli.kafka.kraft.start_settings import NEVER_TIERED
+    from kcli.kafka.kraft.log_settings import NEVER_TIERED
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 

@@ -38,7 +38,7 @@ def salvage(
     from kcli.cli.inputs import server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs.salvage.salvage import Salvage
-    from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.jobs.startup.brokers import known_settings, metadata_of
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")

@@ -52,9 +52,9 @@ def startup(
     from kcli.cli.inputs import node_of, server_properties
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_quorum_states
+    from kcli.jobs.startup import startup as broker
     from kcli.jobs.startup import startup as jobs
-    from kcli.jobs.startup import startup_broker as broker
-    from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.jobs.startup.brokers import known_settings, metadata_of
     from kcli.kafka.kraft.broker_start import NEWEST, BrokerConfig
 
     request = jobs.StartRequest(

@@ -13,7 +13,7 @@ from pathlib import Path
 from formats.batch import BATCH
 from formats.record import batch_records
 from kcli.engine.contract import Unit
-from kcli.kafka.storage import log_batches
+from kcli.kafka.storage import valid_batches
 from kcli.logdir import bulk
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
@@ -167,6 +167,6 @@ def put_log(directory, batches=BATCHES, damaged=()):
 
 def recover_in_windows(monkeypatch, window=500):
     """Let small logs be recovered as large ones are: a few batches at a time, so many bytes at first."""
-    monkeypatch.setattr(log_batches, "BULK_FROM", 0)
+    monkeypatch.setattr(valid_batches, "BULK_FROM", 0)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", window)
     monkeypatch.setattr(bulk, "EAGER_WINDOW", window)

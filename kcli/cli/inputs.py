@@ -128,7 +128,7 @@ def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Fou
     if properties is None:
         return find(listed, selection)
     from formats.properties import log_dirs
-    from kcli.kafka.kraft.start_settings import broker_settings
+    from kcli.kafka.kraft.log_settings import broker_settings
 
     broker = broker_settings(properties)
     server = Server(

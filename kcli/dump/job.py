@@ -39,7 +39,7 @@ class Dump:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
         outcome = self._read(unit)
         if unit.target.kind in LOGS and outcome.findings:
-            from kcli.kafka.kraft.start import zeros_as_started
+            from kcli.kafka.kraft.partition_start import zeros_as_started
 
             outcome = replace(outcome, findings=zeros_as_started(unit.target, outcome.findings))
         show = None if self.options.text else shown_as(self.options)

@@ -26,7 +26,7 @@ from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import report_damage
-from kcli.kafka.storage.directory_files import opened_files
+from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed as entries

@@ -18,9 +18,9 @@ from kcli.kafka.integrity.offset_invariants import (
     Violation,
     violations,
 )
-from kcli.kafka.kraft.cluster_image import configuration_of
-from kcli.kafka.kraft.start import start
-from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.metadata_loader import configuration_of
+from kcli.kafka.kraft.partition_start import start
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
@@ -155,7 +155,7 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
 
 
 def is_compacted(
-    *replicas: Partition, known: KnownSettings = UNKNOWN
+    *replicas: Partition, known: KnownSettings = NO_KNOWN_SETTINGS
 ) -> Generator[Finding, None, bool | None]:
     """Yield why a cleaner's checkpoint cannot be used; return `is_cleaned` of the replicas together."""
     answer = None

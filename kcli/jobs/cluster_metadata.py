@@ -9,8 +9,8 @@ from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import PartitionState
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_source import metadata_of_log, metadata_of_snapshot
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.metadata_loader import metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.partition_start import start
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition

@@ -7,10 +7,9 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.failover import UNCHANGED, Defaults, Forecast, forecast
-from kcli.kafka.kraft.metadata_source import Metadata, metadata_of_log, metadata_of_snapshot
-from kcli.kafka.kraft.quorum import LogEnd, ballot, majority
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.failover import UNCHANGED, Defaults, Forecast, LogEnd, ballot, forecast, majority
+from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.partition_start import start
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts

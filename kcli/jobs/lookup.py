@@ -8,9 +8,9 @@ from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch.epoch_cache import resolve
-from kcli.jobs.searches import Answer, at_or_after, failing_lookup, first_batch, largest
+from kcli.jobs.log_search import Answer, at_or_after, failing_lookup, first_batch, largest
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving
 from kcli.kafka.storage import lookup
 from kcli.kafka.storage.loaded_log import LoadedLog

@@ -7,7 +7,7 @@ from itertools import repeat
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition

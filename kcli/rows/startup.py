@@ -4,8 +4,8 @@ from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.broker_start import BrokerOutcome, DirOutcome
-from kcli.kafka.kraft.startup import Outcome
-from kcli.kafka.storage.start_files import FileChange
+from kcli.kafka.kraft.start_outcome import Outcome
+from kcli.kafka.storage.file_actions import FileChange
 from kcli.rows.declare import row_type
 from kcli.rows.places import Where
 

@@ -38,9 +38,9 @@ from kcli.jobs.scan.scan import (
     piece_bytes,
     split_segments,
 )
-from kcli.jobs.startup.known_settings import known_settings, metadata_of
+from kcli.jobs.startup.brokers import known_settings, metadata_of
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.directory_files import opened_files
+from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts

@@ -12,8 +12,8 @@ import pytest
 
 from kcli.cli import run
 from kcli.jobs import common
-from kcli.kafka.storage.producers import Producer
-from kcli.kafka.storage.start_files import snapshot_bytes
+from kcli.kafka.storage.file_actions import snapshot_bytes
+from kcli.kafka.storage.producer_state import Producer
 from kcli.logdir.buffers import DataFile
 from tests.partitions import epoch_lines, locked, log_dir, orders, put_range, segment, time_entries
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kcli.kafka.kraft.bootstrap_metadata import BOOTSTRAP, bootstrap_error
+from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_error
 from tests.builders import put_record, put_records
 from tests.seeds import cases
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.kafka.kraft.election import PartitionState, Rules, changed, merged
-from kcli.kafka.kraft.quorum import LogEnd, ballot
+from kcli.kafka.kraft.failover import LogEnd, ballot
 from tests.seeds import cases
 
 from .oracle import Oracle

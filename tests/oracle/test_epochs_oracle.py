@@ -10,8 +10,8 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
-from kcli.kafka.storage import epochs
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.leader_epochs import EpochCache
 from tests.seeds import cases
 
 from .oracle import Oracle
@@ -50,9 +50,9 @@ def operation(choose: random.Random) -> list[Any]:
 
 
 CHANGES: dict[str, Callable[..., EpochCache]] = {
-    "assign": epochs.assign,
-    "truncate_from_end": epochs.truncate_from_end,
-    "truncate_from_start": epochs.truncate_from_start,
+    "assign": leader_epochs.assign,
+    "truncate_from_end": leader_epochs.truncate_from_end,
+    "truncate_from_start": leader_epochs.truncate_from_start,
     "clear": lambda _: (),
 }
 
@@ -77,7 +77,7 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
             epoch_for_offset=offsets,
         )
         answer = f"KCLI_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
-        cache = epochs.replay(EpochEntry(*entry) for entry in entries)
+        cache = leader_epochs.replay(EpochEntry(*entry) for entry in entries)
         assert listed(cache) == said["loaded"], answer
         for (word, *arguments), after in zip(operations, said["after"], strict=True):
             try:
@@ -86,10 +86,10 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
                 assert after["error"] == "IllegalArgumentException", answer
             else:
                 assert listed(cache) == after, answer
-        assert [list(epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said[
+        assert [list(leader_epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said[
             "end_offset_for"
         ], answer
-        found = [epochs.epoch_for_offset(cache, offset) for offset in offsets]
+        found = [leader_epochs.epoch_for_offset(cache, offset) for offset in offsets]
         assert [entry.epoch if entry else None for entry in found] == said["epoch_for_offset"], answer
 
 
@@ -97,4 +97,4 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
 def test_a_negative_number_fails_the_load(oracle: Oracle, entries: list[tuple[int, int]]) -> None:
     assert oracle.ask("epoch_cache", entries=entries)["error"] == "IllegalArgumentException"
     with pytest.raises(CorruptError):
-        epochs.replay(EpochEntry(*entry) for entry in entries)
+        leader_epochs.replay(EpochEntry(*entry) for entry in entries)

@@ -20,7 +20,7 @@ from kcli.kafka.replication.follower import (
     as_leader,
     follow_leader,
 )
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from tests.seeds import cases
 
 from .oracle import Oracle

@@ -16,7 +16,7 @@ from kcli.jobs import ls
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
-from kcli.kafka.kraft.start import LOAD_FAILED
+from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from kcli.kafka.replication.consumer_positions import Position
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from formats.names import canonical_name, file_prefix, has_no_offset
-from kcli.kafka.kraft.start import load
+from kcli.kafka.kraft.partition_start import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition

@@ -17,7 +17,7 @@ from kcli.kafka.replication.consumer_positions import (
     request_error,
     validate,
 )
-from kcli.kafka.storage.epochs import NO_END_OFFSET, end_offset_for
+from kcli.kafka.storage.leader_epochs import NO_END_OFFSET, end_offset_for
 from tests.seeds import cases
 
 from .logs import random_log

@@ -7,7 +7,7 @@ from typing import Any
 
 from kcli.engine.contract import Unit
 from kcli.jobs.truncate.truncate import WOULD_FAIL, Request, dry_run
-from kcli.kafka.kraft.start import LOAD_FAILED
+from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.oracle.damages import names

@@ -49,7 +49,7 @@ from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, n
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.broker_start import StartFailure
-from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
@@ -92,7 +92,7 @@ class CheckLog:
     records: bool = False
     quick: bool = False
     starts_leftovers: bool = False
-    known: KnownSettings = UNKNOWN
+    known: KnownSettings = NO_KNOWN_SETTINGS
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, a CheckedUnit, as the partial of a DirectoryCheck."""

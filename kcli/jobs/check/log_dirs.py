@@ -12,11 +12,17 @@ from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.rlmm.read import RemoteEvents, read_events
-from kcli.jobs.startup.brokers import brokers_of, offline_by_log, start_at_rest, start_findings
-from kcli.jobs.startup.known_settings import KnownMetadata, newest_images
+from kcli.jobs.startup.brokers import (
+    KnownMetadata,
+    brokers_of,
+    newest_images,
+    offline_by_log,
+    start_at_rest,
+    start_findings,
+)
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
-from kcli.kafka.kraft.start import Inspected
+from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown

@@ -13,10 +13,10 @@ from kcli.kafka.integrity.checks.partitions import PartitionJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.broker_start import StartFailure
+from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.start import LOAD_FAILED, Inspected, inspect, start
-from kcli.kafka.kraft.start_settings import KnownSettings
-from kcli.kafka.kraft.startup import failure, refusal
+from kcli.kafka.kraft.partition_start import LOAD_FAILED, Inspected, inspect, start
+from kcli.kafka.kraft.start_outcome import failure, refusal
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Settings
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start

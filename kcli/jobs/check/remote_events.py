@@ -11,9 +11,9 @@ from kcli.jobs.rlmm.leader import load_leader, unreached
 from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import RemoteEvents
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.kraft.start import Inspected
+from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.events import EventQuery
-from kcli.kafka.storage.epochs import load
+from kcli.kafka.storage.leader_epochs import load
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed_log

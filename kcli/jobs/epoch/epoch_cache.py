@@ -12,7 +12,7 @@ from formats.errors import CorruptError
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
     CACHE,
     FENCED,
@@ -28,11 +28,11 @@ from kcli.kafka.replication.consumer_positions import (
     request_error,
     validate,
 )
-from kcli.kafka.storage import epochs
-from kcli.kafka.storage.epochs import EndOffset, EpochCache
+from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.file_actions import epoch_bytes
+from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache
+from kcli.kafka.storage.load_findings import stop_finding
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
-from kcli.kafka.storage.start_files import epoch_bytes
-from kcli.kafka.storage.start_findings import stop_finding
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
@@ -174,7 +174,7 @@ def _log(
 def _show(cache: Cache, partition: Partition, log: LogBounds) -> Yield:
     entries = yield from entries_of(cache, partition, log)
     place = where(partition)
-    for entry, end in zip(entries, epochs.ends(entries, log.log_end_offset), strict=True):
+    for entry, end in zip(entries, leader_epochs.ends(entries, log.log_end_offset), strict=True):
         yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
 
 
@@ -184,7 +184,7 @@ def _end_offset(
     entries = yield from entries_of(cache, partition, log)
     place = where(partition)
     known = yield from leadership_of(partition, fence, entries)
-    for requested in epochs.requested_all(entries) if asked is None else asked:
+    for requested in leader_epochs.requested_all(entries) if asked is None else asked:
         error, end = answer_to(requested, entries, log.log_end_offset, fence, known)
         yield EndOffsetRow(
             place,
@@ -212,7 +212,7 @@ def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -
             expected=f"{log.log_start_offset} to {log.log_end_offset}",
             found=number,
         )
-    entry = epochs.epoch_for_offset(entries, number)
+    entry = leader_epochs.epoch_for_offset(entries, number)
     epoch, start_offset = entry or (None, None)
     yield EpochAtRow(where(partition), number, epoch, start_offset)
 
@@ -235,7 +235,7 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
         before = yield from checkpointed_epochs(partition, log.loaded, running=cache.running)
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
-    cut = epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
+    cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == CHECKPOINT else None
     if cut.past_end:
         hint = (
@@ -261,8 +261,8 @@ def no_epochs(partition: Partition, message: str = "no such file; the cache star
 
 def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
     """Yield that lines of leader-epoch-checkpoint erase one another."""
-    left = epochs.replay(lines)
-    if epochs.contradicts(lines, left):
+    left = leader_epochs.replay(lines)
+    if leader_epochs.contradicts(lines, left):
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
         message = f"{len(lines)} lines leave {len(left)} entries: {_listed(left)}"
         yield Finding(
@@ -282,7 +282,7 @@ def checkpointed_epochs(
     if lines is None:
         yield no_epochs(partition)
     yield from contradicting_lines(partition, lines or ())
-    before = epochs.replay(lines or ())
+    before = leader_epochs.replay(lines or ())
     if running or loaded is None or loaded.recovered_epochs == before:
         return before
     if loaded.recovered_epochs:
@@ -304,7 +304,7 @@ def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Find
     stops: list[Finding] = []
     last: deque[tuple[str, int]] = deque(maxlen=1)
     try:
-        found = epochs.epochs_of_batches(_batches(partition, loaded, stops, last))
+        found = leader_epochs.epochs_of_batches(_batches(partition, loaded, stops, last))
     except CorruptError as error:
         path, position = last[0]
         raise FileError(path, "corrupt", f"a batch: {error}", position) from error
@@ -346,7 +346,9 @@ def leadership_of(
         state, broker = found[1], partition.directory.broker_id
         is_here = broker is None or broker in state.replicas
         return Leadership(state.leader_epoch, METADATA, True, is_here, broker in {None, state.leader})
-    newest = [cache[-1].epoch for cache in (entries, epochs.replay(partition.epoch_entries() or ())) if cache]
+    newest = [
+        cache[-1].epoch for cache in (entries, leader_epochs.replay(partition.epoch_entries() or ())) if cache
+    ]
     if not newest:
         message = "no leader epoch of this partition is known: its cache is empty; name --metadata"
         raise FileError(partition.path, "unknown-leader-epoch", message)
@@ -366,8 +368,8 @@ def answer_to(
     """Return what a broker answers to a request for the end of an epoch."""
     error = None if known is None else request_error(fence.current, known)
     if error is not None:
-        return EpochAnswer(error, epochs.NO_END_OFFSET)
-    return EpochAnswer(error, epochs.end_offset_for(entries, requested, log_end_offset))
+        return EpochAnswer(error, leader_epochs.NO_END_OFFSET)
+    return EpochAnswer(error, leader_epochs.end_offset_for(entries, requested, log_end_offset))
 
 
 def has_truncated(row: Item) -> bool:

@@ -13,7 +13,7 @@ from kcli.jobs.truncate.follower import start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.kafka.kraft.failover import Defaults, rules_for
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.candidate_losses import Loss, losses
 from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
 from kcli.kafka.storage.loaded_log import checkpoints

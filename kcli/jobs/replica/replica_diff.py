@@ -15,7 +15,7 @@ from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import Yield, answer, directory_findings, other_identity, undisturbed, where
 from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others, report_alone
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.fingerprints import (
     UNKNOWN,
     Fingerprint,
@@ -37,7 +37,7 @@ from kcli.kafka.replication.replica_diff import (
     neighbours_joined,
     settled,
 )
-from kcli.kafka.storage.start_findings import stop_finding
+from kcli.kafka.storage.load_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition

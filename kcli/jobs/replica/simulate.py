@@ -26,7 +26,7 @@ from kcli.kafka.replication.follower import (
     truncating,
     truncation_state,
 )
-from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
+from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
 from kcli.logdir.buffers import read_whole
 from kcli.rows.simulation import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 

@@ -21,8 +21,8 @@ from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
-from kcli.kafka.kraft.start import start
-from kcli.kafka.kraft.start_settings import NEVER_TIERED
+from kcli.kafka.kraft.log_settings import NEVER_TIERED
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     FAILED,
     LEADER_END,
@@ -36,7 +36,7 @@ from kcli.kafka.replication.follower import (
     follow_leader,
     replica_epochs,
 )
-from kcli.kafka.storage.epochs import EpochCache, replay, truncate_from_end
+from kcli.kafka.storage.leader_epochs import EpochCache, replay, truncate_from_end
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition

@@ -16,8 +16,8 @@ from kcli.jobs.rlmm.locate import cache_of, has_remote_storage
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import segment_at
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
-from kcli.kafka.kraft.start_settings import NEVER_TIERED
+from kcli.kafka.kraft.log_settings import NEVER_TIERED
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache
 from kcli.kafka.remote.lineage import (
     NOTHING_REMOTE,
@@ -27,7 +27,7 @@ from kcli.kafka.remote.lineage import (
     serving,
 )
 from kcli.kafka.replication.follower import ReplicaEpochs
-from kcli.kafka.storage.epochs import EpochCache, load, truncate_from_start
+from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.logdir.find import Found, find

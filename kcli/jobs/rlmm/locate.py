@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA
 from kcli.jobs.rlmm.read import RemoteEvents, cluster_of, metadata_partition
-from kcli.kafka.kraft.cluster_image import cluster_image
-from kcli.kafka.kraft.start_settings import topic_config
+from kcli.kafka.kraft.log_settings import topic_config
+from kcli.kafka.kraft.metadata_loader import cluster_image
 from kcli.kafka.remote.cache import RemoteCache, UserPartition
 from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
 from kcli.logdir.buffers import FileError

@@ -19,10 +19,10 @@ from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch.epoch_cache import resolve
+from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, search
+from kcli.jobs.log_search import batch_of as batch_in
 from kcli.jobs.rlmm.leader import Leader, cached_indexes, with_leader
 from kcli.jobs.rlmm.storage import stored_segment
-from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, largest, search
-from kcli.jobs.searches import batch_of as batch_in
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.kafka.remote.lineage import outside_lineage, serving, with_records
@@ -37,7 +37,7 @@ from kcli.kafka.remote.retention import (
     offset_after,
 )
 from kcli.kafka.storage import lookup
-from kcli.kafka.storage.epochs import epoch_for_offset
+from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.remote_tier import (

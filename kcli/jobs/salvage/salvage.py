@@ -28,11 +28,11 @@ from kcli.jobs.salvage.salvage_places import SavedLog, copy_bytes, cut_out, load
 from kcli.jobs.salvage.salvage_snapshots import BEHIND, copy_snapshots, superseded
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.saved_batches import OFFSETS, SNAPSHOT, TRANSACTION, LeftOut, OpenLogs, sorted_out
-from kcli.kafka.kraft.start import load
-from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.partition_start import load
+from kcli.kafka.storage.file_actions import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
-from kcli.kafka.storage.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
@@ -119,7 +119,7 @@ class Salvage:
     now_ms: int
     what: str = ALL
     index_interval_bytes: int | None = None
-    known: KnownSettings = UNKNOWN
+    known: KnownSettings = NO_KNOWN_SETTINGS
 
     def __call__(self, unit: Unit) -> Outcome:
         """Write the copy of a partition; return its row and what could not be saved.

@@ -8,12 +8,12 @@ from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.batches import classify, joined
 from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun, misfits
-from kcli.kafka.kraft.cluster_image import configuration_of
-from kcli.kafka.kraft.start_settings import NEVER_TIERED
-from kcli.kafka.storage import epochs
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.kraft.log_settings import NEVER_TIERED
+from kcli.kafka.kraft.metadata_loader import configuration_of
+from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
-from kcli.kafka.storage.tiering import is_tiered
+from kcli.kafka.storage.log_loader import is_tiered
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 
@@ -47,15 +47,15 @@ def fitting_epochs(partition: Partition, loaded: LoadedLog) -> tuple[EpochCache,
         return [words for _, _, words in misfits(runs, before, cache, is_clean=True, log_start=log_start)]
 
     of_file, of_batches = (
-        epochs.load(cache, end, start).entries
+        leader_epochs.load(cache, end, start).entries
         for cache in (
-            epochs.replay(loaded.epoch_lines or ()),
-            epochs.epochs_of_batches((run.epoch, run.first) for run in runs),
+            leader_epochs.replay(loaded.epoch_lines or ()),
+            leader_epochs.epochs_of_batches((run.epoch, run.first) for run in runs),
         )
     )
     wrong = contradictions(loaded.epochs, max(start, checkpoints(partition).log_start_offset))
     first = loaded.epochs[0].start_offset if loaded.epochs else end
-    completed = epochs.replay(
+    completed = leader_epochs.replay(
         (*(entry for entry in of_batches if entry.start_offset < first), *loaded.epochs)
     )
     candidates = (of_file, loaded.epochs, completed, of_batches) if wrong else (completed,)

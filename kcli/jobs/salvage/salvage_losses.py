@@ -19,12 +19,12 @@ from kcli.kafka.integrity.checks.producer_files import producer_snapshots, snaps
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.log_part import LogPart
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
+from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.start_settings import KnownSettings
-from kcli.kafka.storage.directory_files import INDEX_KINDS, surviving_files, without_log
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
-from kcli.kafka.storage.producers import read_snapshot
+from kcli.kafka.storage.producer_state import read_snapshot
+from kcli.kafka.storage.surviving_files import INDEX_KINDS, surviving_files, without_log
 from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import Window
 from kcli.logdir.log_dirs import is_running

@@ -7,7 +7,7 @@ from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.directory_files import opened_files
+from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, Note

@@ -29,7 +29,7 @@ from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_seg
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.log_part import LogPart, Observe, ReadOptions, join, read_part
-from kcli.kafka.kraft.start import inspect
+from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.concurrent_changes import REMOVED

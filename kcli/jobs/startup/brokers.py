@@ -1,11 +1,12 @@
-"""The log dirs of each broker among the inputs, and what a start makes of them together.
+"""The log dirs of each broker among the inputs: what a start makes of them together, and their metadata.
 
 The rules are those of `kcli.kafka.kraft.broker_start`; here the log dirs are read, and what they stop becomes
 findings.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from formats.names import NORMAL
 from kcli.kafka.findings.findings import Finding
@@ -17,18 +18,33 @@ from kcli.kafka.kraft.broker_start import (
     is_duplicate,
     lacks_metadata_log,
 )
+from kcli.kafka.kraft.log_settings import BrokerSettings, KnownSettings, broker_settings, topic_configs
+from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.metadata_loader import image_in
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
+from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import shown
+from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import (
     META_PROPERTIES,
     METADATA_DIRECTORY,
     LogDirState,
+    directory_facts,
     has_own_files,
     log_dir_state,
 )
 
 ATTEMPTS = 3
 """How often log dirs are read again that do not fit together."""
+
+
+class KnownMetadata(NamedTuple):
+    """The metadata image of a broker's log dir."""
+
+    cluster_id: str | None
+    broker_id: int | None
+    log_dir: str
+    image: Image
 
 
 def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
@@ -163,3 +179,34 @@ def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:
 def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
     path = None if failure.path == log_dir else shown(failure.path)
     return Finding(code, message, dir=shown(log_dir), path=path)
+
+
+def metadata_of(found: Found) -> list[KnownMetadata]:
+    """Return the metadata image of each log dir among the inputs that has one.
+
+    One that cannot be read is a finding of its own.
+    """
+    known = []
+    for log_dir in found.log_dirs:
+        image = image_in(log_dir)
+        if image is not None:
+            facts = directory_facts(log_dir)
+            known.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
+    return known
+
+
+def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:
+    """Return the newest image of each cluster, by its id."""
+    return {one.cluster_id: one.image for one in sorted(known, key=lambda one: one.image.offset)}
+
+
+def known_settings(known: Iterable[KnownMetadata], properties: Mapping[str, str] | None) -> KnownSettings:
+    """Return what a broker's server.properties says, None without it, and the metadata of each log dir."""
+    broker = BrokerSettings() if properties is None else broker_settings(properties)
+    clusters: dict[str | None, dict[str, TopicConfig]] = {}
+    log_dirs: dict[str, dict[str, TopicConfig]] = {}
+    for one in sorted(known, key=lambda one: -one.image.offset):
+        configs = topic_configs(one.image)
+        newest = clusters.setdefault(one.cluster_id, configs)
+        log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
+    return KnownSettings(broker, clusters, log_dirs)

@@ -8,7 +8,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Unit
 from kcli.jobs.common import other_identity
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.epoch_comparison import find_divergence
 from kcli.kafka.replication.follower import (
     CONVERGED,
@@ -28,7 +28,7 @@ from kcli.kafka.replication.follower import (
     replica_epochs,
 )
 from kcli.kafka.replication.truncation import Prediction, with_remote_state
-from kcli.kafka.storage.epochs import truncate_from_end
+from kcli.kafka.storage.leader_epochs import truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition

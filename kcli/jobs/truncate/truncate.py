@@ -26,11 +26,11 @@ from kcli.jobs.truncate.follower import (
 )
 from kcli.jobs.truncate.truncation_warnings import input_warnings, rescue_command, warnings_of
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start import lone_finding, start_from
-from kcli.kafka.kraft.start_settings import UNKNOWN, KnownSettings
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.partition_start import lone_finding, start_from
 from kcli.kafka.replication.follower import FetchRounds
 from kcli.kafka.replication.truncation import NONE, Prediction, SegmentChange, truncate
-from kcli.kafka.storage.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
+from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.logdir.buffers import FileError
@@ -61,7 +61,7 @@ class Request:
     shutdown: str | None = None
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
-    known: KnownSettings = UNKNOWN
+    known: KnownSettings = NO_KNOWN_SETTINGS
     is_saved: bool = False
 
 

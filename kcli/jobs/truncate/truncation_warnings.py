@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from formats.names import CLUSTER_METADATA
 from kcli.kafka.replication.truncation import FULL, NONE, Prediction
-from kcli.kafka.storage.directory_files import opened_files
 from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.partition import PARTITION_METADATA, Partition
 
 LOGS = "?" * len(f"{0:020}") + ".log"

@@ -26,7 +26,7 @@ from kcli.kafka.findings.log_findings import (
 )
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
-from kcli.kafka.storage.end_markers import read_marker
+from kcli.kafka.storage.producer_state import read_marker
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, DamagedRange, Stop

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
-from kcli.kafka.kraft.bootstrap_metadata import bootstrap_error
-from kcli.kafka.storage.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
+from kcli.kafka.kraft.metadata_snapshot import bootstrap_error
+from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.log_dirs import (
     LOG_START,
@@ -43,7 +43,6 @@ KRAFT_ALONE: Version = (4, 0)
 """From here on there is no ZooKeeper."""
 
 RUNTIME = "RuntimeException"
-ILLEGAL_STATE = "IllegalStateException"
 IO = "IOException"
 QUORUM_STATE_FIELDS = frozenset(
     {"leaderId", "leaderEpoch", "votedId", "votedDirectoryId", "clusterId", "appliedOffset"}

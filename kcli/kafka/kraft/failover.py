@@ -1,10 +1,12 @@
-"""What happens when brokers go away: the partitions that change, and what the controller makes of them.
+"""What happens when brokers go away: the partitions that change, and which controller may lead next.
 
 As `ReplicationControlManager.handleBrokerFenced`: for each partition with the broker in its ISR. Brokers go
-one after the other, in the order given.
+one after the other, in the order given. The quorum as `KafkaRaftClient.handleVoteRequest`: a voter votes for
+a candidate whose log ends in a newer epoch than its own, or in the same epoch at its own end or past it. A
+candidate needs the votes of a majority of all voters.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kcli.kafka.kraft.election import (
@@ -109,3 +111,36 @@ def forecast(
                 partition = merged(partition, change)
         topic = image.topics[topic_id].name
         yield Forecast(topic, topic_id, number, before, partition, last, rules.min_isr)
+
+
+class LogEnd(NamedTuple):
+    """Where a metadata log ends: the epoch of its last record, and the offset after it; by this order."""
+
+    last_epoch: int
+    log_end_offset: int
+
+
+class Ballot(NamedTuple):
+    """Votes that a candidate gets for sure, and whether they suffice; None: voters whose logs lack decide."""
+
+    votes: int
+    is_electable: bool | None
+
+
+def majority(voters: Collection[int]) -> int:
+    """Return how many votes it takes."""
+    return len(voters) // 2 + 1
+
+
+def ballot(candidate: int, ends: Mapping[int, LogEnd], voters: Collection[int], gone: int | None) -> Ballot:
+    """Return what a candidate whose log is in `ends` can reckon with, the leader that is `gone` apart."""
+    live = [voter for voter in voters if voter != gone]
+    own = ends[candidate]
+    votes = sum(voter in ends and ends[voter] <= own for voter in live)
+    if candidate not in live:
+        return Ballot(votes, is_electable=False)
+    unknown = sum(voter not in ends for voter in live)
+    needed = majority(voters)
+    if votes >= needed:
+        return Ballot(votes, is_electable=True)
+    return Ballot(votes, is_electable=False if votes + unknown < needed else None)

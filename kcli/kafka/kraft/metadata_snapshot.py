@@ -1,7 +1,9 @@
-"""The newest snapshot of the metadata log, which every start of a KRaft node reads from its beginning.
+"""The checkpoint files that a KRaft node reads at every start: its newest snapshot, and bootstrap.checkpoint.
 
 The truth is `KRaftControlRecordStateMachine.maybeLoadSnapshot` and `RecordsSnapshotReader`, which verify
-checksums and do not look for a footer, and `MetadataLoader`, which loads no snapshot without a record.
+checksums and do not look for a footer, and `MetadataLoader`, which loads no snapshot without a record. Of
+bootstrap.checkpoint, the metadata.version that a new log begins with, `BootstrapDirectory.read`,
+`BatchFileReader` and `BootstrapMetadata.fromRecords`: a node whose log has long begun reads it, too.
 """
 
 import os
@@ -11,18 +13,26 @@ from typing import NamedTuple
 
 from formats.batch import HEADER_UP_TO_MAGIC, LENGTH_POSITION, LOG_OVERHEAD, SMALLEST_LENGTH
 from formats.bounds import LARGEST_BATCH
-from formats.control import CONTROL_NAMES, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, UNKNOWN_NAME, control_record
+from formats.control import (
+    CONTROL_NAMES,
+    LEADER_CHANGE,
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
+    UNKNOWN_NAME,
+    control_record,
+)
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
+from formats.messages.message import Unknown
+from formats.messages.metadata import decode_metadata
 from formats.names import CLUSTER_METADATA, parse_partition_dir
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message
-from kcli.kafka.kraft.broker_start import ILLEGAL_STATE
-from kcli.kafka.kraft.start import load
-from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
+from kcli.kafka.kraft.partition_start import load
+from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
 from kcli.kafka.storage.metadata_log import snapshots
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
@@ -178,3 +188,66 @@ def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[
     if found is not None:
         path = shown_path(partition, os.path.join(partition.path, os.path.basename(found.path)))
         yield Finding("META-008", found.message, partition.shown, path, found.position)
+
+
+BOOTSTRAP = "bootstrap.checkpoint"
+METADATA_VERSION = "metadata.version"
+LEVELS = range(7, 32)
+"""Levels of metadata.version that a broker starts with: from 3.3-IV3 on, up to the newest of 4.3."""
+CONTROL_NAMES_READ = frozenset(
+    CONTROL_NAMES[number] for number in (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER)
+)
+
+
+def bootstrap_error(log_dir: str) -> FileError | None:
+    """Return why a log dir's bootstrap.checkpoint stops the start; None for a good one, or without one.
+
+    A batch that runs past the end of the file is none, as everywhere; checksums are not looked at.
+    """
+    path = os.path.join(log_dir, BOOTSTRAP)
+    if not os.path.exists(path):
+        return None
+    try:
+        with DataFile(path) as file:
+            _check(path, _metadata_version(file))
+    except BrokerError as error:
+        return FileError(path, "corrupt", error.message, error.position)
+    except FormatError as error:
+        return file_error(path, error)
+    except FileError as error:
+        return error
+    return None
+
+
+def _check(path: str, level: int | None) -> None:
+    if level is None:
+        raise FileError(path, "corrupt", f"no FeatureLevelRecord for {METADATA_VERSION} in it")
+    if level not in LEVELS:
+        message = f"{METADATA_VERSION} {level}, a broker knows {LEVELS[0]} to {LEVELS[-1]}"
+        raise FileError(path, "unsupported", message)
+
+
+def _metadata_version(file: DataFile) -> int | None:
+    """Return the last level of metadata.version in a file; FormatError where a record cannot be read."""
+    level = None
+    for batch in file_batches(file, 0, file.size):
+        is_control = getattr(header(file, batch), "is_control", False)
+        if batch.size > LARGEST_BATCH:
+            raise FileError(file.path, "limit", f"a batch of {batch.size} bytes", batch.position)
+        records = [*batch_records(file.read(batch.position, batch.size), LARGEST_BATCH)]
+        if not records:
+            raise FileError(file.path, "corrupt", "a batch without a record", batch.position)
+        for record in records:
+            if is_control:
+                kind = control_record(record.key, record.value).name
+                if kind not in CONTROL_NAMES_READ:
+                    text = f"a control record of type {kind}"
+                    raise FileError(file.path, "unsupported", text, batch.position)
+                continue
+            message = decode_metadata(record.value, nearest=True, replace_invalid_utf8=True)
+            if isinstance(message, Unknown):
+                text = f"a metadata record of type {message.api_key}"
+                raise FileError(file.path, "unsupported", f"{text}, which no broker knows", batch.position)
+            if message.name == "FeatureLevelRecord" and message.fields["name"] == METADATA_VERSION:
+                level = int(str(message.fields["featureLevel"]))
+    return level

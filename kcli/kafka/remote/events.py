@@ -37,7 +37,7 @@ from formats.remote_metadata import (
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.coverage import (
     CUT_BY_AT,
     UNREADABLE_COPY,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
-from kcli.kafka.storage.epochs import EpochCache, end_offset_for, epoch_for_offset
+from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for, epoch_for_offset
 
 
 class HighestRemote(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment, RemoteCache
 from kcli.kafka.remote.lineage import outside_lineage, with_records
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.times import duration
 
 DELETE, KEEP = "delete", "keep"

@@ -7,7 +7,7 @@ The truth is `ReplicaManager.lastOffsetForLeaderEpoch` and `Partition.getLocalLo
 
 from typing import NamedTuple
 
-from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EndOffset
+from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EndOffset
 
 UNFENCED = -1
 """The current leader epoch of a request that is not fenced."""

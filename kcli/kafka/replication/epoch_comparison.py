@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from formats.magic import record_count
-from kcli.kafka.storage.epochs import EpochCache, epoch_for_offset
+from kcli.kafka.storage.leader_epochs import EpochCache, epoch_for_offset
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 
 

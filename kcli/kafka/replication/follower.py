@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from formats.batch import MAX_INT, MAX_LONG
 from formats.checkpoint import EpochEntry
-from kcli.kafka.storage.epochs import (
+from kcli.kafka.storage.leader_epochs import (
     BELOW_ALL,
     UNDEFINED_EPOCH,
     UNDEFINED_EPOCH_OFFSET,

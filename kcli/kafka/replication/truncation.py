@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
 from formats.magic import record_count
-from kcli.kafka.storage.epochs import EpochCache, truncate_from_end
+from kcli.kafka.storage.leader_epochs import EpochCache, truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
 from kcli.kafka.storage.log_segment import (
     BrokerError,
@@ -21,7 +21,7 @@ from kcli.kafka.storage.log_segment import (
     read_next_offset,
     truncate_segment,
 )
-from kcli.kafka.storage.producers import rebuild
+from kcli.kafka.storage.producer_state import rebuild
 from kcli.logdir.segment import Header
 
 NONE, PARTIAL, FULL = "none", "partial", "full"

@@ -7,10 +7,10 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.directory_files import Files
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
-from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS, ProducerState
+from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
+from kcli.kafka.storage.surviving_files import Files
 from kcli.logdir.partition import Partition
 
 DEFAULT_INDEX_INTERVAL_BYTES = 4096

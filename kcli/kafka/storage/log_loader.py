@@ -5,29 +5,45 @@ and only the tail of the last segment is read. After an unclean stop every segme
 is checked and rebuilt.
 """
 
+import os
+from collections.abc import Callable
 from itertools import pairwise
+from typing import TypeAlias
 
+from formats.checkpoint import (
+    IO_EXCEPTION,
+    EpochEntry,
+    check_epoch_entries,
+    java_exception,
+    read_leader_epoch_checkpoint,
+)
+from formats.errors import FormatError, TruncatedError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
+from formats.properties import read_partition_metadata
+from formats.types import TopicPartition
 from kcli.kafka.findings.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
-from kcli.kafka.storage import epochs
-from kcli.kafka.storage.directory_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.leader_epochs import EpochCache
+from kcli.kafka.storage.load_findings import Reporter
 from kcli.kafka.storage.loaded_log import (
     HEADERS,
     INDEX,
     METADATA_SETTINGS,
+    METADATA_TOPIC_ID,
     RECOVERED,
     UNKNOWN_SETTINGS,
     Checkpoints,
     LoadedLog,
     LostBytes,
     Settings,
+    TopicConfig,
     check_fits,
 )
 from kcli.kafka.storage.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_OFFSET,
+    KAFKA_STORAGE,
     NO_TIMES,
     OFFSET_OVERFLOW,
     BrokerError,
@@ -41,12 +57,13 @@ from kcli.kafka.storage.log_segment import (
     truncate_segment,
 )
 from kcli.kafka.storage.lookup import floor_segment
-from kcli.kafka.storage.partition_files import check_partition_metadata, epoch_file
-from kcli.kafka.storage.producers import ProducerState, Snapshot, rebuild
-from kcli.kafka.storage.start_findings import Reporter
-from kcli.kafka.storage.tiering import Configured, completed, is_tiered
-from kcli.logdir.buffers import FileError
-from kcli.logdir.partition import Partition
+from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
+from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
+from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+
+Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
+"""What the configuration of a partition's topic says; None where that is not known."""
 
 
 class LogLoader:
@@ -141,7 +158,7 @@ class LogLoader:
 
     def _cut_epochs(self, log_end: int) -> EpochCache:
         """Return the cache between log start and log end; note whether the broker flushes it to its file."""
-        cut = epochs.load(self.epochs, log_end, self.log_start)
+        cut = leader_epochs.load(self.epochs, log_end, self.log_start)
         ended = self.epochs[: len(self.epochs) - len(cut.past_end)]
         begins_before = any(entry.start_offset <= self.log_start for entry in ended)
         self.epochs_written |= begins_before or bool(cut.past_end)
@@ -239,7 +256,7 @@ class LogLoader:
         """
         self.recovered.add(segment.base_offset)
         if not self.exact:
-            from kcli.kafka.storage.header_recovery import recover_by_headers
+            from kcli.kafka.storage.recovery import recover_by_headers
 
             taken = recover_by_headers(segment, self.epochs, self.reporter)
             self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
@@ -391,3 +408,87 @@ def _refuse_foreign(partition: Partition) -> None:
         raise FileError(
             partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
         )
+
+
+def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
+    """Return the lines of leader-epoch-checkpoint (None: no such file), and the cache that they give.
+
+    BrokerError where the broker refuses them.
+    """
+    path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
+    data = read_optional(path)
+    if data is None:
+        return None, ()
+    try:
+        lines = read_leader_epoch_checkpoint(data)
+    except FormatError as error:
+        exception = java_exception(error)
+        if exception == IO_EXCEPTION:
+            exception = KAFKA_STORAGE
+        raise BrokerError(exception, path, error.position, str(error)) from error
+    try:
+        check_epoch_entries(lines, data)
+    except FormatError as error:
+        raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
+    return tuple(lines), leader_epochs.replay(lines)
+
+
+def check_partition_metadata(partition: Partition) -> str | None:
+    """Return the topic id of partition.metadata, None without; BrokerError where the broker refuses it."""
+    path = os.path.join(partition.path, PARTITION_METADATA)
+    data = read_optional(path)
+    if data is None:
+        return None
+    try:
+        topic_id = read_partition_metadata(data).topic_id
+    except FormatError as error:
+        exception = KAFKA_STORAGE
+        if isinstance(error, TruncatedError):
+            exception = "NullPointerException"
+        elif error.field.endswith(", topic_id"):
+            exception = ILLEGAL_ARGUMENT
+        raise BrokerError(exception, path, error.position, str(error)) from error
+    if partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
+        message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
+        raise BrokerError("InconsistentTopicIdException", path, None, message)
+    return topic_id
+
+
+def completed(settings: Settings, partition: Partition, configured: Configured) -> Settings:
+    """Return the settings with which a log is recovered; what is given wins over the topic's."""
+    if settings.is_completed:
+        return settings
+    server = partition.target.server
+    return settings.completed(
+        configured(partition),
+        index_interval_bytes=server.index_interval_bytes,
+        segment_index_bytes=server.segment_index_bytes,
+    )
+
+
+def is_tiered(
+    partition: Partition, first_base_offset: int, configured: Configured, *, given: bool | None
+) -> bool | None:
+    """Whether a log is tiered, as given or where that decides about its log start. None: it is not known.
+
+    The broker goes by the configuration of the topic (`UnifiedLog.isRemoteLogEnabled`), unless its
+    server.properties switches remote storage off. That is asked for where the log dir does not show it: a log
+    start is checkpointed below the first segment for tiered topics alone, and where a retention ran after the
+    last checkpoint (`LogManager.checkpointLogStartOffsets`). A log dir in which remote storage made its index
+    cache decides where the configuration is not known.
+    """
+    if given is not None:
+        return given
+    facts, name = partition.directory, partition.target.name
+    if name is None or partition.target.log_dir is None or not first_base_offset:
+        return False
+    if partition.target.server.remote_log is False:
+        return False
+    key, offsets = TopicPartition(name.topic, name.partition), facts.log_start_offsets
+    is_below = offsets is not None and offsets.get(key, first_base_offset) < first_base_offset
+    if offsets is not None and not is_below:
+        return False
+    known = configured(partition)
+    if known is not None or not is_below:
+        return known is not None and known.remote_storage
+    return facts.remote_storage or None

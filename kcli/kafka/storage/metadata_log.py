@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from formats.java_text import LONG_BITS, integer
 from formats.names import KRAFT_SNAPSHOT, parse_file, snapshot_file
+from kcli.kafka.storage.load_findings import Reporter
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import NUMBER_FORMAT, BrokerError, empty_segment
-from kcli.kafka.storage.producers import rebuild
-from kcli.kafka.storage.start_findings import Reporter
+from kcli.kafka.storage.log_segment import ILLEGAL_STATE, NUMBER_FORMAT, BrokerError, empty_segment
+from kcli.kafka.storage.producer_state import rebuild
 
 OUT_OF_NAME = "StringIndexOutOfBoundsException"
 SNAPSHOT_ENDS = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
@@ -86,7 +86,7 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
     epoch, offset = max(found, default=(-1, -1))
     if lacks_snapshot(loaded.log_start_offset, found):
         message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
-        raise BrokerError("IllegalStateException", loaded.path, None, message)
+        raise BrokerError(ILLEGAL_STATE, loaded.path, None, message)
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0
     if not is_behind(latest, loaded.log_end_offset, epoch, offset):
         return loaded

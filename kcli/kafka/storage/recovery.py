@@ -1,8 +1,9 @@
-"""What recovery does to one segment.
+"""What recovery does to one segment: exactly, or as far as headers alone show it.
 
-Every batch checked, indexes, epochs and producers built anew, the rest cut off. The truth is
+Every batch checked, indexes, epochs and producers rebuilt, the rest cut off. The truth is
 `LogSegment.recover`. The log is read once, in large windows; only counters and the entries of the new indexes
-are kept.
+are kept. `recover_by_headers` reads the tail after the last index entry, unless that entry leads nowhere: the
+result is the same if every checksum is right.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +21,9 @@ from formats.index import (
 )
 from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
-from kcli.kafka.storage.epochs import UNDEFINED_EPOCH, EpochCache, assign
-from kcli.kafka.storage.log_batches import LogBatch, valid_batches
+from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign
+from kcli.kafka.storage.load_findings import Reporter, stop_finding, walk_to_end
 from kcli.kafka.storage.log_segment import (
     CORRUPT_RECORD,
     ILLEGAL_ARGUMENT,
@@ -33,8 +35,11 @@ from kcli.kafka.storage.log_segment import (
     memory_index,
     read_next_offset,
 )
-from kcli.kafka.storage.producers import Ended, ProducerState
+from kcli.kafka.storage.producer_state import Ended, ProducerState
+from kcli.kafka.storage.valid_batches import LogBatch, valid_batches
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.segment import END, TORN, Header, Stop, Walk
 
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
@@ -253,3 +258,74 @@ def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuil
         if ended.aborted:
             built.add_aborted(ended, state.last_stable_offset(ended), batch.position)
         state.complete(ended, log.path, batch.position)
+
+
+class HeaderRecovery(NamedTuple):
+    """A segment as far as its headers chain: the offset after its last batch, the epochs, the bytes cut."""
+
+    segment: LoadedSegment
+    next_offset: int
+    epochs: EpochCache
+    truncated: int
+
+
+class _HeaderTail(NamedTuple):
+    """The end of a segment by its headers.
+
+    Where the walk stopped, the offset after the last batch, its epoch (-1: none).
+    """
+
+    stop: Stop
+    next_offset: int
+    leader_epoch: int
+    grown: int
+
+
+def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Reporter) -> HeaderRecovery:
+    """Return a segment as far as its headers make a chain, and the cache with the epochs of its batches.
+
+    BrokerError where an epoch cannot be assigned.
+    """
+    tail = _header_tail(segment, reporter)
+    base, path = segment.base_offset, segment.log_path or ""
+    cut = segment.log_size + tail.grown - tail.stop.position
+    if tail.grown:
+        reporter.report_growth(path, tail.grown)
+    if cut > 0 and not (tail.grown and tail.stop.reason in TORN):
+        reporter.findings.extend(stop_finding(reporter.partition, path, tail.stop))
+    kept = segment._replace(log_size=tail.stop.position)
+    newest = cache[-1].epoch if cache else leader_epochs.UNDEFINED_EPOCH
+    if tail.next_offset > base and not 0 <= tail.leader_epoch <= newest:
+        with kept.log() as log:
+            headers = (batch.header for batch in Walk(log, 0, kept.log_size))
+            found = ((header.partition_leader_epoch, header.base_offset) for header in headers)
+            try:
+                cache = leader_epochs.recover(cache, found)
+            except CorruptError as error:
+                raise BrokerError(ILLEGAL_ARGUMENT, path, None, str(error)) from error
+    return HeaderRecovery(kept, tail.next_offset, cache, max(cut, 0))
+
+
+def _header_tail(segment: LoadedSegment, reporter: Reporter) -> _HeaderTail:
+    """Return the end of a segment by a walk from the last index entry that fits, else from its beginning."""
+    with segment.log() as log:
+        size = segment.log_size
+        if segment.offset_index.path:
+            with OffsetIndexFile(segment.offset_index.path, segment.base_offset) as index:
+                if index.has_empty_tail:
+                    message = "the offset index has its preallocated tail"
+                    reporter.report("IDX-003", message, segment.offset_index.path)
+                offset, position = index.entry(index.valid_entries(size) - 1)
+            first, last, stop = walk_to_end(log, position, size)
+            is_named = first and last and first.base_offset <= offset <= last.last_offset
+            if is_named and stop.reason == END:
+                return _tail_of(segment, log, last, stop)
+        _, last, stop = walk_to_end(log, 0, size)
+        return _tail_of(segment, log, last, stop)
+
+
+def _tail_of(segment: LoadedSegment, log: DataFile, last: Header | None, stop: Stop) -> _HeaderTail:
+    grown = log.size + log.grown(is_torn=stop.reason in TORN) - segment.log_size
+    if last is None:
+        return _HeaderTail(stop, segment.base_offset, leader_epochs.UNDEFINED_EPOCH, grown)
+    return _HeaderTail(stop, last.last_offset + 1, last.partition_leader_epoch, grown)

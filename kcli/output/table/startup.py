@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kcli.kafka.kraft.broker_start import FAILS, OFFLINE
-from kcli.kafka.storage.start_files import KEEP, REBUILT
+from kcli.kafka.storage.file_actions import KEEP, REBUILT
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
 from kcli.output.table.fitted_table import sentences, table

@@ -4,8 +4,8 @@ import struct
 from copy import deepcopy
 from typing import NamedTuple
 
-from kcli.kafka.storage.producers import Producer
-from kcli.kafka.storage.start_files import snapshot_bytes
+from kcli.kafka.storage.file_actions import snapshot_bytes
+from kcli.kafka.storage.producer_state import Producer
 from tests.builders import put_record
 from tests.partitions import epoch_lines, log_dir, offset_entries, put_range, put_records, time_entries
 

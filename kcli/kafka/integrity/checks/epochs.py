@@ -7,7 +7,7 @@ import numpy as np
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from kcli.kafka.integrity.checks.batches import Batches
-from kcli.kafka.storage.epochs import EpochCache, epoch_for_offset
+from kcli.kafka.storage.leader_epochs import EpochCache, epoch_for_offset
 
 MOST_RUNS = 10_000
 """Of a segment; the rest is not looked at."""

@@ -20,7 +20,7 @@ from kcli.kafka.integrity.checks.producer_files import (
 )
 from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, Break, ProducerMap
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT

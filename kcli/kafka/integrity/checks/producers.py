@@ -13,7 +13,7 @@ from formats.batch import MAX_INT, NO_PRODUCER_ID, NO_SEQUENCE, add_sequence
 from formats.record_columns import add_sequences
 from kcli.kafka.integrity.checks.batches import ABORT, COMMIT, PLAIN, TRANSACTIONAL, Batches, Ints
 from kcli.kafka.integrity.summary import MOST_IDS
-from kcli.kafka.storage.producers import outside_message
+from kcli.kafka.storage.producer_state import outside_message
 
 NOT_KNOWN = -1
 HALF = 1 << 30

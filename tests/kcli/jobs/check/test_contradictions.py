@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.kafka.kraft import cluster_image
+from kcli.kafka.kraft import metadata_loader
 from kcli.logdir.log_dirs import lacks_quorum_state
 from tests.partitions import locked, orders, put_range, segment
 
@@ -262,7 +262,7 @@ def test_without_the_settings_every_command_takes_the_default_and_says_so(fallin
 )
 def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkeypatch, words, recovers):
     asked = set()
-    monkeypatch.setattr(cluster_image, "configuration_of", lambda one: asked.add(one.path))
+    monkeypatch.setattr(metadata_loader, "configuration_of", lambda one: asked.add(one.path))
     for log_dir in (demo, falling):
         CliRunner().invoke(app, [*words, str(log_dir / "orders-0")])
     assert asked == ({str(falling / "orders-0")} if recovers else set())
@@ -270,14 +270,14 @@ def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkey
 
 def test_the_growing_metadata_log_of_a_running_broker_is_not_read_for_each_log(falling, monkeypatch):
     read = []
-    metadata_of_log = cluster_image.metadata_of_log
+    metadata_of_log = metadata_loader.metadata_of_log
     log = falling / METADATA / "00000000000000000000.log"
 
     def counted(*words):
         read.append(words)
         return metadata_of_log(*words)
 
-    monkeypatch.setattr(cluster_image, "metadata_of_log", counted)
+    monkeypatch.setattr(metadata_loader, "metadata_of_log", counted)
     with locked(falling):
         for _ in range(3):
             assert findings_of_ls(falling) == {"START-001"}

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from kcli.jobs.salvage.salvage import Salvage
-from kcli.kafka.storage.producers import Producer
-from kcli.kafka.storage.start_files import snapshot_bytes
+from kcli.kafka.storage.file_actions import snapshot_bytes
+from kcli.kafka.storage.producer_state import Producer
 from tests.partitions import (
     codes,
     log_dir,

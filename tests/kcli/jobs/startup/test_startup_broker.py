@@ -10,10 +10,9 @@ import pytest
 
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.startup.startup import StartRequest, read
-from kcli.jobs.startup.startup_broker import ACCEPTS, StartReducer, expand
+from kcli.jobs.startup.startup import ACCEPTS, StartReducer, StartRequest, expand, read
 from kcli.kafka.kraft.broker_start import BrokerConfig
-from kcli.kafka.storage.producers import EMPTY_SNAPSHOT
+from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records

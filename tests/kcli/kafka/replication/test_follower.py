@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.kraft.start import start
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.candidate_losses import LoadedReplica, replica_epochs
 from kcli.kafka.replication.follower import (
     CONVERGED,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
-from kcli.kafka.kraft.start import load
+from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.replication.truncation import truncate
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.log_segment import BrokerError

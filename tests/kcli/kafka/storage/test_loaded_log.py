@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.kafka.kraft.start import load
+from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings, check_fits, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, empty_segment, memory_index
 from kcli.logdir.partition import Partition

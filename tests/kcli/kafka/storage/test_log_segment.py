@@ -5,7 +5,7 @@ The search for the log end opens them, recovery looks at checksums alone.
 
 import pytest
 
-from kcli.kafka.kraft.start import load
+from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.log_segment import (

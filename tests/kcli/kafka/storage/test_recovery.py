@@ -13,9 +13,9 @@ import pytest
 from formats.batch import BATCH, CRC_FROM
 from formats.checkpoint import EpochEntry
 from formats.crc import crc32c
-from kcli.kafka.storage import log_batches
+from kcli.kafka.storage import valid_batches
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
-from kcli.kafka.storage.producers import ProducerState, replay
+from kcli.kafka.storage.producer_state import ProducerState, replay
 from kcli.kafka.storage.recovery import RecoveryError, recover
 from tests.builders import put_batch, put_record, put_records
 from tests.formats.recorded import stored
@@ -119,7 +119,7 @@ def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
     for _ in range(LOGS):
         path.write_bytes(make_log(choose))
         segment = LoadedSegment(BASE, str(path), path.stat().st_size)
-        monkeypatch.setattr(log_batches, "BULK_FROM", 1 << 40)
+        monkeypatch.setattr(valid_batches, "BULK_FROM", 1 << 40)
         plain = follow(segment)
         recover_in_windows(monkeypatch, window)
         assert follow(segment) == plain
@@ -128,7 +128,7 @@ def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
 def in_windows(monkeypatch, window):
     """Let a log be read in windows of so many bytes, or batch by batch."""
     if window is None:
-        monkeypatch.setattr(log_batches, "BULK_FROM", 1 << 40)
+        monkeypatch.setattr(valid_batches, "BULK_FROM", 1 << 40)
     else:
         recover_in_windows(monkeypatch, window)
 

@@ -11,7 +11,7 @@ from kcli.kafka.integrity.checks.producer_files import txn_index_misfits
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerJudge, ProducerMap
 from kcli.kafka.integrity.log_part import end_marker_types
 from kcli.kafka.storage.log_segment import LoadedSegment
-from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS, ProducerState, replay
+from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS, ProducerState, replay
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk
 from tests.builders import put_record

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kcli.kafka.kraft.log_settings import KnownSettings, broker_settings, topic_configs
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image, Topic
-from kcli.kafka.kraft.start_settings import KnownSettings, broker_settings, topic_configs
 from kcli.kafka.storage.loaded_log import Settings, TopicConfig
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition

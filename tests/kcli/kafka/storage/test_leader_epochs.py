@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
-from kcli.kafka.storage import epochs
+from kcli.kafka.storage import leader_epochs
 
 
 def cache(*pairs):
@@ -32,13 +32,13 @@ ASKED = cache((2, 10), (4, 20), (7, 35))
     ],
 )
 def test_assign(epoch, start, expected):
-    assert epochs.assign(BASE, epoch, start) == expected
+    assert leader_epochs.assign(BASE, epoch, start) == expected
 
 
 @pytest.mark.parametrize(("epoch", "start"), [(-1, 0), (0, -1)])
 def test_negative_numbers_are_refused(epoch, start):
     with pytest.raises(CorruptError):
-        epochs.assign(BASE, epoch, start)
+        leader_epochs.assign(BASE, epoch, start)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_negative_numbers_are_refused(epoch, start):
 )
 def test_replay(lines, expected):
     lines = [EpochEntry(*line) for line in lines]
-    assert epochs.replay(lines) == expected
-    assert epochs.contradicts(lines, expected) == (tuple(lines) != expected)
+    assert leader_epochs.replay(lines) == expected
+    assert leader_epochs.contradicts(lines, expected) == (tuple(lines) != expected)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,17 @@ def test_replay(lines, expected):
     ],
 )
 def test_end_offset_for(requested, expected):
-    assert epochs.end_offset_for(ASKED, requested, 50) == expected
+    assert leader_epochs.end_offset_for(ASKED, requested, 50) == expected
 
 
 @pytest.mark.parametrize("requested", [-1, 0, 9])
 def test_an_empty_cache_knows_nothing(requested):
-    assert epochs.end_offset_for((), requested, 50)[:2] == (-1, -1)
+    assert leader_epochs.end_offset_for((), requested, 50)[:2] == (-1, -1)
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(9, None), (10, 2), (19, 2), (20, 4), (35, 7), (10**12, 7)])
 def test_epoch_for_offset(offset, epoch):
-    found = epochs.epoch_for_offset(ASKED, offset)
+    found = leader_epochs.epoch_for_offset(ASKED, offset)
     assert (found.epoch if found else None) == epoch
 
 
@@ -89,7 +89,7 @@ def test_epoch_for_offset(offset, epoch):
     ("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())]
 )
 def test_truncate_from_end(end, expected):
-    assert epochs.truncate_from_end(BASE, end) == expected
+    assert leader_epochs.truncate_from_end(BASE, end) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,29 +103,31 @@ def test_truncate_from_end(end, expected):
     ],
 )
 def test_truncate_from_start(start, expected):
-    assert epochs.truncate_from_start(BASE, start) == expected
+    assert leader_epochs.truncate_from_start(BASE, start) == expected
 
 
 def test_nothing_below_the_start():
-    assert epochs.truncate_from_start(ASKED, 9) == ASKED
+    assert leader_epochs.truncate_from_start(ASKED, 9) == ASKED
 
 
 def test_loading():
-    loaded = epochs.load(BASE, 20, 12)
+    loaded = leader_epochs.load(BASE, 20, 12)
     assert loaded == (cache((2, 12)), cache((4, 20)), cache((0, 0), (2, 10)))
-    assert epochs.load(BASE, 20, 12, running=True).entries == cache((2, 12), (4, 20))
-    assert epochs.load(BASE, 19, 0, running=True).entries == BASE[:2]
+    assert leader_epochs.load(BASE, 20, 12, running=True).entries == cache((2, 12), (4, 20))
+    assert leader_epochs.load(BASE, 19, 0, running=True).entries == BASE[:2]
 
 
 def test_recovery_assigns_only_newer_epochs():
     batches = [(-1, 0), (3, 12), (4, 22), (5, 25), (4, 30), (9, 31)]
-    assert epochs.recover(BASE, batches) == cache((0, 0), (2, 10), (4, 20), (5, 25), (9, 31))
-    assert epochs.recover((), [(-1, 0), (0, 3), (0, 7)]) == cache((0, 3))
-    assert epochs.recover((), batches) == cache((3, 12), (4, 22), (5, 25), (9, 31))
+    assert leader_epochs.recover(BASE, batches) == cache((0, 0), (2, 10), (4, 20), (5, 25), (9, 31))
+    assert leader_epochs.recover((), [(-1, 0), (0, 3), (0, 7)]) == cache((0, 3))
+    assert leader_epochs.recover((), batches) == cache((3, 12), (4, 22), (5, 25), (9, 31))
 
 
 def test_epochs_of_batches():
-    assert epochs.epochs_of_batches([(-1, 0), (1, 4), (1, 8), (3, 9), (2, 12)]) == cache((1, 4), (2, 12))
+    assert leader_epochs.epochs_of_batches([(-1, 0), (1, 4), (1, 8), (3, 9), (2, 12)]) == cache(
+        (1, 4), (2, 12)
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,12 +140,12 @@ def test_epochs_of_batches():
     ],
 )
 def test_all_that_is_worth_asking(entries, expected):
-    assert epochs.requested_all(entries) == expected
+    assert leader_epochs.requested_all(entries) == expected
 
 
 def test_ends():
-    assert epochs.ends(BASE, 30) == [10, 20, 30]
-    assert epochs.ends((), 30) == []
+    assert leader_epochs.ends(BASE, 30) == [10, 20, 30]
+    assert leader_epochs.ends((), 30) == []
 
 
 LINES = st.lists(
@@ -153,14 +155,14 @@ LINES = st.lists(
 
 @given(LINES)
 def test_a_cache_always_rises(lines):
-    entries = epochs.replay(lines)
+    entries = leader_epochs.replay(lines)
     assert all(a.epoch < b.epoch and a.start_offset < b.start_offset for a, b in pairwise(entries))
     assert not lines or entries[-1].epoch == lines[-1].epoch
 
 
 @given(LINES, st.integers(-1, 14), st.integers(0, 60))
 def test_end_offsets_against_the_table_of_rules(lines, requested, log_end):
-    entries = epochs.replay(lines)
+    entries = leader_epochs.replay(lines)
     higher = [entry for entry in entries if entry.epoch > requested]
     lower = [entry for entry in entries if entry.epoch <= requested]
     if requested == -1 or not (higher or (entries and entries[-1].epoch == requested)):
@@ -169,4 +171,4 @@ def test_end_offsets_against_the_table_of_rules(lines, requested, log_end):
         expected = (requested, log_end)
     else:
         expected = (lower[-1].epoch if lower else requested, higher[0].start_offset)
-    assert epochs.end_offset_for(entries, requested, log_end)[:2] == expected
+    assert leader_epochs.end_offset_for(entries, requested, log_end)[:2] == expected

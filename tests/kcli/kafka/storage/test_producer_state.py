@@ -10,7 +10,7 @@ from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
-from kcli.kafka.storage.producers import (
+from kcli.kafka.storage.producer_state import (
     EMPTY_SNAPSHOT,
     PRODUCER_EXPIRATION_MS,
     Producer,

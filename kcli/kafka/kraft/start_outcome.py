@@ -1,7 +1,7 @@
 """What a starting broker does to a partition directory, as one value: loads it or fails, and what is lost.
 
-The start itself is `kcli.kafka.kraft.start`; this counts what it removes and says what its failure stops
-(`LogManager.loadLogs`).
+The start itself is `kcli.kafka.kraft.partition_start`; this counts what it removes and says what its failure
+stops (`LogManager.loadLogs`).
 """
 
 import os
@@ -14,10 +14,10 @@ from formats.magic import record_count
 from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import StartFailure
-from kcli.kafka.kraft.start import LOAD_FAILED, start_from
+from kcli.kafka.kraft.partition_start import LOAD_FAILED, start_from
+from kcli.kafka.storage.file_actions import FileChange, file_changes
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
-from kcli.kafka.storage.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.log_dirs import metadata_log
 from kcli.logdir.partition import Partition, shown_path

@@ -21,7 +21,7 @@ from kcli.kafka.storage.loaded_log import (
     Settings,
     TopicConfig,
 )
-from kcli.kafka.storage.producers import PRODUCER_EXPIRATION_MS
+from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS
 from kcli.logdir.partition import Partition
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class KnownSettings(NamedTuple):
         return self.topics.get(partition.directory.cluster_id, {}).get(partition.topic or "")
 
 
-UNKNOWN = KnownSettings()
+NO_KNOWN_SETTINGS = KnownSettings()
 
 
 def topic_configs(image: Image) -> dict[str, TopicConfig]:

@@ -11,17 +11,17 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, FileName, canonical_name, parse_file
-from kcli.kafka.storage.directory_files import offset_of
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import METADATA_TOPIC_ID, LoadedLog
 from kcli.kafka.storage.log_segment import Index, LoadedSegment, size_of
-from kcli.kafka.storage.producers import EMPTY_SNAPSHOT, Producer
+from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer
+from kcli.kafka.storage.surviving_files import offset_of
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 
 KEEP: Final = "keep"
 CREATE: Final = "create"
-DELETE: Final = "delete"
+DELETE_FILE: Final = "delete"
 TRUNCATE: Final = "truncate"
 REWRITE: Final = "rewrite"
 RENAME: Final = "rename"
@@ -101,7 +101,7 @@ def all_deleted(partition: Partition, reason: str) -> tuple[FileChange, ...]:
 
 
 def _deleted(partition: Partition, name: str, reason: str) -> FileChange:
-    return FileChange(name, DELETE, size_of(os.path.join(partition.path, name)), None, reason)
+    return FileChange(name, DELETE_FILE, size_of(os.path.join(partition.path, name)), None, reason)
 
 
 def _change(partition: Partition, name: str, new_name: str, found: dict[str, _After]) -> FileChange:

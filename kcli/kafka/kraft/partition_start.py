@@ -16,7 +16,7 @@ from typing import NamedTuple
 from formats.checkpoint import EpochEntry
 from formats.names import CLUSTER_METADATA
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage.epochs import EpochCache
+from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import (
     UNKNOWN_SETTINGS,
     Checkpoints,
@@ -105,7 +105,7 @@ def start_from(
 def _configured(partition: Partition) -> TopicConfig | None:
     if metadata_place(partition.target.log_dir, partition.target.metadata_dir) is None:
         return None
-    from kcli.kafka.kraft.cluster_image import configuration_of
+    from kcli.kafka.kraft.metadata_loader import configuration_of
 
     return configuration_of(partition)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
-from kcli.kafka.kraft.startup import predict
+from kcli.kafka.kraft.start_outcome import predict
+from kcli.kafka.storage.file_actions import all_deleted, snapshot_bytes
 from kcli.kafka.storage.loaded_log import Settings, checkpoints
-from kcli.kafka.storage.producers import Producer
-from kcli.kafka.storage.start_files import all_deleted, snapshot_bytes
+from kcli.kafka.storage.producer_state import Producer
 from kcli.logdir.partition import Partition
 from tests.partitions import epoch_lines, orders, put_range, segment, unit
 

@@ -3,7 +3,7 @@
 import pytest
 
 from formats.messages.metadata import RECORDS
-from kcli.kafka.kraft.metadata_source import CUT, Metadata
+from kcli.kafka.kraft.metadata_loader import CUT, Metadata
 from kcli.logdir.buffers import DataFile, FileError
 from tests.builders import put_record, put_records
 

@@ -8,8 +8,8 @@ import struct
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
-from kcli.kafka.kraft.start import load
-from kcli.kafka.storage import log_batches
+from kcli.kafka.kraft.partition_start import load
+from kcli.kafka.storage import valid_batches
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
@@ -109,7 +109,7 @@ def test_an_unclean_start_rebuilds_from_the_floor_of_the_recovery_point(orders):
 
 @pytest.mark.parametrize("chunk", [SIZE // 2, SIZE + 7, 1 << 20])
 def test_recovery_cuts_at_the_first_bad_batch_and_deletes_what_follows(orders, monkeypatch, chunk):
-    monkeypatch.setattr(log_batches, "CHUNK", chunk)
+    monkeypatch.setattr(valid_batches, "CHUNK", chunk)
     path = orders / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1

@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeAlias
 from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
 from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.errors import FormatError, LimitError
-from kcli.kafka.storage.end_markers import ControlMarker, read_marker
-from kcli.kafka.storage.log_batches import LogBatch, header_batches
 from kcli.kafka.storage.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
@@ -23,6 +21,7 @@ from kcli.kafka.storage.log_segment import (
     LoadedSegment,
     translate_offset,
 )
+from kcli.kafka.storage.valid_batches import LogBatch, header_batches
 from kcli.logdir.buffers import DataFile, file_error, read_whole
 
 EMPTY_SNAPSHOT = bytes.fromhex("0001 48674bc7 00000000")
@@ -65,6 +64,39 @@ class Ended(NamedTuple):
     first_offset: int
     last_offset: int
     aborted: bool
+
+
+class ControlMarker(NamedTuple):
+    """The first record of a control batch: its type, and of an end marker whether it aborts.
+
+    `is_abort` is None and `coordinator_epoch` -1 for other control records.
+    """
+
+    timestamp: int
+    type: int
+    is_abort: bool | None = None
+    coordinator_epoch: int = -1
+
+
+def read_marker(raw: bytes) -> ControlMarker | None:
+    """Return what a control batch says, None where cleaning has emptied it; FormatError where it is broken.
+
+    As `ControlRecordType` and `EndTransactionMarker`: for a marker whose value is broken Kafka throws
+    InvalidRecordException, so it ends nothing. The value of another type of record is not read: it may be
+    long.
+    """
+    from formats.control import ABORT, COMMIT, control_key, control_record
+    from formats.record import batch_records
+
+    record = next(batch_records(raw, LARGEST_CONTROL_BATCH), None)
+    if record is None:
+        return None
+    kind = control_key(record.key).type
+    if kind not in {ABORT, COMMIT}:
+        return ControlMarker(record.timestamp, kind)
+    value = control_record(record.key, record.value).value
+    epoch = int(str(value.fields["coordinatorEpoch"])) if value else -1
+    return ControlMarker(record.timestamp, kind, kind == ABORT, epoch)
 
 
 Snapshot: TypeAlias = "str | Mapping[int, Producer]"
