@@ -110,7 +110,7 @@ def truncate(
     from kcli.cli.inputs import server_properties
     from kcli.cli.rescue import rescue_to
     from kcli.cli.run import Command, run
-    from kcli.jobs.startup.known_settings import known_settings, metadata_of
+    from kcli.jobs.startup.brokers import known_settings, metadata_of
     from kcli.jobs.truncate import follower as leaders
     from kcli.jobs.truncate import truncate as jobs
 
