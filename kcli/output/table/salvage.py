@@ -1,6 +1,6 @@
 """The view of `salvage`: what was written where, and what could not be saved."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -22,15 +22,12 @@ LOST = (
 )
 MOST = 25
 """Ranges that are listed."""
-FILES_LOST = ("SALV-004", "SALV-006", "SALV-007", "SALV-008", "SALV-014")
-"""Findings about a file that is not in the copy as it should be."""
-RECORDS_LOST, MAY_BE_LOST, PAST_END = ("SALV-009", "SALV-010"), "SALV-011", "SALV-012"
-"""Findings about records that no log has, or may be in none."""
+FILE_NOT_SAVED, RECORDS_LOST, MAY_BE_LOST = "SALV-004", "SALV-010", "SALV-011"
 
 
 def view_salvages(answer: TableInput) -> TableView:
     """Return the view of what was written of each partition, what not, and a verdict."""
-    files = [finding.file or "" for finding in answer.findings if finding.code in FILES_LOST]
+    files = [finding.file or "" for finding in answer.findings if finding.code == FILE_NOT_SAVED]
     codes = {finding.code for finding in answer.findings}
     return TableView(
         columns=(
@@ -57,12 +54,12 @@ def _draw_lost(rows: Sequence[SalvageRow], screen: Screen) -> Iterator[Renderabl
             yield sentences(screen, f"{len(row.lost) - MOST} more: -o json lists them.", style="dim")
 
 
-def _verdict(row: SalvageRow, files: Sequence[str], codes: Collection[str]) -> str:
+def _verdict(row: SalvageRow, files: Sequence[str], codes: set[str]) -> str:
     lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
     lost += [size(row.bytes_lost)] if row.bytes_lost else []
-    gone = ["records that no log has"] if any(code in codes for code in RECORDS_LOST) else []
+    gone = ["records that no log has"] if RECORDS_LOST in codes else []
     saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
-    if gone or MAY_BE_LOST in codes or PAST_END in codes:
+    if codes & {RECORDS_LOST, MAY_BE_LOST}:
         saved = "All batches that the logs have are saved."
     parts = [f"Not saved: {joined([*lost, *files, *gone])}."] if lost or files or gone else []
     parts += [saved] if not lost else []

@@ -237,98 +237,41 @@ CHECKS: dict[str, Rule] = {
         "Recovery would cut the log where they begin, and delete every later segment.",
         "Fetch these offsets from another replica, if one has them (kcli replica diff).",
     ),
-    "SALV-002": Rule(
-        "warning",
-        "The leader-epoch-checkpoint contradicts the batches: that of the copy is made from the batches.",
-        "Recovery keeps such a file: followers get a wrong end of an epoch, and truncate at a wrong offset.",
-        "Nothing. Epochs without records are not in the copy; kcli epoch show --from batches shows what is.",
-    ),
-    "SALV-003": Rule(
-        "error",
-        "The leader epochs of the batches go down: no leader-epoch-checkpoint fits all of them.",
-        "Followers get a wrong end of an epoch, and truncate at a wrong offset.",
-        "No checksum covers the epoch of a batch: compare with another replica (kcli replica diff) before "
-        "the copy is used.",
-    ),
     "SALV-004": Rule(
         "error",
-        "The leader-epoch-checkpoint could not be saved, and the batches may not show all of its epochs.",
-        "Without the epochs of remote segments it answers followers wrongly for them, and cannot serve or "
-        "expire these segments.",
-        "Copy the file from another replica into the copy (kcli epoch diff shows what is missing), or from a "
-        "backup.",
+        "A small file or a metadata snapshot is damaged, missing or cannot be read, or no "
+        "leader-epoch-checkpoint fits the batches: the copy lacks it, or has a wrong one.",
+        "Without all epochs it answers followers wrongly, and cannot serve or expire remote segments. "
+        "Without partition.metadata a KRaft broker renames the directory to -stray from 3.7 on. Without "
+        "quorum-state it may vote twice in an epoch. Without its snapshot a metadata log may lack its "
+        "beginning.",
+        "Put the file of another replica into the copy before it is used: partition.metadata is the same on "
+        "all, kcli epoch diff shows missing epochs. Wait with a voter that lost its vote until another one "
+        "was elected. A snapshot is not needed where a newer one is in the copy, or its log goes on past it.",
     ),
     "SALV-005": Rule(
         "warning",
-        "The leader-epoch-checkpoint could not be saved: that of the copy is made from the batches.",
-        "It does not load a log with a damaged file. Without the file it begins with no epochs.",
-        "Nothing. Epochs without records are not in the copy; the file of another replica has them.",
-    ),
-    "SALV-006": Rule(
-        "error",
-        "partition.metadata is damaged or cannot be read: the copy has none.",
-        "It does not load a log with a damaged file. From 3.7 on a KRaft broker renames a directory without "
-        "the file to -stray and begins an empty replica.",
-        "Copy the file from another replica of the partition into the copy: all have the same.",
-    ),
-    "SALV-007": Rule(
-        "error",
-        "partition.metadata is missing, though the broker knew topic ids: the copy has none.",
-        "From 3.7 on a KRaft broker renames such a directory to -stray and begins an empty replica. A "
-        "release before writes the file anew, with the id of its metadata.",
-        "Copy the file from another replica of the partition into the copy: all have the same.",
-    ),
-    "SALV-008": Rule(
-        "error",
-        "quorum-state of a metadata log is damaged, missing or cannot be read: the copy has none.",
-        "It does not know that it voted: it may vote twice in an epoch.",
-        "Where another voter was elected since, nothing. Else do not start this one before a leader is.",
-    ),
-    "SALV-009": Rule(
-        "error",
-        "The indexes of a segment show records that no log has: its log is gone, or ends before them.",
-        "It deletes the indexes or writes them anew, and goes on without these records.",
-        "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff).",
+        "A file of the copy is made from its batches, and may lack what they do not show: leader epochs "
+        "without records, or producers whose batches are not in the copy.",
+        "It takes the next batch of a producer that it does not know for the first: one that is sent again "
+        "is not noticed.",
+        "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
+        "the log end of the copy next to its logs, if no batch was left out.",
     ),
     "SALV-010": Rule(
         "error",
-        "Records are lost that no log has: offsets are missing in a log of a topic that is not compacted by "
-        "its configuration, or a log that was stopped cleanly ends below its recovery point.",
+        "Records are lost that no log has: indexes show them, offsets are missing in a topic that is not "
+        "compacted by its configuration, or a cleanly stopped log ends below its recovery point.",
         "It does not notice: consumers go on at the next batch, or where the log ends.",
         "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff). Nothing "
         "is lost if the topic was compacted before.",
     ),
     "SALV-011": Rule(
         "warning",
-        "Records may be lost that no log has: offsets are missing between two segments or batches, or the "
-        "high watermark, the recovery point or a producer snapshot lies above the log end.",
+        "Records may be lost that no log has: offsets are missing, or an index that was not closed, the high "
+        "watermark, the recovery point or a producer snapshot goes past the log end.",
         "It does not notice, lowers the high watermark to the log end and deletes the snapshot.",
         "Compare the copy with another replica (kcli replica diff). Nothing is lost where the topic was "
         "compacted, or the log truncated.",
-    ),
-    "SALV-012": Rule(
-        "info",
-        "An index that was not closed, or is damaged, has entries past the end of its log.",
-        "After a stop that was not clean it writes the index anew.",
-        "A running or killed broker leaves such entries after a truncation. After a loss of power the log "
-        "may have lost its end: compare the copy with another replica (kcli replica diff).",
-    ),
-    "SALV-013": Rule(
-        "warning",
-        "A producer snapshot has producers of which a salvaged copy has no batch.",
-        "Without such a producer it takes the next batch of it for the first: a batch that is sent again is "
-        "not noticed, and an older epoch of a transactional producer is not refused.",
-        "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
-        "the log end of the copy next to its logs, if no batch was left out before it.",
-    ),
-    "SALV-014": Rule(
-        "error",
-        "A snapshot of a metadata log is damaged or cannot be read, or an entry has the name of none: the "
-        "copy lacks it.",
-        "It does not start with the newest snapshot if that cannot be read, but for a broken link, nor, "
-        "mostly, if it is damaged (META-008), nor with a name that ends in .checkpoint and does not begin "
-        "with an offset and an epoch.",
-        "Nothing for a name, nor where a newer snapshot is in the copy, or its log goes on past this one. "
-        "Else copy the file from another controller or broker into the copy.",
     ),
 }

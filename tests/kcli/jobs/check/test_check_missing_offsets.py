@@ -156,7 +156,7 @@ def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, 
         shutil.copy(index, f"{index}.deleted")
     assert of_check() == ["IDX-011"]
     done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
-    assert "SALV-009" in {one["code"] for one in json.loads(done.stdout)["findings"]}
+    assert "SALV-010" in {one["code"] for one in json.loads(done.stdout)["findings"]}
 
 
 @pytest.mark.parametrize("is_clean", [True, False])

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from kcli.kafka.integrity import saved_batches
+from kcli.jobs.salvage import salvage
 from kcli.logdir.buffers import DataFile
 from tests.partitions import orders, put_range, put_topic_id, segment
 
@@ -71,16 +71,16 @@ def test_a_log_that_another_replaces_is_copied_as_it_was_checked(kcli, partition
     """Cleaning gives the name of a log to a shorter one after it was opened, before it is copied."""
     path = partition / f"{0:020d}.log"
     before = path.read_bytes()
-    decided = saved_batches._decided
+    select = salvage.select_batches
 
-    def replaced(logs, onlooker):
-        for number, item in enumerate(decided(logs, onlooker)):
+    def replaced(paths, records):
+        for number, log in enumerate(select(paths, records)):
             if not number:
                 (tmp_path / "new").write_bytes(put_range(0, 2) + put_range(5, 2))
                 os.replace(tmp_path / "new", path)
-            yield item
+            yield log
 
-    monkeypatch.setattr(saved_batches, "_decided", replaced)
+    monkeypatch.setattr(salvage, "select_batches", replaced)
     status, document = salvaged(kcli, partition, tmp_path / "out")
     (row,) = document["rows"]
     assert (status, row["batches"], row["lost"], document["findings"]) == (0, 4, [], [])

@@ -198,5 +198,5 @@ def test_a_copy_with_a_damaged_snapshot_says_so(kcli, log_dir, tmp_path):
     segment(directory, 45, put_range(45, 10, epoch=1))
     done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
     found = {one["code"]: one["file"] for one in json.loads(done.stdout)["findings"]}
-    assert (done.exit_code, found.get("META-008"), "SALV-014" in found) == (1, NEWEST, False)
+    assert (done.exit_code, found.get("META-008"), "SALV-004" in found) == (1, NEWEST, False)
     assert (tmp_path / "out" / NEWEST).read_bytes() == FLIPPED

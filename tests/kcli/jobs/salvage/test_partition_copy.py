@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.jobs.salvage.salvage_places import SavedLog, cut_out
+from kcli.jobs.salvage.partition_copy import Reason, SavedLog, cut_out
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.recordings import pack
 
@@ -92,7 +92,7 @@ def test_a_place_in_the_copy_is_found_in_the_source(tmp_path_factory, sizes, cut
         batches = [put_range(len(source) + number, 1) for number in range(count)]
         end = position + sum(map(len, batches))
         if is_kept:
-            saved.add(position, end)
+            saved.pieces.append((position, end))
             copied += range(len(source), len(source) + count)
         source += batches
         position = end
@@ -100,7 +100,7 @@ def test_a_place_in_the_copy_is_found_in_the_source(tmp_path_factory, sizes, cut
     path.write_bytes(b"".join(source[number] for number in copied))
     for one, other in cuts:
         start, end = sorted((min(one, len(copied)), min(other, len(copied))))
-        out = saved.take_out(str(path), start * size, end * size, "offsets")
+        out = saved.remove(str(path), start * size, end * size, Reason.OFFSETS)
         found = [number for left in out for number in range(left.start // size, left.end // size)]
         assert found == copied[start:end]
         assert [left.first_offset for left in out] == [left.start // size for left in out]

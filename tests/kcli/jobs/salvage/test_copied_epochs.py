@@ -50,7 +50,7 @@ def test_a_checkpoint_that_contradicts_the_batches_is_made_from_them(
     before = (directory / "leader-epoch-checkpoint").read_text()
     out = tmp_path / "orders-0"
 
-    assert salvaged(directory, out) == (["SALV-002"], epoch_lines(*kept))
+    assert salvaged(directory, out) == (["SALV-005"], epoch_lines(*kept))
     assert result_of(kcli, out) == "clean"
     assert (directory / "leader-epoch-checkpoint").read_text() == before
 
@@ -79,7 +79,7 @@ def test_epochs_that_fall_are_an_error_and_the_fewest_are_contradicted(kcli, tmp
     directory = partition(tmp_path / "data", ((0, 0),), *epochs)
     out = tmp_path / "orders-0"
 
-    assert salvaged(directory, out) == (["SALV-003"], epoch_lines(*kept))
+    assert salvaged(directory, out) == (["SALV-004"], epoch_lines(*kept))
     assert kcli("salvage", directory, "--out", tmp_path / "again").exit_code == 1
     assert result_of(kcli, out) == "damaged"
 
@@ -95,7 +95,7 @@ def test_epochs_that_fall_below_the_log_start_are_an_error(tmp_path):
     """In the copy these batches are not below the log start."""
     directory = partition(tmp_path / "data", ((0, 0), (4, 20)), 0, 3, 1, 4, log_start=30)
 
-    assert salvaged(directory, tmp_path / "orders-0")[0] == ["SALV-003"]
+    assert salvaged(directory, tmp_path / "orders-0")[0] == ["SALV-004"]
 
 
 def test_the_copy_has_an_epoch_for_each_offset_as_its_batches_do(tmp_path):
@@ -108,7 +108,7 @@ def test_the_copy_has_an_epoch_for_each_offset_as_its_batches_do(tmp_path):
         out = tmp_path / f"{number}-out" / "orders-0"
         out.parent.mkdir()
         found, _ = salvaged(directory, out)
-        assert found in ([], ["SALV-002"])
+        assert found in ([], ["SALV-005"])
         for offset in range(0, 60, 5):
             (row,) = rows(epoch_jobs.at(unit(out), offset=offset))
             assert row["epoch"] == epochs[offset // 10], (lines, epochs, offset)
