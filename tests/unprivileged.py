@@ -1,12 +1,17 @@
 """Programs under test that go on as a user who may do only what everybody may."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-DROP = "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid(65534)"
+DROP = """
+for parent in {parent for path in sys.argv[1:] for parent in pathlib.Path(path).parents}:
+    if parent.stat().st_uid == os.geteuid() and parent != pathlib.Path("/"):
+        parent.chmod(parent.stat().st_mode | 0o011)  # pytest closes its own to others at each of its starts
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+"""
 
 
 def as_unprivileged(first, then, *paths):
@@ -15,10 +20,7 @@ def as_unprivileged(first, then, *paths):
     Return its stdout. Everybody may pass through the directories above the paths afterwards, as far as they
     are this user's.
     """
-    for parent in {parent for path in paths for parent in path.parents}:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    program = f"import os, sys\n{first}\n{DROP}\n{then}"
+    program = f"import os, pathlib, sys\n{first}\n{DROP}\n{then}"
     return subprocess.run(
         [sys.executable, "-c", program, *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     ).stdout
