@@ -65,7 +65,7 @@ def run_check(
     records: bool = False,
     quick: bool = False,
     state: "IncrementalState | None" = None,
-    codes: str = "",
+    codes: tuple[str, ...] = (),
 ) -> None:
     """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
     from kcli.cli.inputs import node_of, server_properties

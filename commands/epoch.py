@@ -20,6 +20,8 @@ app = Group(
 )
 
 SOURCES = ("checkpoint", "batches")
+EPOCH_CODES = ("EPOCH-", "START-008")
+"""What the findings of `epoch check` begin with: a log that is not loaded has no epochs."""
 
 FROM = option(
     "--from",
@@ -222,12 +224,14 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
 def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Hold each leader-epoch-checkpoint against the batches: what `kcli check` finds about leader epochs.
 
+    A log that a start does not load is a finding as well.
+
     Example: kcli epoch check /var/lib/kafka/data
     """
     from commands.check import run_check
     from kcli.jobs.scan.scan import ScanOptions
 
-    run_check("epoch check", ScanOptions(rows=frozenset()), inputs, output, engine, codes="EPOCH-")
+    run_check("epoch check", ScanOptions(rows=frozenset()), inputs, output, engine, codes=EPOCH_CODES)
 
 
 class _Cache(TypedDict):

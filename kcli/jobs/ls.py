@@ -119,9 +119,13 @@ def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, L
     is_live = is_running(partition.target)
     unflushed = 0 if recover else _unflushed_bytes(partition)
     findings: list[Finding] = []
-    loaded = collect_findings(
-        start(partition, exact=recover or (unflushed <= RECOVERED_BYTES and not is_live)), findings
-    )
+    try:
+        loaded = collect_findings(
+            start(partition, exact=recover or (unflushed <= RECOVERED_BYTES and not is_live)), findings
+        )
+    except FileError:
+        yield from findings
+        raise
     if loaded.source != HEADERS or is_live:
         yield from findings
     else:

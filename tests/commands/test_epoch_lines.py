@@ -38,6 +38,14 @@ def test_check_finds_what_check_finds_about_epochs(kcli, tmp_path, lines, codes,
     assert (row["findings"], row["result"]) == (len(codes), "damaged" if status else row["result"])
 
 
+def test_a_checkpoint_that_stops_the_load_is_shown(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / "leader-epoch-checkpoint").write_text("version: 0\n")
+    document = ask(kcli, "check", directory, status=1)
+    assert document["findings"][0]["code"] == "START-008"
+    assert document["rows"][0]["result"] == "will-not-load"
+
+
 def test_the_file_itself(kcli, tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
     done = kcli("epoch", "show", "--from", "batches", directory, "-o", "text")

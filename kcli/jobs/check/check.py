@@ -168,7 +168,7 @@ class CheckRun(NamedTuple):
     """What all directories of a run share.
 
     `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
-    `codes`: what the codes of the findings that are shown begin with.
+    `codes`: what the codes of the findings that are shown begin with; none: all are shown.
     """
 
     scan: ScanLog
@@ -177,7 +177,7 @@ class CheckRun(NamedTuple):
     log_dirs: BrokerLogDirs
     state: IncrementalState | None
     known: KnownSettings
-    codes: str = ""
+    codes: tuple[str, ...] = ()
 
 
 class DirectoryCheck(DirectoryScan):
@@ -242,7 +242,8 @@ class DirectoryCheck(DirectoryScan):
         return Outcome(number=number, rows=[row], findings=self._shown([*self._held, *findings]))
 
     def _shown(self, findings: Iterable[Finding]) -> list[Finding]:
-        return [one for one in findings if one.code.startswith(self._run.codes)]
+        codes = self._run.codes
+        return [one for one in findings if not codes or one.code.startswith(codes)]
 
     def _of_whole_log(self, target: Target) -> tuple[list[Finding], int | None]:
         """Return what only all segments of a partition show together, and the log end offset after a start.
@@ -355,7 +356,7 @@ def reducer(
     state: IncrementalState | None,
     known: KnownSettings,
     *,
-    codes: str = "",
+    codes: tuple[str, ...] = (),
 ) -> Reduce:
     """Return the reduce step over the directories that were found; `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}

@@ -163,6 +163,13 @@ def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_pat
     assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
 
 
+def test_what_a_start_reports_before_it_fails_is_found(tmp_path):
+    directory = orders(tmp_path / "d", LOG[0], LOG[1] + bytes(100))
+    outcome = ls.ls(unit(directory))
+    assert outcome.error.error == "load-failed"
+    assert "LOG-009" in {finding.code for finding in outcome.findings}
+
+
 def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
