@@ -32,7 +32,10 @@ def session():
 
 
 def printed(command, folder):
-    """Run a command line in a folder that holds kcli-demo; return what it prints to stdout and stderr."""
+    """Run a command line in a folder that holds kcli-demo; return what it prints to stdout and stderr.
+
+    A command of kcli alone prints what it prints on a terminal.
+    """
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -40,6 +43,8 @@ def printed(command, folder):
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }
+    if "|" not in command:
+        environment["KCLI_OUTPUT"] = "table"
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, capture_output=True, text=True, env=environment, check=False
     )

@@ -66,9 +66,9 @@ def test_queries_of_a_fleet_answer_with_and_without_findings(damaged, kcli, demo
     assert len({directory for _, directory, _ in errors}) == damaged
 
 
-def test_readme_is_short_and_has_six_examples():
+def test_readme_is_short_and_has_four_examples():
     assert len(README.splitlines()) <= 150
-    assert len(examples(ROOT / "README.md")) == 6
+    assert len(examples(ROOT / "README.md")) == 4
 
 
 def test_every_page_of_the_manual_is_a_topic():
