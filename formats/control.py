@@ -22,7 +22,7 @@ from typing import Annotated, Any, NamedTuple
 
 from formats import primitives
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
-from formats.layout import INT16, Layout
+from formats.layout import INT16, FieldSpan, Layout
 from formats.messages.collector import STRUCT_WEIGHT, Collector
 from formats.messages.control import VALUES
 from formats.messages.converter import to_json
@@ -109,24 +109,30 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
     return ControlRecord(found.type, found.name, message)
 
 
-def control_value(number: int, value: Buffer, longest: int = LONGEST_CONTROL) -> Message | None:
+def control_value(
+    number: int,
+    value: Buffer,
+    longest: int = LONGEST_CONTROL,
+    *,
+    spans: list[FieldSpan] | None = None,
+) -> Message | None:
     """Return the value of a control record of this type decoded, None for an unknown type.
 
     A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a
     LimitError. Markers of a later version are read as version 0, as the broker does, and so are KRaft values
     of any version but a LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is
-    U+FFFD, as in Kafka's readers.
+    U+FFFD, as in Kafka's readers. `spans` gets the fields as they lie, up to the first that cannot be read.
     """
     schema = VALUE_SCHEMAS.get(number)
     if schema is None:
         return None
     if schema.flexible is not None and len(value) > (most := max(longest, LONGEST_CONTROL)):
         raise LimitError(0, f"{CONTROL_NAMES[number]} value", f"at most {most} bytes", len(value))
-    collector = Collector(STRUCT_WEIGHT * len(value), replace_invalid_utf8=True)
-    return read_message(schema, value_version(schema, value), value, 0, collector)
+    collector = Collector(STRUCT_WEIGHT * len(value), replace_invalid_utf8=True, spans=spans)
+    return read_message(schema, _value_version(schema, value), value, 0, collector)
 
 
-def value_version(schema: Schema, value: Buffer) -> int:
+def _value_version(schema: Schema, value: Buffer) -> int:
     """Return the declared version as which a value is read: 0, and 1 of a LEADER_CHANGE that says so.
 
     CorruptError for a marker of a negative version, UnsupportedError for a LEADER_CHANGE of a later one than

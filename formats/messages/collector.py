@@ -3,6 +3,8 @@
 from typing import NamedTuple
 
 from formats.errors import LimitError
+from formats.layout import FieldSpan
+from formats.messages.declare import Value
 
 ELEMENTS_MAX = 1 << 20
 """Elements of all arrays of one message unless a caller allows more: 64 MiB of memory at most.
@@ -27,23 +29,12 @@ class UnknownTag(NamedTuple):
     data: bytes
 
 
-class Span(NamedTuple):
-    """Where one field of a struct lies: first byte, byte after the last.
-
-    Counts, marks of null and tags are spans of their own.
-    """
-
-    struct: str
-    field: str
-    start: int
-    end: int
-
-
 class Collector:
     """What a reader collects besides the fields, and how many array elements it may still make.
 
     `unknown_tags` and `replaced` are tagged fields that no field shows; `known_tags` are (struct, tag) of the
-    others that were there; `spans` is where fields lie, if asked for. With `replace_invalid_utf8` what is not
+    others that were there; `spans`, if given, gets the fields as they lie: counts, marks of null and tags are
+    spans of their own. With `replace_invalid_utf8` what is not
     UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
     """
 
@@ -58,13 +49,17 @@ class Collector:
     )
 
     def __init__(
-        self, elements: int = ELEMENTS_MAX, *, spans: bool = False, replace_invalid_utf8: bool = False
+        self,
+        elements: int = ELEMENTS_MAX,
+        *,
+        replace_invalid_utf8: bool = False,
+        spans: list[FieldSpan] | None = None,
     ) -> None:
         self.unknown_tags: list[UnknownTag] = []
         self.replaced: list[UnknownTag] = []
         self.known_tags: list[tuple[str, int]] = []
         self.replace_invalid_utf8 = replace_invalid_utf8
-        self.spans: list[Span] | None = [] if spans else None
+        self.spans = spans
         self.elements = self.elements_left = elements
 
     def spend(self, position: int, label: str, count: int, weight: int) -> None:
@@ -73,8 +68,8 @@ class Collector:
         if self.elements_left < 0:
             raise LimitError(position, label, f"at most {self.elements // weight} in all of a message", count)
 
-    def span(self, label: str, start: int, end: int) -> None:
-        """Keep where a field lies; the label is its struct's name, a blank, its own."""
+    def span(self, label: str, start: int, end: int, value: Value) -> None:
+        """Keep where a field lies and what it says; the label is its struct's name, a blank, its own."""
         if self.spans is not None:
             struct_name, _, field = label.partition(" ")
-            self.spans.append(Span(struct_name, field, start, end))
+            self.spans.append(FieldSpan(struct_name, field, start, end, value))

@@ -19,12 +19,12 @@ from typing import Any
 
 from formats import primitives
 from formats.errors import CorruptError, FormatError
+from formats.layout import FieldSpan
 from formats.messages import control, group, metadata, remote, share_group, transaction
-from formats.messages.collector import ELEMENTS_MAX, Collector, Span
+from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema
 from formats.messages.message import Message, Unknown, message_of, read_message
-from formats.messages.reader import reader
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from formats.types import Buffer
 
@@ -71,12 +71,18 @@ INT16_SIZE = 2
 
 
 def decode_key(
-    topic: str, key: Buffer | None, *, previews: bool = False, replace_invalid_utf8: bool = False
+    topic: str,
+    key: Buffer | None,
+    *,
+    previews: bool = False,
+    replace_invalid_utf8: bool = False,
+    spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
     With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not
-    UTF-8 in a string is U+FFFD, as where Kafka prints it; else a CorruptError.
+    UTF-8 in a string is U+FFFD, as where Kafka prints it; else a CorruptError. `spans` gets the fields as
+    they lie, in order and without gaps, the frame first, up to the first that cannot be read.
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
@@ -84,7 +90,8 @@ def decode_key(
     schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
-    collector = Collector(replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(replace_invalid_utf8=replace_invalid_utf8, spans=spans)
+    collector.span(f"{schema.name} record type", 0, start, api_key)
     return read_message(schema, KEY_VERSION, key, start, collector)
 
 
@@ -95,10 +102,11 @@ def decode_value(
     elements: int = ELEMENTS_MAX,
     *,
     replace_invalid_utf8: bool = False,
+    spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
     """Return the value of a coordinator's record whose key is of this type.
 
-    `replace_invalid_utf8` as for a key.
+    `replace_invalid_utf8` and `spans` as for a key.
     """
     schema = VALUES[topic].get(api_key)
     if schema is None:
@@ -107,7 +115,8 @@ def decode_value(
     version, start = primitives.int16(value, 0, f"{schema.name} version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
+    collector.span(f"{schema.name} version", 0, start, version)
     return read_message(schema, version, value, start, collector)
 
 
@@ -130,13 +139,17 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
 
 
 def decode_remote(
-    value: Buffer, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
+    value: Buffer,
+    elements: int = ELEMENTS_MAX,
+    *,
+    replace_invalid_utf8: bool = False,
+    spans: list[FieldSpan] | None = None,
 ) -> Message:
     """Return a value of __remote_log_metadata; its version is the number of its layout.
 
-    Errors as `remote.read_value`.
+    `replace_invalid_utf8` and `spans` as for a key. Errors as `remote.read_value`.
     """
-    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
     schema, layout, fields = remote.read_value(value, collector)
     return message_of(schema, layout, fields, b"", collector)
 
@@ -144,22 +157,3 @@ def decode_remote(
 def message_json(message: Message) -> dict[str, Any]:
     """Return the fields as the JSON converter that Kafka generates for the message writes them."""
     return to_json(SCHEMAS[message.name], message.version, message.fields)
-
-
-def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
-    """Return where every field of a decoded message lies, in order and without gaps, the frame first."""
-    if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS:
-        names = ("frame version", "record type", "record version")
-        framed, start = [], 0
-        for name in names:
-            _, end = primitives.short_varint(data, start, name)
-            framed.append(Span(message.name, name, start, end))
-            start = end
-    elif message.name in control.SCHEMAS:
-        framed, start = [], 0
-    else:
-        start = INT16_SIZE
-        framed = [Span(message.name, "record type" if message.name.endswith("Key") else "version", 0, start)]
-    found = Collector(spans=True, replace_invalid_utf8=True)
-    reader(SCHEMAS[message.name], message.version)(data, start, found)
-    return (*framed, *(found.spans or ()))

@@ -18,6 +18,7 @@ import re
 
 from formats import primitives
 from formats.errors import CorruptError, UnsupportedError
+from formats.layout import FieldSpan
 from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.declare import declared
 from formats.messages.message import Message, Unknown, read_message
@@ -191,9 +192,11 @@ def decode_metadata(
     *,
     replace_invalid_utf8: bool = False,
     nearest: bool = False,
+    spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
-    """Return a record of the metadata log or of a snapshot of it; `replace_invalid_utf8` as for a key.
+    """Return a record of the metadata log or of a snapshot of it.
 
+    `replace_invalid_utf8` and `spans` as for a key.
     With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
     Null, or bytes after the message, are a CorruptError; another frame version
     than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
@@ -203,14 +206,17 @@ def decode_metadata(
     frame_version, at = primitives.short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
-    api_key, at = primitives.short_varint(value, at, "record type")
-    version, at = primitives.short_varint(value, at, "record version")
+    api_key, after_key = primitives.short_varint(value, at, "record type")
+    version, start = primitives.short_varint(value, after_key, "record version")
     schema = RECORDS.get(api_key)
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     known = max(min(version, schema.versions.highest), schema.versions.lowest)
-    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
-    message = read_message(schema, known, value, at, collector)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
+    collector.span(f"{schema.name} frame version", 0, at, frame_version)
+    collector.span(f"{schema.name} record type", at, after_key, api_key)
+    collector.span(f"{schema.name} record version", after_key, start, version)
+    message = read_message(schema, known, value, start, collector)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message

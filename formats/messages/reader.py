@@ -162,7 +162,8 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
             values[name] = make(values[name])
         if found.spans is not None:
             for part in layout.fields:
-                found.span(f"{owner} {part.name}", position + part.offset, position + part.offset + part.size)
+                start = position + part.offset
+                found.span(f"{owner} {part.name}", start, start + part.size, values[part.name])
         return position + size
 
     return step
@@ -176,7 +177,7 @@ def _one(owner: str, field: Field, read: Reader) -> _Step:
     def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         values[name], after = read(buffer, position, found)
         if found.spans is not None and has_span:
-            found.span(label, position, after)
+            found.span(label, position, after, values[name])
         return after
 
     return step
@@ -249,7 +250,7 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
             is_null, after = buffer[position] > 0x7F, position + 1
         else:
             raise TruncatedError(position, label, "1 byte", 0)
-        found.span(f"{label}: null or not", position, after)
+        found.span(f"{label}: null or not", position, after, "null" if is_null else "not null")
         if is_null:
             return None, after
         unknown = len(found.unknown_tags)
@@ -271,7 +272,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     def read(buffer: Buffer, position: int, found: Collector) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
         if field.struct is not None and found.spans is not None:
-            found.span(f"{label}: count", position, after)
+            found.span(f"{label}: count", position, after, count)
         if count is None:
             if not field.nullable:
                 raise CorruptError(position, label, "an array", "null")
@@ -348,7 +349,9 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
         found.spend(position, label, count, STRUCT_WEIGHT)
-        found.span(f"{label}: count", position, at)
+        if found.spans is not None:
+            stored = primitives.java_int(primitives.unsigned_varint(buffer, position, label)[0])
+            found.span(f"{label}: count", position, at, stored)
         met: dict[int, tuple[int, int]] = {}
         for _ in range(count):
             start = at
@@ -356,7 +359,7 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
             if tag in of_other_versions:
                 raise CorruptError(start, label, "a tag of this version", tag)
             size, at = primitives.unsigned_varint(buffer, at, label)
-            found.span(f"{label}: tag {tag} and size", start, at)
+            found.span(f"{label}: tag {tag} and size", start, at, f"tag {tag}, {size} bytes")
             if tag in known:
                 if tag in met:
                     before, after = met[tag]
@@ -368,8 +371,9 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
                 if size > len(buffer) - at:
                     raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
                 end = at + size
-                found.unknown_tags.append(UnknownTag(name, tag, bytes(buffer[at:end])))
-                found.span(f"{label}: tag {tag}", at, end)
+                data = bytes(buffer[at:end])
+                found.unknown_tags.append(UnknownTag(name, tag, data))
+                found.span(f"{label}: tag {tag}", at, end, data)
             at = end
         return at
 

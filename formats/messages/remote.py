@@ -146,6 +146,8 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     """
     envelope = read_envelope(value)
     schema = RECORDS[envelope.api_key]
+    if collector.spans is not None:
+        _keep_envelope(value, schema.name, collector)
     read_head, read_old_tail, read_tail = _readers(envelope.api_key)
     fields, position = read_head(value, envelope.size, collector)
     is_old = len(value) - position == TAIL_OF_3_0
@@ -157,6 +159,14 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
         layout = LAYOUTS.index(LAYOUT_3_6)
         del more["txnIndexEmpty"]
     return schema, layout, fields | more
+
+
+def _keep_envelope(value: Buffer, name: str, collector: Collector) -> None:
+    start = 0
+    for field in ("frame version", "record type", "record version"):
+        number, end = short_varint(value, start, field)
+        collector.span(f"{name} {field}", start, end, number)
+        start = end
 
 
 @cache

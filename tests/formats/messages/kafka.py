@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from formats.layout import FieldSpan
 from formats.messages.decode import SCHEMAS, Message, Unknown, decode_key, decode_value
 from formats.messages.metadata import decode_metadata
 
@@ -25,15 +26,15 @@ class Made(NamedTuple):
     json: str
     unknown_tags: list[tuple[str, int, bytes]]
 
-    def decode(self, data: bytes | None = None) -> Message | Unknown:
+    def decode(self, data: bytes | None = None, spans: list[FieldSpan] | None = None) -> Message | Unknown:
         """What these bytes are as a message of this kind."""
         data = self.data if data is None else data
         if self.framing == "metadata":
-            return decode_metadata(data)
+            return decode_metadata(data, spans=spans)
         return (
-            decode_key(self.topic, data)
+            decode_key(self.topic, data, spans=spans)
             if self.framing == "key"
-            else decode_value(self.topic, SCHEMAS[self.name].api_key, data)
+            else decode_value(self.topic, SCHEMAS[self.name].api_key, data, spans=spans)
         )
 
 

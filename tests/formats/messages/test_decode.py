@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.layout import FieldSpan
 from formats.messages import control, remote
-from formats.messages.collector import ELEMENTS_MAX, Span, UnknownTag
+from formats.messages.collector import ELEMENTS_MAX, UnknownTag
 from formats.messages.converter import json_text
 from formats.messages.decode import (
     SCHEMAS,
@@ -18,7 +19,6 @@ from formats.messages.decode import (
     decode_key,
     decode_value,
     message_json,
-    spans,
 )
 from formats.messages.metadata import decode_metadata
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -254,7 +254,9 @@ def test_numbers_of_the_frame_as_kafka_takes_them():
     usual = bytes.fromhex("01 14 00 00")
     strange = bytes.fromhex("8180808008 9400 8080808008 00")
     assert decode_metadata(strange) == decode_metadata(usual)
-    assert [span.end for span in spans(decode_metadata(strange), strange)] == [5, 7, 12, 13]
+    found: list[FieldSpan] = []
+    decode_metadata(strange, spans=found)
+    assert [span.end for span in found] == [5, 7, 12, 13]
     assert decode_metadata(bytes.fromhex("01 ffffffff0f 00 00")).api_key == -1
     for data in ("808002 14 00 00", "01 808002 00 00", "01 14 808002 00"):
         with pytest.raises(CorruptError, match="at most 32767"):
@@ -281,11 +283,11 @@ def test_tags_as_kafka_takes_them(
 ):
     """In any order, twice, of any size if they are known; of a count below 0 none."""
     data = bytes.fromhex(HASH + tags)
-    found = decode_value(CONSUMER_OFFSETS, 3, data)
+    places: list[FieldSpan] = []
+    found = decode_value(CONSUMER_OFFSETS, 3, data, spans=places)
     assert (found.fields["metadataHash"], found.rest) == (value, b"")
     assert found.unknown_tags == tuple(UnknownTag(found.name, *tag) for tag in unknown)
     assert found.replaced == tuple(UnknownTag(found.name, *tag) for tag in replaced)
-    places = spans(found, data)
     assert [span.start for span in places] == [0, *(span.end for span in places[:-1])]
     assert places[-1].end == len(data)
 
@@ -398,24 +400,27 @@ def test_defaults_are_not_shared():
 @pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())
 def test_spans_cover_every_byte_once(messages: list[Made]):
     for message in messages:
-        found = spans(message.decode(), message.data)
+        found: list[FieldSpan] = []
+        message.decode(spans=found)
         assert [span.start for span in found] == [0, *(span.end for span in found[:-1])]
         assert found[-1].end == len(message.data)
 
 
 def test_spans():
-    key = decode_key(CONSUMER_OFFSETS, OFFSET_KEY)
+    of_key: list[FieldSpan] = []
+    decode_key(CONSUMER_OFFSETS, OFFSET_KEY, spans=of_key)
     name = "OffsetCommitKey"
-    assert spans(key, OFFSET_KEY) == (
-        Span(name, "record type", 0, 2),
-        Span(name, "group", 2, 5),
-        Span(name, "topic", 5, 8),
-        Span(name, "partition", 8, 12),
-    )
+    assert [span[:4] for span in of_key] == [
+        (name, "record type", 0, 2),
+        (name, "group", 2, 5),
+        (name, "topic", 5, 8),
+        (name, "partition", 8, 12),
+    ]
     data = bytes.fromhex("01 17 00 01 00 02 02 61")
-    begin = decode_metadata(data)
+    of_value: list[FieldSpan] = []
+    begin = decode_metadata(data, spans=of_value)
     assert begin.fields == {"name": "a"}
-    assert [(span.field, span.start, span.end) for span in spans(begin, data)] == [
+    assert [(span.field, span.start, span.end) for span in of_value] == [
         ("frame version", 0, 1),
         ("record type", 1, 2),
         ("record version", 2, 3),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formats.messages.decode import SCHEMAS, Message, decode_remote
-from kcli.dump.annotated import Contents, attributes_text, message_fields
+from kcli.dump.annotated import Contents, attributes_text
 from tests.formats.messages.kafka import made_of_each_version, small
 
 
@@ -28,10 +28,10 @@ def leaves(fields, values):
 @pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())
 def test_messages_by_kafka(messages):
     for message in messages:
-        found = message.decode()
+        parts = []
+        found = message.decode(spans=parts)
         assert isinstance(found, Message)
         schema = SCHEMAS[found.name]
-        parts = list(message_fields(found, message.data))
         end = 0
         for part in parts:
             assert part.start == end
@@ -51,7 +51,8 @@ def test_messages_by_kafka(messages):
 @pytest.mark.slow
 @pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
 def test_damaged_messages_are_reported_up_to_the_damage(message):
-    whole = list(message_fields(message.decode(), message.data))
+    whole = []
+    message.decode(spans=whole)
     for size in range(len(message.data)):
         contents = Contents(message.topic)
         if message.framing == "value":
@@ -85,7 +86,8 @@ DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000
 
 
 def test_a_value_of_remote_log_metadata():
-    parts = list(message_fields(decode_remote(DELETE), DELETE))
+    parts = []
+    decode_remote(DELETE, spans=parts)
     assert [(part.field, part.value) for part in parts] == [
         ("frame version", 1),
         ("record type", 2),
