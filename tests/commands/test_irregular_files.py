@@ -89,7 +89,7 @@ def test_a_state_is_refused_before_it_is_opened(tmp_path, kind):
         [sys.executable, "-m", "kcli", "check", "--since", state, partition],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 
 COMMANDS = [
     ("ls", "D"),

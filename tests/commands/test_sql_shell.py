@@ -15,35 +15,38 @@ LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range 
 ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
 
 
-def interrupted(words, number, seconds=3):
+def interrupted(words, number, log_dir, listed):
+    """Run a query of a log dir, and send it a signal a while after it was given that."""
+    os.mkfifo(listed)
     process = subprocess.Popen(
-        [*KCLI, *map(str, words)],
+        [*KCLI, *words, "--files-from", listed],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(seconds)
+    listed.write_text(f"{log_dir}\n")  # kcli has opened it
+    time.sleep(2)
     process.send_signal(number)
     return process
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
-    process = interrupted(["sql", LONG, dirs[0]], number)
+def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, tmp_path, number, status):
+    process = interrupted(["sql", LONG], number, dirs[0], tmp_path / "list")
 
-    assert process.communicate(timeout=30) == ("", "kcli: interrupted\n")
+    assert process.communicate(timeout=120) == ("", "kcli: interrupted\n")
     assert process.returncode == status
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("output", ["json", "ndjson"])
-def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, number, status, output):
-    words = ["sql", LONG, dirs[0], "-o", output, "--columns", "x", "--sort", "x"]
-    process = interrupted(words, number)
-    out, error = process.communicate(timeout=30)
+def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, tmp_path, number, status, output):
+    words = ["sql", LONG, "-o", output, "--columns", "x", "--sort", "x"]
+    process = interrupted(words, number, dirs[0], tmp_path / "list")
+    out, error = process.communicate(timeout=120)
 
     assert (process.returncode, error) == (status, "error interrupted: the rows are not complete\n")
     if output == "json":
@@ -66,7 +69,7 @@ def test_sigterm_among_the_rows_ends_the_shell_with_a_whole_document(dirs, tmp_p
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
 
-        assert process.wait(timeout=30) == 143
+        assert process.wait(timeout=120) == 143
     assert [one["error"] for one in json.loads(out.read_text())["errors"]] == ["interrupted"]
 
 
@@ -80,7 +83,7 @@ def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
 
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=120) == 130
     assert json.loads(out.read_text())["errors"][0]["error"] == "interrupted"
 
 
@@ -175,6 +178,6 @@ def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
     assert b"answer\r\n42" in until(b"kcli> ")
     os.write(master, b".quit\n")
 
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=120) == 0
     os.close(master)
     assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()

@@ -200,7 +200,7 @@ def test_files_that_may_not_be_long_enough_are_a_refusal():
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
     assert done.stdout == "--jobs cannot work here, use --jobs 1 (File too large)\n"
