@@ -1,5 +1,6 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from kcli.cli.brokers import broker_ids
@@ -127,16 +128,31 @@ def elect(
     )
 
 
+def _scenarios() -> Iterable[str]:
+    from kcli.jobs.replica.simulate import bundled
+
+    return bundled()
+
+
+def _protocols() -> Iterable[str]:
+    from kcli.kafka.replication.follower import PROTOCOLS
+
+    return PROTOCOLS
+
+
 @app.command("simulate")
 @common_options
 def simulate(
-    scenario: str | None = argument("SCENARIO", "A name that --list shows, or a .toml file."),
+    scenario: str | None = argument(
+        "SCENARIO", "A name that --list shows, or a .toml file.", words=_scenarios
+    ),
     *,
     list_them: bool = option("--list", "List the stories that come with kcli."),
     protocol: str | None = option(
         "--protocol NAME",
         "How followers truncate, instead of what the story says: high-watermark (before Kafka "
         "0.11), epoch-v0 (KIP-101), epoch (KIP-279), fetch (from 2.7).",
+        words=_protocols,
     ),
     output: Output,
 ) -> None:

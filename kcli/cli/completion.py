@@ -21,11 +21,11 @@ OFFSETS = (("earliest", "the log start"), ("latest", "the log end"))
 NAME = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
-def complete(name: str, choices: tuple[str, ...], context: Any, incomplete: str) -> list[tuple[str, str]]:
+def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return what the value of an option, or of an argument, may become, and what it means.
 
     `name`: the longest name of the option; of an argument its metavar. `choices`: the words that it takes,
-    where they are few.
+    where it has any.
     """
     head, last = "", incomplete
     if name in LISTS and "," in incomplete:
@@ -42,7 +42,7 @@ def complete(name: str, choices: tuple[str, ...], context: Any, incomplete: str)
     ]
 
 
-def _meanings(name: str, choices: tuple[str, ...], context: Any) -> Meanings:
+def _meanings(name: str, choices: Iterable[str], context: Any) -> Meanings:
     if name in ARGUMENTS:
         return ARGUMENTS[name](context)
     if name in VALUES:
@@ -82,20 +82,8 @@ def _codecs(_command: str) -> Meanings:
     return [(name, "") for name in COMPRESSION_NAMES.values()]
 
 
-def _shown_bytes(_command: str) -> Meanings:
-    from kcli.dump.shown_bytes import MODES
-
-    return [(word, "") for word in MODES]
-
-
 def _conditions(command: str) -> Meanings:
     return [*_columns(command), *((word, "") for word in WORDS_OF_CONDITIONS)]
-
-
-def _protocols(_command: str) -> Meanings:
-    from kcli.kafka.replication.follower import PROTOCOLS
-
-    return [(word, "") for word in PROTOCOLS]
 
 
 def _findings(_command: str) -> Meanings:
@@ -112,12 +100,10 @@ VALUES: dict[str, Callable[[str], Meanings]] = {
     "--columns": _columns,
     "--sort": _sorting,
     "--codec": _codecs,
-    "--bytes": _shown_bytes,
     "--where": _conditions,
     "--findings": _findings,
     "--time": lambda _: TIMES,
     "--at": lambda _: TIMES,
-    "--protocol": _protocols,
 }
 """What returns the values of an option, given its command; others have choices or none."""
 
@@ -150,17 +136,10 @@ def _commands_with_rows(given: list[str]) -> Meanings:
     return [(word, "") for word in dict.fromkeys(below)]
 
 
-def _scenarios(_context: Any) -> Meanings:
-    from kcli.jobs.replica.simulate import bundled
-
-    return [(name, "") for name in bundled()]
-
-
 ARGUMENTS: dict[str, Callable[[Any], Meanings]] = {
     "[CODE]...": _codes,
     "[TOPIC]": _pages,
     "COMMAND...": lambda context: _commands_with_rows(list(context.params.get("words") or ())),
-    "SCENARIO": _scenarios,
     "OFFSET": lambda _: OFFSETS,
     "TIME": lambda _: (("max", "the largest timestamp"), *TIMES),
 }

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
@@ -29,6 +30,12 @@ def _decoder(name: str, topic: str) -> Any:
     return option(name, f"Contents decoded as those of {topic}.", TOOL)
 
 
+def _modes() -> Iterable[str]:
+    from kcli.dump.shown_bytes import MODES
+
+    return MODES
+
+
 class ContentOptions(NamedTuple):
     """What is shown of batches and records, and how."""
 
@@ -43,7 +50,10 @@ class ContentOptions(NamedTuple):
         show_default=False,
     )
     bytes_as: str | None = option(
-        "--bytes HOW", "Keys and values as base64, text, hex, size or sha256.", CONTENTS
+        "--bytes HOW",
+        "Keys and values as base64, text, hex, size or sha256.",
+        CONTENTS,
+        words=_modes,
     )
     redact: bool = option("--redact", "Sizes and salted hashes instead of keys, values, headers.", CONTENTS)
     salt: str | None = option("--salt TEXT", "Salt for --redact, to compare dumps; else made anew.", CONTENTS)
@@ -61,12 +71,10 @@ class ContentOptions(NamedTuple):
 
     def mode(self) -> str | None:
         """Return the mode of --bytes; UsageError for one that is unknown, or together with --redact."""
-        from kcli.dump.shown_bytes import MODES
-
         if self.bytes_as is not None and self.redact:
             raise UsageError("--bytes and --redact are two ways to show contents: use only one of them")
-        if self.bytes_as not in {None, *MODES}:
-            raise UsageError(f"--bytes {self.bytes_as}: one of {', '.join(MODES)}")
+        if self.bytes_as is not None and self.bytes_as not in _modes():
+            raise UsageError(f"--bytes {self.bytes_as}: one of {', '.join(_modes())}")
         return self.bytes_as
 
     def salt_bytes(self) -> bytes | None:

@@ -8,10 +8,10 @@ Parameters that are NamedTuples of options, such as `Inputs`, are unfolded after
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
-from typing import Any, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -25,6 +25,9 @@ NEVER = frozenset({"version", "help"})
 """Options without a default: images for containers set KCLI_VERSION and the like."""
 COMPLETE = "_KCLI_COMPLETE"
 """The variable by which a shell asks what may follow: only then typer needs to know who answers."""
+
+Words: TypeAlias = Callable[[], Iterable[str]]
+"""Returns the words that a value may be; called only where a shell completes."""
 
 
 class OptionDeclaration(OptionInfo):
@@ -45,12 +48,14 @@ def option(
     *,
     default: Any = None,
     choices: tuple[str, ...] = (),
+    words: Words | None = None,
     **more: Any,
 ) -> Any:
     """Return the declaration of an option.
 
     `spec`: its names and its metavar, as in `-o --output FORMAT`. Without a metavar it is a flag, off by
     default. `panel`: the part of the help that lists it. `choices`: a value of others is a UsageError.
+    `words` returns what a shell may complete.
     """
     *_, metavar = parts = spec.split()
     names = [part for part in parts if part.startswith("-")]
@@ -64,16 +69,16 @@ def option(
         help=text,
         rich_help_panel=panel,
         show_envvar=False,
-        autocompletion=_completer(max(names, key=len), choices or _alternatives(metavar)),
+        autocompletion=_completer(max(names, key=len), words or (lambda: choices or _alternatives(metavar))),
         **more,
     )
     declared.choices = choices
     return declared
 
 
-def argument(metavar: str, text: str, *, default: Any = None) -> Any:
+def argument(metavar: str, text: str, *, default: Any = None, words: Words | None = None) -> Any:
     """Return the declaration of an argument; REQUIRED for a default is one that must be given."""
-    completer = _completer(metavar, _alternatives(metavar))
+    completer = _completer(metavar, words or (lambda: _alternatives(metavar)))
     return typer.Argument(default, metavar=metavar, help=text, show_default=False, autocompletion=completer)
 
 
@@ -82,14 +87,14 @@ def _alternatives(metavar: str) -> tuple[str, ...]:
     return tuple(word for word in metavar.split("|") if "|" in metavar and word.islower())
 
 
-def _completer(name: str, choices: tuple[str, ...]) -> Callable[..., Any] | None:
+def _completer(name: str, words: Words) -> Callable[..., Any] | None:
     if COMPLETE not in os.environ:
         return None
 
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         from kcli.cli.completion import complete
 
-        return complete(name, choices, ctx, incomplete)
+        return complete(name, words(), ctx, incomplete)
 
     return complete
 
