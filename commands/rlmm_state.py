@@ -141,9 +141,10 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from kcli.cli.run import Command, RowTopics, run
-    from kcli.jobs.rlmm.check import RemoteCheck, reducer
     from kcli.jobs.rlmm.check import check as job
+    from kcli.jobs.rlmm.check import reducer
     from kcli.jobs.rlmm.dump import topics
+    from kcli.jobs.rlmm.event_checks import RemoteCheck
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError

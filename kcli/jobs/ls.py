@@ -19,11 +19,11 @@ from kcli.jobs.common import (
     undisturbed,
     where,
 )
-from kcli.jobs.epoch.epoch_cache import checkpointed_epochs
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity import directory_sizes
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.storage.epoch_findings import checkpointed_epochs
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import is_running

@@ -7,7 +7,6 @@ from formats.names import CLUSTER_METADATA, DELETE, NORMAL
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.common import Yield, answer
-from kcli.jobs.epoch.epoch_cache import contradicting_lines
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
@@ -17,6 +16,7 @@ from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import LOAD_FAILED, Inspected, inspect, start
 from kcli.kafka.kraft.start_outcome import failure, refusal
+from kcli.kafka.storage.epoch_findings import contradicting_lines
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Settings
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start

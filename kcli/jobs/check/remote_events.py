@@ -6,10 +6,10 @@ from contextlib import suppress
 from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
 from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
-from kcli.jobs.rlmm import check as rlmm_check
+from kcli.jobs.rlmm.event_checks import EventChecks, RemoteCheck
 from kcli.jobs.rlmm.leader import load_leader, unreached
 from kcli.jobs.rlmm.locate import cache_of
-from kcli.jobs.rlmm.read import RemoteEvents
+from kcli.jobs.rlmm.read import RemoteEvents, fold_unit
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.events import EventQuery
@@ -67,7 +67,7 @@ def remote_findings(directory: Target) -> Iterator[Finding]:
     if not logs:
         return
     unit = Unit(number=0, targets=tuple(entry_of(directory, name, LOG) for _, name in logs))
-    options = rlmm_check.RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS)
-    outcome = rlmm_check.check(unit, query=EventQuery(), options=options)
+    checks = EventChecks(RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS))
+    outcome = fold_unit(unit, EventQuery(), checks.results, checks.watch)
     if outcome.error is None:
         yield from (one for one in outcome.findings if one.code.startswith(OF_THE_EVENTS))

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -29,6 +29,7 @@ from kcli.kafka.replication.consumer_positions import (
     validate,
 )
 from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage.epoch_findings import checkpointed_epochs, list_epochs
 from kcli.kafka.storage.file_actions import epoch_bytes
 from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache
 from kcli.kafka.storage.load_findings import stop_finding
@@ -244,56 +245,13 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
             else ""
         )
         message = (
-            f"dropped, at or past the log end offset {log.log_end_offset}: {_listed(cut.past_end)}{hint}"
+            f"dropped, at or past the log end offset {log.log_end_offset}: {list_epochs(cut.past_end)}{hint}"
         )
         yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     if cut.below_start:
-        message = f"below the log start offset {log.checkpointed_start}: {_listed(cut.below_start)}"
+        message = f"below the log start offset {log.checkpointed_start}: {list_epochs(cut.below_start)}"
         yield Finding("EPOCH-004", message, dir=partition.shown, path=path)
     return cut.entries
-
-
-def no_epochs(partition: Partition, message: str = "no such file; the cache starts empty") -> Finding:
-    """Return the finding about a partition whose leader-epoch-checkpoint is missing, or lacks its epochs."""
-    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-    return Finding("EPOCH-001", message, dir=partition.shown, path=path)
-
-
-def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
-    """Yield that lines of leader-epoch-checkpoint erase one another."""
-    left = leader_epochs.replay(lines)
-    if leader_epochs.contradicts(lines, left):
-        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-        message = f"{len(lines)} lines leave {len(left)} entries: {_listed(left)}"
-        yield Finding(
-            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(left)
-        )
-
-
-def checkpointed_epochs(
-    partition: Partition, loaded: LoadedLog | None, *, running: bool = False
-) -> Generator[Finding, None, EpochCache]:
-    """Yield what there is to report about leader-epoch-checkpoint.
-
-    Return its lines replayed, with what recovery adds. A `running` broker has no more to recover.
-    """
-    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-    lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
-    if lines is None:
-        yield no_epochs(partition)
-    yield from contradicting_lines(partition, lines or ())
-    before = leader_epochs.replay(lines or ())
-    if running or loaded is None or loaded.recovered_epochs == before:
-        return before
-    if loaded.recovered_epochs:
-        message = f"from the batches of recovered segments: {_listed(loaded.recovered_epochs)}"
-        yield Finding("EPOCH-006", message, dir=partition.shown, path=path)
-    return loaded.recovered_epochs
-
-
-def _listed(entries: EpochCache) -> str:
-    shown = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]
-    return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
 
 
 def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:

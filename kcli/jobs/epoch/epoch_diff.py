@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, where
-from kcli.jobs.epoch.epoch_cache import no_epochs
 from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.epoch_comparison import find_divergence, records_from
+from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import ends
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.partition import Partition

@@ -16,7 +16,7 @@ from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.replica_pairs import with_leaders
-from kcli.jobs.rlmm.leader import Leader, epochs_of_tiered, load_leader
+from kcli.jobs.rlmm.leader import Leader, load_leader
 from kcli.jobs.rlmm.locate import cache_of
 from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import fetched_index
@@ -31,6 +31,7 @@ from kcli.kafka.replication.follower import (
     OUT_OF_RANGE,
     STUCK,
     LoadedReplica,
+    ReplicaEpochs,
     TieredFetch,
     fetch_from_remote,
     follow_leader,
@@ -121,6 +122,17 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
         auxiliary.producers,
         next_offset,
         tuple(_steps(followed, leader, auxiliary)),
+    )
+
+
+def epochs_of_tiered(leader: Leader) -> ReplicaEpochs:
+    """Return what counts of a leader where a follower meets it."""
+    return ReplicaEpochs(
+        leader.epochs,
+        leader.log.log_end_offset,
+        leader.log_start_offset,
+        leader.high_watermark or 0,
+        leader.local_start,
     )
 
 

@@ -3,18 +3,15 @@
 A unit is the partition's directory, then those of `__remote_log_metadata` from which its events are read.
 """
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from formats.names import REMOTE_LOG_INDEX_CACHE, REMOTE_LOG_METADATA
+from formats.names import REMOTE_LOG_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
-from kcli.jobs.epoch.epoch_cache import no_epochs
 from kcli.jobs.rlmm.locate import cache_of, has_remote_storage
 from kcli.jobs.rlmm.read import read_events
-from kcli.jobs.rlmm.storage import segment_at
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.partition_start import start
@@ -22,14 +19,15 @@ from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, Remote
 from kcli.kafka.remote.lineage import (
     NOTHING_REMOTE,
     HighestRemote,
+    TieredRange,
     first_remote_offset,
     highest_remote,
     serving,
+    tiered_ranges,
 )
-from kcli.kafka.replication.follower import ReplicaEpochs
+from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
-from kcli.kafka.storage.log_segment import LoadedSegment
 from kcli.logdir.find import Found, find
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
@@ -63,6 +61,11 @@ class Leader(NamedTuple):
         """The checkpointed one as the broker takes it; None where it is unknown."""
         known = self.log.checkpoints.high_watermark
         return None if known is None else self.log.bounded(known)
+
+    def tiered_ranges(self) -> Iterator[TieredRange]:
+        """Yield the ranges of offsets from log start to log end, with their tiers."""
+        log_end = self.log.log_end_offset
+        return tiered_ranges(self.remote, self.epochs, self.log_start_offset, self.local_start, log_end)
 
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
@@ -179,17 +182,6 @@ def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:
     return bool(cache.epochs) if switched is None else switched
 
 
-def epochs_of_tiered(leader: Leader) -> ReplicaEpochs:
-    """Return what counts of a leader where a follower meets it."""
-    return ReplicaEpochs(
-        leader.epochs,
-        leader.log.log_end_offset,
-        leader.log_start_offset,
-        leader.high_watermark or 0,
-        leader.local_start,
-    )
-
-
 def running_epochs(log: LoadedLog) -> EpochCache:
     """Return the leader epochs that a running broker holds: also one that begins at the log end."""
     return load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
@@ -202,15 +194,3 @@ def metadata_targets(paths: Iterable[str]) -> Found:
         target for target in found.targets if target.name and target.name.topic == REMOTE_LOG_METADATA
     ]
     return found
-
-
-def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:
-    """Return the indexes of a remote segment in the log dir's index cache, without its log; None for none."""
-    log_dir = leader.partition.target.log_dir
-    if log_dir is None:
-        return None
-    name = f"{segment.metadata.start_offset}_{segment.metadata.segment_id}"
-    path = os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE, name)
-    if not os.path.lexists(f"{path}.index"):
-        return None
-    return segment_at(segment.metadata.start_offset, path, with_log=False)

@@ -7,25 +7,34 @@ what a consumer that reads uncommitted records gets of it, `Partition.fetchOffse
 given; without them the log dir's index cache says where a read begins.
 """
 
+import os
 from collections.abc import Generator, Iterator
 from functools import partial
-from itertools import count, groupby, pairwise
+from itertools import count, groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY
+from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch.epoch_cache import resolve
 from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, search
 from kcli.jobs.log_search import batch_of as batch_in
-from kcli.jobs.rlmm.leader import Leader, cached_indexes, with_leader
-from kcli.jobs.rlmm.storage import stored_segment
+from kcli.jobs.rlmm.leader import Leader, with_leader
+from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
-from kcli.kafka.remote.lineage import outside_lineage, serving, with_records
+from kcli.kafka.remote.lineage import (
+    BOTH_TIERS,
+    LOCAL_TIER,
+    REMOTE_TIER,
+    outside_lineage,
+    serving,
+    with_records,
+)
 from kcli.kafka.remote.retention import (
     DELETE,
     LeaderLog,
@@ -49,8 +58,6 @@ from kcli.rows.remote_tier import (
     RlmmRetentionRow,
 )
 
-LOCAL_TIER, REMOTE_TIER = "local", "remote"
-BOTH_TIERS, NO_TIER = "both", "none"
 _Columns: TypeAlias = tuple[str | None, int, int, int, int, str | None]
 Tries: TypeAlias = list[str]
 
@@ -223,7 +230,7 @@ def _found_without_log(
     storage: tuple[str, ...],
     tries: Tries,
 ) -> RlmmLookupOffsetRow:
-    indexes = cached_indexes(leader, segment)
+    indexes = _cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
     if indexes is not None and _is_damaged(indexes):
         tries.append("its cached offset index is damaged: the broker fetches it again")
@@ -239,6 +246,18 @@ def _found_without_log(
         tries=tuple(tries),
         reason=_by_metadata(storage, "the batch"),
     )
+
+
+def _cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:
+    """Return the indexes of a remote segment in the log dir's index cache, without its log; None for none."""
+    log_dir = leader.partition.target.log_dir
+    if log_dir is None:
+        return None
+    name = f"{segment.metadata.start_offset}_{segment.metadata.segment_id}"
+    path = os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE, name)
+    if not os.path.lexists(f"{path}.index"):
+        return None
+    return segment_at(segment.metadata.start_offset, path, with_log=False)
 
 
 def _is_damaged(segment: LoadedSegment) -> bool:
@@ -345,29 +364,19 @@ def _candidate(asked: int, leader: Leader, tries: Tries) -> CachedSegment | None
 # rlmm coverage
 
 
-class _Piece(NamedTuple):
-    """Offsets from `first` to `end` (exclusive) that one remote segment serves, or none."""
-
-    first: int
-    end: int
-    tiers: str
-    segment_id: str | None
-
-
 def coverage(unit: Unit) -> Outcome:
     """Return a row for each range of offsets of the unit's partition, from log start to log end."""
-    return with_leader(unit, coverage_rows)
+    return with_leader(unit, _coverage)
 
 
-def coverage_rows(leader: Leader) -> Iterator[RlmmCoverageRow]:
-    """Yield the ranges of offsets of a partition, from log start to log end, with their tiers."""
+def _coverage(leader: Leader) -> Yield:
     segments, remote = leader.log.segments, leader.remote.segments
     ends = [*(segment.base_offset for segment in segments[1:]), leader.log.log_end_offset]
     begun: set[str] = set()
-    for tiers, group in groupby(_pieces(leader), key=attrgetter("tiers")):
-        pieces = list(group)
-        first, end = pieces[0].first, pieces[-1].end
-        ids = {piece.segment_id for piece in pieces if piece.segment_id is not None}
+    for tiers, group in groupby(leader.tiered_ranges(), key=attrgetter("tiers")):
+        ranges = list(group)
+        first, end = ranges[0].first, ranges[-1].end
+        ids = {each.segment_id for each in ranges if each.segment_id is not None}
         local = [
             (segment.log_size, segment_end)
             for segment, segment_end in zip(segments, ends, strict=True)
@@ -385,22 +394,6 @@ def coverage_rows(leader: Leader) -> Iterator[RlmmCoverageRow]:
             safe_to_lose_bytes=sum(size for size, stop in local if tiers == BOTH_TIERS and stop <= end),
         )
         begun |= ids
-
-
-def _pieces(leader: Leader) -> Iterator[_Piece]:
-    begin, end = leader.log_start_offset, leader.log.log_end_offset
-    places = {begin, end, leader.local_start, *(entry.start_offset for entry in leader.epochs)}
-    for segment in leader.remote.segments.values():
-        for epoch, start in segment.epochs.items():
-            places |= {start, segment.end_of_epoch(epoch) + 1}
-    for first, after in pairwise(sorted(place for place in places if begin <= place <= end)):
-        remote = serving(leader.remote, leader.epochs, first).segment
-        segment_id = None if remote is None else remote.metadata.segment_id
-        if first >= leader.local_start:
-            tiers = LOCAL_TIER if remote is None else BOTH_TIERS
-        else:
-            tiers = NO_TIER if remote is None else REMOTE_TIER
-        yield _Piece(first, after, tiers, segment_id)
 
 
 # rlmm retention

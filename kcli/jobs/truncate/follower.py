@@ -77,7 +77,8 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
     log = yield from start(replica)
     if not log.is_tiered:
         return FollowedLeader(replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark)))
-    from kcli.jobs.rlmm.leader import epochs_of_tiered, leader_with
+    from kcli.jobs.rlmm.follow import epochs_of_tiered
+    from kcli.jobs.rlmm.leader import leader_with
     from kcli.jobs.rlmm.read import read_events
 
     yield from read_events(unit.targets[2:]).findings

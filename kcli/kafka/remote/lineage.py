@@ -175,3 +175,36 @@ def overlaps(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
                 yield before[1], f"offsets {both} of leader epoch {epoch} are in segment {name} too"
             if before is None or last > before[0]:
                 before = last, segment
+
+
+# The tiers of each offset
+
+LOCAL_TIER, REMOTE_TIER = "local", "remote"
+BOTH_TIERS, NO_TIER = "both", "none"
+
+
+class TieredRange(NamedTuple):
+    """Offsets from `first` to `end` (exclusive) that one remote segment serves, or none."""
+
+    first: int
+    end: int
+    tiers: str
+    segment_id: str | None
+
+
+def tiered_ranges(
+    cache: RemoteCache, epochs: EpochCache, log_start: int, local_start: int, log_end: int
+) -> Iterator[TieredRange]:
+    """Yield the ranges of offsets of a log from its start to its end, with their tiers."""
+    bounds = {log_start, log_end, local_start, *(entry.start_offset for entry in epochs)}
+    for segment in cache.segments.values():
+        for epoch, start in segment.epochs.items():
+            bounds |= {start, segment.end_of_epoch(epoch) + 1}
+    for first, end in pairwise(sorted(offset for offset in bounds if log_start <= offset <= log_end)):
+        remote = serving(cache, epochs, first).segment
+        segment_id = None if remote is None else remote.metadata.segment_id
+        if first >= local_start:
+            tiers = LOCAL_TIER if remote is None else BOTH_TIERS
+        else:
+            tiers = NO_TIER if remote is None else REMOTE_TIER
+        yield TieredRange(first, end, tiers, segment_id)

@@ -3,7 +3,7 @@
 import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
-from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
+from kcli.jobs.rlmm.event_checks import EventChecks, RemoteCheck
 from kcli.jobs.rlmm.read import MetadataPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
