@@ -205,8 +205,8 @@ def _is_same(before: FileIdentities, now: FileIdentities) -> bool:
 def _has_grown(before: FileIdentities, now: FileIdentities) -> bool:
     """Whether a segment is as after an append or a roll, which cuts its indexes."""
     log, grown = before[0], now[0]
-    if log is None or grown is None or grown[2] != log[2]:
-        return False
+    if log is None or grown is None or grown[2] != log[2] or now[-1] not in {before[-1], None}:
+        return False  # the producers before a new snapshot are not known
     return grown[0] > log[0] or (grown == log and now[3] == before[3])
 
 

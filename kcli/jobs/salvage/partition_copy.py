@@ -20,7 +20,7 @@ from kcli.logdir.targets import shown_as
 from kcli.rows.salvage import LostRange
 
 NOT_SAVED, FILE_NOT_SAVED, MADE_ANEW = "SALV-001", "SALV-004", "SALV-005"
-"""Bytes of a log are lost; a small file is; what stands in its place may lack something."""
+"""Bytes of a log are lost; a small file is lost; a file that is written in its place may lack something."""
 MOST_LOST = 1000
 """Ranges that a row lists."""
 CHUNK = 4 << 20
