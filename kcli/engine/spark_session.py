@@ -1,11 +1,8 @@
 """A Spark session: the active one, our own that ends with the work, or one of a Spark Connect server."""
 
-import logging
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -28,13 +25,10 @@ SECONDS_TO_END = 5
 """How long a JVM may take to notice that its stdin is closed."""
 
 SECONDS_TO_CONNECT = 30
-SECONDS_TO_PART = 10
 """For a Spark Connect server, which Spark itself would try to reach for ten minutes."""
 
 CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
-
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 FRUGAL = {"spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -120,12 +114,12 @@ class Jobs:
             self._session.addTag(self._name)
         else:
             self._session.sparkContext.setJobGroup(self._name, "kcli", interruptOnCancel=True)
-        found: dict[int, list[bytes]] = {}
+        payloads: dict[int, list[bytes]] = {}
         rows = self._session.range(0, tasks, 1, tasks).mapInArrow(function, RESULT).collect()
         rows.sort(key=itemgetter(0, 1))  # stable: those of one batch are in order
         for number, _, payload in rows:
-            found.setdefault(number, []).append(payload)
-        return found
+            payloads.setdefault(number, []).append(payload)
+        return payloads
 
     def _cancel(self) -> None:
         if is_connect(self._session):
@@ -136,7 +130,10 @@ class Jobs:
 
 @contextmanager
 def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Iterator[Session]:
-    """Give the active session, or a new quiet one that ends with the work."""
+    """Give the active session, or a new quiet one that ends with the work.
+
+    EngineMissingError, with the reason in one line, where there is none to be had.
+    """
     lacking = [name for name in NEEDED if find_spec(name) is None]
     if lacking:
         raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
@@ -154,144 +151,78 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
     try:
         yield session
     finally:
-        # in a thread: a signal may have broken into this one's talk with the JVM
-        _run_within(SECONDS_TO_PART if is_connect(session) else None, session.stop)
-
-
-def _run_within(seconds: float | None, function: Callable[[], Any]) -> Any:
-    """Return what a function gives in a thread that no signal breaks into, or its exception.
-
-    TimeoutError where it takes longer than so many seconds.
-    """
-    results: list[Any] = []
-
-    def run() -> None:
-        try:
-            results.append(function())
-        except Exception as error:  # noqa: BLE001 - returned to who waits
-            results.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return results[0] if results else TimeoutError(f"nothing for {seconds} seconds")
+        session.stop()
 
 
 def _connect(remote: str, conf: Mapping[str, str]) -> Session:
     """Return a session of a server that answers; Spark itself asks one that does not for minutes."""
+    answer: Future[Session] = Future()
 
-    def connect() -> Session:
-        from pyspark.sql.connect.session import SparkSession
+    def connect() -> None:
+        try:
+            from pyspark.sql.connect.session import SparkSession
 
-        builder = SparkSession.Builder().remote(remote)
-        for key, value in conf.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.range(1).collect()
-        return session
+            session = SparkSession.Builder().remote(remote).config(map=dict(conf)).getOrCreate()
+            session.range(1).collect()
+            answer.set_result(session)
+        except Exception as error:  # noqa: BLE001 - raised by who waits
+            answer.set_exception(error)
 
-    answer = _run_within(SECONDS_TO_CONNECT, connect)
-    if isinstance(answer, ImportError):
-        raise EngineMissingError(
-            f"--spark-remote needs Spark Connect ({first_line(answer)}): "
-            "pip install 'kcli-for-kafka[connect]'"
-        ) from answer
-    if isinstance(answer, Exception):
-        raise EngineMissingError(
-            f"--spark-remote {remote}: no Spark Connect server answers: {first_line(answer)}"
-        ) from answer
-    return answer
+    threading.Thread(target=connect, daemon=True).start()
+    try:
+        return answer.result(SECONDS_TO_CONNECT)
+    except ImportError as error:
+        needs = f"--spark-remote needs Spark Connect ({first_line(error)})"
+        raise EngineMissingError(f"{needs}: pip install 'kcli-for-kafka[connect]'") from error
+    except Exception as error:
+        reason = f"no Spark Connect server answers: {first_line(error)}"
+        raise EngineMissingError(f"--spark-remote {remote}: {reason}") from error
 
 
 def _start(master: str, conf: Mapping[str, str]) -> Session:
+    """Return a session of a JVM of its own, which ends with this process.
+
+    What the JVM writes goes to a file: it is neither data nor for people. It starts in a thread, which no
+    signal breaks into: one would leave a JVM that nothing ends, and Spark's own handlers go to main threads.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else "java"
     if shutil.which(java) is None:
         raise EngineMissingError(f"--spark needs Java, and there is no {java}: {INSTALL_JAVA}")
-    local = master.startswith("local")
-    if local:
+    settings = {"spark.master": master, "spark.app.name": "kcli", **QUIET, **FRUGAL}
+    if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
-        "spark.master": master,
-        "spark.app.name": "kcli",
-        **QUIET,
-        **FRUGAL,
-        **(LOOPBACK if local else {}),
-        **conf,
-    }
-    with tempfile.TemporaryFile() as noise, _signals_afterwards():
+        settings |= LOOPBACK
+    settings |= conf
+    with tempfile.TemporaryFile() as noise:
         try:
-            return _create(settings, noise.fileno())
+            with ThreadPoolExecutor(1) as starter:
+                context = starter.submit(_context, settings, noise.fileno()).result()
+            return SparkSession(context)
         except Exception as error:
             noise.seek(0)
             why = _why(error, noise.read().decode(errors="replace"), settings["spark.master"])
             raise EngineMissingError(f"--spark: {why}") from error
+        except BaseException:  # a signal
+            gateway: Any = SparkContext._gateway  # noqa: SLF001 - no other way to it
+            if gateway is not None:
+                gateway.proc.stdin.close()  # which the JVM ends by
+                gateway.proc.wait(SECONDS_TO_END)
+            raise
 
 
-def _create(settings: Mapping[str, str], noise: int) -> Session:
-    """Return a session of a JVM that writes to a file: what it says is neither data nor for people.
-
-    It would also keep a reader of kcli's stdout waiting, as the JVM outlives kcli by a moment.
-    """
+def _context(settings: Mapping[str, str], noise: int) -> Any:
+    """Return the SparkContext of a JVM that writes to a file."""
     from pyspark import SparkConf, SparkContext, java_gateway
-    from pyspark.sql import SparkSession
 
     conf = SparkConf().setAll(list(settings.items()))
-    gateway = SparkContext._gateway  # noqa: SLF001 - a JVM is there once in a process
-    if gateway is None:
-        launch: Any = java_gateway.launch_gateway
-        gateway = launch(conf, {"stdout": noise, "stderr": noise})
-    context: Any = SparkContext(conf=conf, gateway=gateway)
-    context.setLogLevel("ERROR")
-    # a signal to a whole group ends the JVM first, and kcli reports that: who talks with it shall not
-    context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001
-    logging.getLogger().addFilter(_is_not_of_py4j)
-    return SparkSession(context)
-
-
-def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    return "py4j" not in record.pathname
-
-
-@contextmanager
-def _signals_afterwards() -> Iterator[None]:
-    """Deliver signals that end kcli after this block, and end the JVM then.
-
-    One that broke into the start of a JVM would leave it without what makes it end. Handlers that Spark sets
-    go: they would break into a document that is being written.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
-    for number, handler in handlers.items():
-        if callable(handler):
-            signal.signal(number, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    if received:
-        try:
-            signal.raise_signal(received[0])
-        finally:
-            _end_jvm()
-
-
-def _end_jvm() -> None:
-    """End the JVM of this process, and wait until it is gone: it ends when its stdin is closed."""
-    from pyspark import SparkContext
-
-    gateway: Any = SparkContext._gateway  # noqa: SLF001 - no other way to it
-    jvm = gateway.proc
-    jvm.stdin.close()
-    try:
-        jvm.wait(timeout=SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        jvm.kill()
-        jvm.wait()
+    launch: Any = java_gateway.launch_gateway
+    # a JVM is there once in a process
+    gateway = SparkContext._gateway or launch(conf, {"stdout": noise, "stderr": noise})  # noqa: SLF001
+    return SparkContext(conf=conf, gateway=gateway)
 
 
 def _why(error: Exception, noise: str, master: str) -> str:
@@ -304,9 +235,9 @@ def _why(error: Exception, noise: str, master: str) -> str:
         )
     of = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
     for words in (str(error), noise):
-        raised = [found for line in words.splitlines() if (found := JAVA_EXCEPTION.fullmatch(line.strip()))]
+        raised = [match for line in words.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
         if raised:
-            causes = [found for found in raised if found["cause"]]
+            causes = [match for match in raised if match["cause"]]
             name, message = (causes[-1] if causes else raised[0]).group("name", "message")
             return f"{of}: {name}{message or ''}" + (f"; {INSTALL_JAVA}" if name in JAVA_TO_BLAME else "")
     printed = [
