@@ -80,7 +80,7 @@ ELSEWHERE = {
     # engines: one suite for all
     "kcli/engine/contract.py": "tests/kcli/engine/test_inline.py",
     "kcli/engine/errors.py": "tests/kcli/engine/test_pool.py",
-    "kcli/engine/processes.py": "tests/commands/test_jobs.py",
+    "kcli/engine/processes.py": "tests/kcli/engine/test_pool.py",
     "kcli/engine/spark_session.py": "tests/kcli/engine/test_spark.py",
     "kcli/engine/spark_worker.py": "tests/kcli/engine/test_spark.py",
     # jobs

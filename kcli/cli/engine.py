@@ -4,7 +4,8 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcli.cli.options import EngineOptions
 from kcli.cli.status import UsageError
@@ -17,26 +18,27 @@ MakeEngine: TypeAlias = "Callable[[Sink | None], Engine]"
 """Makes an engine, given where its workers write; None: rows come back to this process."""
 
 
+ENGINES = {
+    "inline": "kcli.engine.inline.inline",
+    "pool": "kcli.engine.pool.pool",
+    "spark": "kcli.engine.spark.spark",
+}
+"""Where an engine is, or what makes one: a run loads its own alone."""
+
+
 def engine_of(options: EngineOptions) -> MakeEngine:
     """Return the maker of the engine that the options ask for; the engine starts when it has work."""
-    if options.uses_spark:
-        from kcli.engine.spark import spark
-
-        if options.jobs > 1:
-            raise UsageError("--jobs and --spark both spread the work: use only one of them")
-        if options.spark_master and options.spark_remote:
-            raise UsageError(
-                "--spark-master and --spark-remote both say where Spark runs: use only one of them"
-            )
+    if options.uses_spark and options.jobs > 1:
+        raise UsageError("--jobs and --spark both spread the work: use only one of them")
+    if options.spark_master and options.spark_remote:
+        raise UsageError("--spark-master and --spark-remote both say where Spark runs: use only one of them")
+    name = "spark" if options.uses_spark else "inline" if options.jobs == 1 else "pool"
+    module, _, function = ENGINES[name].rpartition(".")
+    engine: Any = getattr(import_module(module), function)
+    if name == "spark":
         conf = dict(_setting(word) for word in options.spark_conf or ())
-        return lambda sink: spark(options.spark_master, options.spark_remote, conf, sink=sink)
-    if options.jobs == 1:
-        from kcli.engine.inline import inline
-
-        return lambda _: inline
-    from kcli.engine.pool import pool
-
-    return lambda _: pool(options.jobs)
+        return lambda sink: engine(options.spark_master, options.spark_remote, conf, sink=sink)
+    return lambda _: engine if name == "inline" else engine(options.jobs)
 
 
 def _setting(word: str) -> tuple[str, str]:
