@@ -48,7 +48,7 @@ def failover(
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs import failover as jobs
     from kcli.kafka.kraft.failover import Defaults
-    from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER
+    from kcli.rows.replicas import FAILOVER, FAILOVER_CONTROLLER
 
     brokers = broker_ids(broker, "--broker")
     request = jobs.Departure(

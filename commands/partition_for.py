@@ -9,7 +9,7 @@ from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
-    from kcli.rows.identifiers import PartitionForRow
+    from kcli.rows.lookups import PartitionForRow
 
 FORMS = ("string", "short", "int", "long", "hex", "base64")
 EXAMPLE_ID = "u4NdSfWRQjaZ_ENyxMXLJA"

@@ -166,7 +166,7 @@ def simulate(
     from kcli.jobs.replica import simulate as jobs
     from kcli.kafka.replication.follower import PROTOCOLS
     from kcli.logdir.buffers import FileError
-    from kcli.rows.simulation import SCENARIO, SIMULATION
+    from kcli.rows.replicas import SCENARIO, SIMULATION
 
     if protocol is not None:
         choose("--protocol", protocol, PROTOCOLS)

@@ -120,7 +120,7 @@ ELSEWHERE = {
     "kcli/output/screen.py": "tests/kcli/output/table/test_fitted_table.py",
     "kcli/output/verdicts.py": "tests/commands/test_check.py",
     "kcli/rows/*": "tests/kcli/rows/test_declare.py",
-    "kcli/rows/rescue.py": "tests/commands/test_rescue.py",
+    "kcli/rows/truncation.py": "tests/commands/test_rescue.py",
     # views of Spark and DuckDB
     "kcli/views/definitions.py": "tests/kcli/views/test_schema.py",
     "kcli/views/submit.py": "tests/commands/test_spark.py",

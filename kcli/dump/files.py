@@ -50,7 +50,7 @@ from kcli.rows.dump import (
     DumpSegmentManifestRow,
     StoredIndex,
 )
-from kcli.rows.places import FromFile
+from kcli.rows.partitions import FromFile
 
 Decode: TypeAlias = Callable[[FromFile, bytes], Iterable[AnyRow]]
 

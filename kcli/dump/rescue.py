@@ -34,9 +34,8 @@ from kcli.logdir.targets import Target, entry_of
 from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat
 from kcli.output.view import View
-from kcli.rows.places import FromFile
-from kcli.rows.rescue import RESCUED_RECORD, RescuedHeader, RescuedRecordRow
-from kcli.rows.truncation import TruncationRow
+from kcli.rows.partitions import FromFile
+from kcli.rows.truncation import RESCUED_RECORD, RescuedHeader, RescuedRecordRow, TruncationRow
 
 FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""

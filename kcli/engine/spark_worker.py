@@ -12,7 +12,7 @@ from kcli.engine.errors import NotWrittenError
 from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
 from kcli.rows import Failure, Item
-from kcli.rows.failure import described
+from kcli.rows.items import described
 
 BYTES_A_LIST = 1 << 20
 """Of pickled outcomes that travel together."""

@@ -26,7 +26,7 @@ from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import DELETED, first_base
 from kcli.logdir.targets import Target
-from kcli.rows.checkpoints import CheckpointRow
+from kcli.rows.partitions import CheckpointRow
 
 CLEANER = "cleaner-offset-checkpoint"
 COMPACTED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})

@@ -17,8 +17,8 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, shown_as
 from kcli.rows import Failure, Item
-from kcli.rows.failure import described
-from kcli.rows.places import FromFile, Where
+from kcli.rows.items import described
+from kcli.rows.partitions import FromFile, Where
 
 T = TypeVar("T")
 PARTITIONS_ONLY = frozenset({PARTITION})

@@ -15,7 +15,7 @@ from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
-from kcli.rows.failover import FailoverControllerRow, FailoverRow
+from kcli.rows.replicas import FailoverControllerRow, FailoverRow
 
 ACCEPTS = frozenset({PARTITION, KRAFT_SNAPSHOT})
 

@@ -10,7 +10,7 @@ from formats.names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STA
 from formats.primitives import UUID_SIZE, uuid_bytes, uuid_hex, uuid_text
 from kcli.kafka.remote.partitioning import partition_of_events, partition_of_key, partition_of_text
 from kcli.logdir.buffers import shown
-from kcli.rows.identifiers import PartitionForRow, UuidRow
+from kcli.rows.lookups import PartitionForRow, UuidRow
 
 DASHED = 36
 

@@ -28,7 +28,7 @@ from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition, shown_error
-from kcli.rows.places import PartitionRow
+from kcli.rows.partitions import PartitionRow
 
 RECOVERED_BYTES = 64 << 20
 """The most bytes of a log that `ls` recovers without being asked."""

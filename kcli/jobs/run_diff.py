@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.run_directory import ERRORS, FINDINGS, RECORD, ROWS, FileRowsError, read_rows
-from kcli.rows.places import Where
-from kcli.rows.runs import RunDiffRow
+from kcli.rows.checks import RunDiffRow
+from kcli.rows.partitions import Where
 
 UNREADABLE = "unreadable"
 RESULTS = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)

@@ -15,7 +15,7 @@ from kcli.output.structured import Tail, TextOut
 from kcli.output.text import finding_line
 from kcli.output.view import View
 from kcli.rows import Item
-from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 
 RESULTS = (CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD)
 FAILED = frozenset({DAMAGED, WILL_NOT_LOAD})

@@ -16,59 +16,72 @@ from kcli.rows.declare import (
     row_schema,
     values_of,
 )
-from kcli.rows.failure import Failure
-from kcli.rows.items import ArrowBlock, Item, TextBlock, type_name
+from kcli.rows.items import ArrowBlock, Failure, Item, TextBlock, type_name
 
 COMMANDS = {
-    "epoch show": "epochs",
-    "epoch end-offset": "epochs",
-    "epoch at": "epochs",
-    "epoch validate": "epochs",
-    "epoch diff": "epochs",
-    "epoch check": "check",
-    "startup": "startup",
-    "truncate": "truncation",
-    "checkpoint show": "checkpoints",
-    "replica diff": "replicas",
-    "replica fingerprint": "fingerprints",
-    "replica elect": "elections",
-    "replica simulate": "simulation",
-    "failover": "failover",
-    "rlmm dump": "remote_metadata",
-    "rlmm partition": "remote_metadata",
-    "rlmm offsets": "remote_tier",
-    "rlmm state": "remote_state",
-    "rlmm lookup offset": "remote_tier",
-    "rlmm lookup timestamp": "remote_tier",
-    "rlmm coverage": "remote_tier",
-    "rlmm retention": "remote_tier",
-    "rlmm follow": "remote_tier",
-    "rlmm bootstrap": "remote_tier",
-    "rlmm check": "remote_state",
-    "lookup offset": "lookups",
-    "lookup timestamp": "lookups",
-    "partition-for": "identifiers",
-    "uuid": "identifiers",
-    "ls": "places",
-    "scan": "scan",
-    "check": "check",
-    "diff": "runs",
-    "salvage": "salvage",
-    "dump": "dump",
+    "epoch show": "epochs.EPOCH",
+    "epoch end-offset": "epochs.END_OFFSET",
+    "epoch at": "epochs.EPOCH_AT",
+    "epoch validate": "epochs.POSITION",
+    "epoch diff": "epochs.EPOCH_DIFF",
+    "epoch check": "checks.EPOCH_CHECK",
+    "startup": "startup.STARTUP startup.STARTUP_BROKER",
+    "truncate": "truncation.TRUNCATION",
+    "checkpoint show": "partitions.CHECKPOINT",
+    "replica diff": "replicas.REPLICA_RANGE",
+    "replica fingerprint": "replicas.FINGERPRINT",
+    "replica elect": "replicas.ELECTION",
+    "replica simulate": "replicas.SIMULATION replicas.SCENARIO",
+    "failover": "replicas.FAILOVER replicas.FAILOVER_CONTROLLER",
+    "rlmm dump": (
+        "remote_metadata.RLMM_EVENT remote_metadata.RLMM_SNAPSHOT remote_metadata.RLMM_COMMITTED "
+        "remote_metadata.RLMM_KIP_EVENT remote_metadata.RLMM_KIP_FILE"
+    ),
+    "rlmm partition": "remote_metadata.RLMM_PARTITION",
+    "rlmm offsets": "remote_segments.RLMM_OFFSETS",
+    "rlmm state": (
+        "remote_segments.REMOTE_SEGMENT remote_segments.REMOTE_HIGHEST remote_segments.REMOTE_HISTORY "
+        "remote_segments.REMOTE_REPLAY"
+    ),
+    "rlmm lookup offset": "remote_segments.RLMM_LOOKUP_OFFSET",
+    "rlmm lookup timestamp": "remote_segments.RLMM_LOOKUP_TIMESTAMP",
+    "rlmm coverage": "remote_segments.RLMM_COVERAGE",
+    "rlmm retention": "remote_segments.RLMM_RETENTION",
+    "rlmm follow": "remote_segments.RLMM_FOLLOW",
+    "rlmm bootstrap": (
+        "remote_segments.REMOTE_SEGMENT remote_segments.RLMM_CLUSTER_OFFSET remote_metadata.RLMM_EVENT"
+    ),
+    "rlmm check": "remote_segments.REMOTE_CHECK",
+    "lookup offset": "lookups.LOOKUP_OFFSET",
+    "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
+    "partition-for": "lookups.PARTITION_FOR",
+    "uuid": "lookups.UUID",
+    "ls": "partitions.PARTITION",
+    "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
+    "check": "checks.CHECK",
+    "diff": "checks.RUN_DIFF",
+    "salvage": "checks.SALVAGE",
+    "dump": (
+        "dump.DUMP_BATCH dump.DUMP_RECORD dump.DUMP_INDEX dump.DUMP_TIME_INDEX dump.DUMP_TXN_INDEX "
+        "dump.DUMP_PRODUCER dump.DUMP_EPOCH dump.DUMP_OFFSET dump.DUMP_META_PROPERTIES "
+        "dump.DUMP_PARTITION_METADATA dump.DUMP_QUORUM_STATE dump.DUMP_SEGMENT_MANIFEST "
+        "dump.DUMP_CLEAN_SHUTDOWN remote_metadata.RLMM_SNAPSHOT remote_metadata.RLMM_EVENT "
+        "remote_metadata.RLMM_COMMITTED dump.DUMP_LAYOUT dump.DUMP_FILE"
+    ),
 }
-"""The module of each command's rows."""
+"""The row types that each command can print, first the usual one: `module.NAME` of each."""
 
 READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate", "diff"})
-"""Commands whose rows come from their words alone, or from other runs."""
+"""Commands whose rows come from their arguments alone, or from other runs."""
 
 ASK_CLUSTERS = frozenset({"rlmm bootstrap"})
-"""Commands that ask brokers, and read files only beside."""
+"""Commands that ask brokers; what they read of files is compared with that."""
 
 
 def row_types(command: str) -> tuple[RowType, ...]:
     """Return the row types that a command can print, first the usual one."""
-    types: tuple[RowType, ...] = import_module(f"kcli.rows.{COMMANDS[command]}").COMMANDS[command]
-    return types
+    names = (name.split(".") for name in COMMANDS[command].split())
+    return tuple(getattr(import_module(f"kcli.rows.{module}"), name) for module, name in names)
 
 
 __all__ = [

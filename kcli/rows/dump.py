@@ -3,8 +3,7 @@
 from typing import Annotated, Any, NamedTuple
 
 from kcli.rows.declare import Timestamp, row_type
-from kcli.rows.places import FromFile
-from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from kcli.rows.partitions import FromFile
 
 
 class RecordHeader(NamedTuple):
@@ -243,27 +242,3 @@ DUMP_CLEAN_SHUTDOWN = row_type("dump_clean_shutdown", DumpCleanShutdownRow)
 DUMP_SEGMENT_MANIFEST = row_type("dump_rsm_manifest", DumpSegmentManifestRow)
 DUMP_LAYOUT = row_type("dump_layout", DumpLayoutRow)
 DUMP_FILE = row_type("dump_file", DumpFileRow)
-
-COMMANDS = {
-    "dump": (
-        DUMP_BATCH,
-        DUMP_RECORD,
-        DUMP_INDEX,
-        DUMP_TIME_INDEX,
-        DUMP_TXN_INDEX,
-        DUMP_PRODUCER,
-        DUMP_EPOCH,
-        DUMP_OFFSET,
-        DUMP_META_PROPERTIES,
-        DUMP_PARTITION_METADATA,
-        DUMP_QUORUM_STATE,
-        DUMP_SEGMENT_MANIFEST,
-        DUMP_CLEAN_SHUTDOWN,
-        RLMM_SNAPSHOT,
-        RLMM_EVENT,
-        RLMM_COMMITTED,
-        DUMP_LAYOUT,
-        DUMP_FILE,
-    ),
-}
-"""The row types that each command can print, first the usual one."""

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from kcli.rows.declare import row_type
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 ERRORS = (
     "FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_OR_PARTITION; null "
@@ -118,12 +118,3 @@ END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
 POSITION = row_type("position", PositionRow)
 EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
-
-COMMANDS = {
-    "epoch show": (EPOCH,),
-    "epoch end-offset": (END_OFFSET,),
-    "epoch at": (EPOCH_AT,),
-    "epoch validate": (POSITION,),
-    "epoch diff": (EPOCH_DIFF,),
-}
-"""The row types that each command can print, first the usual one."""

@@ -3,8 +3,9 @@
 The blocks are plain classes: each answer imports them, and a dataclass takes half a millisecond to make.
 """
 
+import traceback
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from formats.types import Buffer
 from kcli.rows.declare import AnyRow, type_of
@@ -51,3 +52,19 @@ Item: TypeAlias = AnyRow | ArrowBlock | TextBlock
 def type_name(item: Item) -> str:
     """Return the name of the type of a row, or of the rows of a block; KeyError for what has no type."""
     return item.type_name if isinstance(item, ArrowBlock) else type_of(item).name
+
+
+class Failure(NamedTuple):
+    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
+
+    path: str
+    error: str
+    position: int | None
+    field: str | None
+    message: str
+
+
+def described(error: BaseException) -> str:
+    """Return in words an exception that no job foresees, with the place in the code that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})"

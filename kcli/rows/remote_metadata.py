@@ -138,15 +138,3 @@ KIP_ROW_TYPES_OF_KIND = {
     COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
 }
 """The same for `rlmm dump --layout kip`."""
-
-COMMANDS = {
-    "rlmm dump": (
-        RLMM_EVENT,
-        RLMM_SNAPSHOT,
-        RLMM_COMMITTED,
-        RLMM_KIP_EVENT,
-        RLMM_KIP_FILE,
-    ),
-    "rlmm partition": (RLMM_PARTITION,),
-}
-"""The row types that each command can print, first the usual one."""

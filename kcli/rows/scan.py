@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from kcli.rows.declare import Timestamp, row_type
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 
 class CodecUse(NamedTuple):
@@ -111,11 +111,3 @@ class ScanPartitionRow(NamedTuple):
 
 SCAN_SEGMENT = row_type("scan_segment", ScanSegmentRow)
 SCAN_PARTITION = row_type("scan_partition", ScanPartitionRow)
-
-COMMANDS = {
-    "scan": (
-        SCAN_SEGMENT,
-        SCAN_PARTITION,
-    ),
-}
-"""The row types that each command can print, first the usual one."""

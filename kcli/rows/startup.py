@@ -7,7 +7,7 @@ from kcli.kafka.kraft.broker_start import BrokerOutcome, DirOutcome
 from kcli.kafka.kraft.start_outcome import Outcome
 from kcli.kafka.storage.file_actions import FileChange
 from kcli.rows.declare import row_type
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 
 class StartedProducer(NamedTuple):
@@ -87,8 +87,3 @@ class StartupBrokerRow(NamedTuple):
 
 STARTUP = row_type("startup", StartupRow)
 STARTUP_BROKER = row_type("startup_broker", StartupBrokerRow)
-
-COMMANDS = {
-    "startup": (STARTUP, STARTUP_BROKER),
-}
-"""The row types that each command can print, first the usual one."""

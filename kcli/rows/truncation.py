@@ -1,11 +1,11 @@
-"""The row of `truncate`: what a truncation does to a partition."""
+"""The rows of `truncate`: what a truncation does to a partition, and the records that --rescue saves."""
 
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.truncation import SegmentAction, SnapshotAction
 from kcli.rows.declare import Timestamp, row_type
-from kcli.rows.places import Where
+from kcli.rows.partitions import FromFile, Where
 
 
 class TruncatedSegment(NamedTuple):
@@ -116,7 +116,34 @@ class TruncationRow(NamedTuple):
 
 TRUNCATION = row_type("truncation", TruncationRow)
 
-COMMANDS = {
-    "truncate": (TRUNCATION,),
-}
-"""The row types that each command can print, first the usual one."""
+
+class RescuedHeader(NamedTuple):
+    """A header of a record; `key_bytes` where the key is not UTF-8, else null."""
+
+    key: str
+    key_bytes: bytes | None
+    value: bytes | None
+
+
+class RescuedRecordRow(NamedTuple):
+    """One record that goes, control records included."""
+
+    source: FromFile
+    offset: Annotated[int, "of the record"]
+    timestamp: Annotated[Timestamp, "-1 none"]
+    timestamp_type: Annotated[str, "CreateTime, LogAppendTime or NoTimestampType"]
+    key: Annotated[bytes | None, "null apart from empty"]
+    value: Annotated[bytes | None, "null apart from empty"]
+    headers: Annotated[tuple[RescuedHeader, ...], "in their order"]
+    partition_leader_epoch: Annotated[int, "of its batch; -1 none"]
+    producer_id: Annotated[int, "-1 none"]
+    producer_epoch: Annotated[int, "-1 none"]
+    sequence: Annotated[int, "-1 none"]
+    is_transactional: Annotated[bool, "whether its batch is part of a transaction"]
+    control_type: Annotated[
+        str | None,
+        "Kafka's name of a control record's type, or its number if unknown; null for data",
+    ]
+
+
+RESCUED_RECORD = row_type("rescued_record", RescuedRecordRow)

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
-from kcli.rows.places import PARTITION, WHERE
+from kcli.rows.partitions import PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
 

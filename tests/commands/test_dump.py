@@ -8,7 +8,7 @@ import pytest
 
 from kcli.dump import resume
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
-from kcli.rows.places import FROM_FILE
+from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.commands.answers import codes
 from tests.formats import recorded

@@ -66,7 +66,7 @@ from kcli.logdir.segment import DamagedRange, Stop
 from kcli.output.values import one_line
 from kcli.rows import Item
 from kcli.rows.dump import DumpFileRow, DumpLayoutRow
-from kcli.rows.places import FromFile
+from kcli.rows.partitions import FromFile
 
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20

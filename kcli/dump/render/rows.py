@@ -33,7 +33,7 @@ from kcli.logdir.segment import DamagedRange, Stop
 from kcli.rows import ArrowBlock
 from kcli.rows.declare import values_of
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
-from kcli.rows.places import FROM_FILE, FromFile
+from kcli.rows.partitions import FROM_FILE, FromFile
 
 if TYPE_CHECKING:
     from kcli.output.arrow import ArrowSchema

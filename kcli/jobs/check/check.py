@@ -58,7 +58,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure
-from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
+from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
 ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})

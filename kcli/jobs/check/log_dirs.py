@@ -40,7 +40,7 @@ from kcli.logdir.log_dirs import (
 )
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 

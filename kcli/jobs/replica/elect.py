@@ -21,7 +21,7 @@ from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Target
-from kcli.rows.elections import ElectionRow
+from kcli.rows.replicas import ElectionRow
 
 UNKNOWN = "unknown"
 UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"

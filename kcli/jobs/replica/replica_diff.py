@@ -42,9 +42,8 @@ from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
-from kcli.rows.fingerprints import FingerprintRow
-from kcli.rows.places import Where
-from kcli.rows.replicas import ReplicaRangeRow
+from kcli.rows.partitions import Where
+from kcli.rows.replicas import FingerprintRow, ReplicaRangeRow
 
 MANIFEST = "fingerprints"
 """The kind of a target that is a partition of a manifest."""

@@ -28,7 +28,7 @@ from kcli.kafka.replication.follower import (
 )
 from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
 from kcli.logdir.buffers import read_whole
-from kcli.rows.simulation import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
+from kcli.rows.replicas import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 
 LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
 KEYS = frozenset({"title", "protocol", "replicas", "leader", "steps"})

@@ -57,7 +57,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Target
 from kcli.rows import Failure, Item
-from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
+from kcli.rows.remote_segments import RemoteCheckRow, RemotePartition
 from kcli.times import duration
 
 CODE_OF_REFUSAL = {

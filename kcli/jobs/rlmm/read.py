@@ -25,7 +25,7 @@ from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target, entry_of
 from kcli.rows import Failure, Item
-from kcli.rows.remote_state import RemotePartition
+from kcli.rows.remote_segments import RemotePartition
 
 SNAPSHOT_NAME = "remote_log_snapshot"
 COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"

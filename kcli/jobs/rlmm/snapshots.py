@@ -40,7 +40,7 @@ from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows import Failure, Item
-from kcli.rows.remote_state import RemoteReplayRow
+from kcli.rows.remote_segments import RemoteReplayRow
 
 MOST_DIFFERENCES = 3
 """Segments that a finding about a file names; more are counted."""

@@ -16,7 +16,7 @@ from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay, replay_row
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
 from kcli.kafka.remote.events import Event, EventQuery
 from kcli.rows import Item
-from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
+from kcli.rows.remote_segments import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 
 Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
 """Returns the rows of one user partition."""

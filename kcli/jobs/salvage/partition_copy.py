@@ -17,7 +17,7 @@ from kcli.logdir.concurrent_changes import SHRANK, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.targets import shown_as
-from kcli.rows.salvage import LostRange
+from kcli.rows.checks import LostRange
 
 NOT_SAVED, FILE_NOT_SAVED, MADE_ANEW = "SALV-001", "SALV-004", "SALV-005"
 """Bytes of a log are lost; a small file is lost; a file that is written in its place may lack something."""

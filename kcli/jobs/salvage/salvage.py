@@ -41,7 +41,7 @@ from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 from kcli.logdir.segment import next_batch
 from kcli.rows import Failure
-from kcli.rows.salvage import SalvageRow, SavedFile
+from kcli.rows.checks import SalvageRow, SavedFile
 
 ALL, INDEXES = "all", "indexes"
 BEHIND = "START-007"

@@ -39,7 +39,7 @@ from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure, Item
-from kcli.rows.places import FromFile, Where
+from kcli.rows.partitions import FromFile, Where
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
 PIECE_BYTES = 64 << 20

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from formats.batch import COMPRESSION_NAMES
 from kcli.kafka.integrity.log_part import LogPart
 from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
-from kcli.rows.places import FromFile, Where
+from kcli.rows.partitions import FromFile, Where
 from kcli.rows.scan import CodecUse, ScanPartitionRow, ScanSegmentRow, ScanSummary
 
 

@@ -35,7 +35,7 @@ from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRow
 
 WOULD_FAIL = "would-fail"

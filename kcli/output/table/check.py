@@ -16,7 +16,7 @@ from kcli.output.table.fitted_table import table
 from kcli.output.table.severities import STYLES, by_dir, codes, mark_column, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, number, size
-from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
+from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
 MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
 RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}

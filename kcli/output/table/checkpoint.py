@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kcli.output.table.columns import NUMBER, ShownColumn
 from kcli.output.table.table_view import TableView
 from kcli.output.units import counted, joined
-from kcli.rows.checkpoints import CheckpointRow
+from kcli.rows.partitions import CheckpointRow
 
 
 def _total(rows: Sequence[CheckpointRow]) -> str:

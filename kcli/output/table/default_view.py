@@ -16,7 +16,7 @@ from kcli.output.units import counted
 from kcli.output.values import cell
 from kcli.rows import Column, values_of
 from kcli.rows.declare import PlainRow
-from kcli.rows.places import FROM_FILE, WHERE
+from kcli.rows.partitions import FROM_FILE, WHERE
 
 LEAST_OF_A_TEXT = 24
 """Characters that a text is cut to where there is no room."""

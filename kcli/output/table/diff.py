@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from kcli.output.table.columns import CHANGE, SIZE, ShownColumn
 from kcli.output.table.table_view import TableView
 from kcli.output.units import counted, joined, number
-from kcli.rows.runs import VERDICTS, RunDiffRow
+from kcli.rows.checks import VERDICTS, RunDiffRow
 
 ERRORS, WARNINGS = VERDICTS[:3], ("gone", "changed")
 

@@ -18,7 +18,7 @@ from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, number
 from kcli.rows.epochs import EndOffsetRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 WIDEST = 100
 """Columns of a line of offsets."""

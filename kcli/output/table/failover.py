@@ -7,7 +7,7 @@ from kcli.output.table.columns import CHANGE, NUMBER, ShownColumn
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableView
 from kcli.output.units import counted, joined, number
-from kcli.rows.failover import FailoverControllerRow, FailoverRow
+from kcli.rows.replicas import FailoverControllerRow, FailoverRow
 
 
 def _severity(row: FailoverRow) -> str | None:

@@ -8,7 +8,7 @@ from kcli.output.table.columns import NUMBER, SIZE, ShownColumn, bar_column
 from kcli.output.table.severities import STYLES, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
-from kcli.rows.places import PartitionRow
+from kcli.rows.partitions import PartitionRow
 
 NORMAL = "normal"
 FROM_HEADERS = "headers"

@@ -10,8 +10,7 @@ from kcli.output.table.replica_names import replica_names
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, number, only_day
-from kcli.rows.elections import ElectionRow
-from kcli.rows.replicas import ReplicaRangeRow
+from kcli.rows.replicas import ElectionRow, ReplicaRangeRow
 
 RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
 REASONS = {

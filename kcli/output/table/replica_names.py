@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.output.table.columns import ShownColumn
 from kcli.output.table.shared_columns import log_dir_of, name_of, short_dirs, where_of
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 
 def replica_names(places: Iterable[Where]) -> dict[str, str]:

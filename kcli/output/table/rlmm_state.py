@@ -24,7 +24,7 @@ from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, number, size
-from kcli.rows.remote_state import RemoteCheckRow, RemoteHistoryRow, RemoteReplayRow, RemoteSegmentRow
+from kcli.rows.remote_segments import RemoteCheckRow, RemoteHistoryRow, RemoteReplayRow, RemoteSegmentRow
 from kcli.times import duration
 
 COPYING, COPIED, DELETING = "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED"

@@ -10,7 +10,7 @@ from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import name_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
-from kcli.rows.salvage import SalvageRow
+from kcli.rows.checks import SalvageRow
 
 LOST = (
     ShownColumn("NOT SAVED", "file"),

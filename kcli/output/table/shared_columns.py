@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT, Kind, ShownColumn
 from kcli.output.units import counted
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 OF_OFFSET = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\..+)", re.ASCII)
 """Names of segments' files and of snapshots of metadata."""

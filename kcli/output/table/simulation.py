@@ -12,7 +12,7 @@ from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
 from kcli.output.table.severities import STYLES
 from kcli.output.table.table_view import TableInput, TableView, title
 from kcli.output.units import counted
-from kcli.rows.simulation import SimulationRow
+from kcli.rows.replicas import SimulationRow
 
 SCENARIOS = TableView(
     columns=(

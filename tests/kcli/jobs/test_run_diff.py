@@ -3,8 +3,8 @@
 import pytest
 
 from kcli.jobs.run_diff import CONTENTS, RunFinding, compare
-from kcli.rows.places import Where
-from kcli.rows.runs import VERDICTS
+from kcli.rows.checks import VERDICTS
+from kcli.rows.partitions import Where
 
 ONE = {
     "where": Where("d", 1, None, "t", 0),

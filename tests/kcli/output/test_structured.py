@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
-from kcli.rows.places import PartitionRow, Where
+from kcli.rows.partitions import PartitionRow, Where
 from kcli.rows.remote_metadata import RlmmSnapshotRow
 
 from .writing import FAILURE, FINDING, lookup_row, view_of, write

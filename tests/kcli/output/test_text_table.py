@@ -4,7 +4,7 @@ import pytest
 
 from kcli.output.screen import Screen
 from kcli.output.text_table import NOTHING, write_table, write_wide
-from kcli.rows.places import PartitionRow, Where
+from kcli.rows.partitions import PartitionRow, Where
 from kcli.rows.remote_metadata import RlmmPartitionRow
 from tests.kcli.output.writing import lookup_row, write
 

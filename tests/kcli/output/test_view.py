@@ -4,7 +4,7 @@ import pytest
 
 from kcli.output.view import Answer, ShownRow, ViewError, ViewOptions, make_view
 from kcli.rows.epochs import EpochAtRow
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
 
 EPOCH_ROWS = [

@@ -12,7 +12,7 @@ from kcli.output.view import Answer, ViewOptions, make_view
 from kcli.rows import Failure
 from kcli.rows.declare import type_of
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 
 FINDING = Finding("LOG-001", "short", "d", "d/0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
-from kcli.rows.places import WHERE
+from kcli.rows.partitions import WHERE
 from kcli.views import spark
 from kcli.views.definitions import HEAD, VIEWS, view_columns
 from kcli.views.options import OptionError

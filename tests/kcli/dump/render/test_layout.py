@@ -20,7 +20,7 @@ from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir.find import file_target
 from kcli.rows.dump import DumpFileRow, DumpLayoutRow
-from kcli.rows.places import FromFile, Where
+from kcli.rows.partitions import FromFile, Where
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.message_sets import BENT, REFUSED

@@ -52,7 +52,7 @@ def values(annotation):
 def row_classes():
     """Return the class of every row type."""
     found = {}
-    for module in set(COMMANDS.values()):
+    for module in {name.partition(".")[0] for names in COMMANDS.values() for name in names.split()}:
         for one in vars(importlib.import_module(f"kcli.rows.{module}")).values():
             if isinstance(one, type) and hasattr(one, "_fields"):
                 try:

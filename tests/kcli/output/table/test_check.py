@@ -3,8 +3,8 @@
 import pytest
 
 from kcli.kafka.findings.findings import Finding
-from kcli.rows.check import CheckRow
-from kcli.rows.places import Where
+from kcli.rows.checks import CheckRow
+from kcli.rows.partitions import Where
 from tests.kcli.output.writing import draw_lines
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.table.salvage import MOST
-from kcli.rows.places import Where
-from kcli.rows.salvage import LostRange, SalvageRow, SavedFile
+from kcli.rows.checks import LostRange, SalvageRow, SavedFile
+from kcli.rows.partitions import Where
 from tests.kcli.output.writing import draw_lines
 
 LOG, INDEX = f"{0:020}.log", f"{0:020}.index"

@@ -1,6 +1,6 @@
 """The plan of a truncation: many segments in few lines, and what is lost."""
 
-from kcli.rows.places import Where
+from kcli.rows.partitions import Where
 from kcli.rows.truncation import TruncatedSegment, TruncationRow
 from tests.kcli.output.writing import draw_lines
 
