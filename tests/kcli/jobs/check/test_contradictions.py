@@ -252,20 +252,15 @@ def test_without_the_settings_every_command_takes_the_default_and_says_so(fallin
 
 
 @pytest.mark.parametrize(
-    ("words", "recovers"),
-    [
-        (("epoch", "end-offset", "--epoch", "6"), True),
-        (("lookup", "offset", "latest"), True),
-        (("ls", "--recover"), True),
-        (("ls",), False),
-    ],
+    "words",
+    [("epoch", "end-offset", "--epoch", "6"), ("lookup", "offset", "latest"), ("ls", "--recover"), ("ls",)],
 )
-def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkeypatch, words, recovers):
+def test_the_metadata_log_is_read_where_a_log_is_recovered(demo, falling, monkeypatch, words):
     asked = set()
     monkeypatch.setattr(metadata_loader, "configuration_of", lambda one: asked.add(one.path))
     for log_dir in (demo, falling):
         CliRunner().invoke(app, [*words, str(log_dir / "orders-0")])
-    assert asked == ({str(falling / "orders-0")} if recovers else set())
+    assert asked == {str(falling / "orders-0")}
 
 
 def test_the_growing_metadata_log_of_a_running_broker_is_not_read_for_each_log(falling, monkeypatch):
