@@ -20,7 +20,6 @@ from kcli.kafka.kraft.broker_start import (
 )
 from kcli.kafka.kraft.log_settings import BrokerSettings, KnownSettings, broker_settings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_loader import image_in
 from kcli.kafka.kraft.metadata_snapshot import newest_snapshot_trouble
 from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import shown
@@ -186,6 +185,8 @@ def metadata_of(found: Found) -> list[KnownMetadata]:
 
     One that cannot be read is a finding of its own.
     """
+    from kcli.kafka.kraft.metadata_loader import image_in
+
     known = []
     for log_dir in found.log_dirs:
         image = image_in(log_dir)
