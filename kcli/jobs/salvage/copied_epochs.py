@@ -109,5 +109,5 @@ def _runs(loaded: LoadedLog) -> Iterator[EpochRun]:
         judge = EpochJudge()
         with segment.log() as log:
             for window in BulkWalk(log, 0, segment.log_size, verify=False):
-                judge.look(joined([classify(window, None)]))
+                judge.add_batches(joined([classify(window, None)]))
         yield from judge.runs

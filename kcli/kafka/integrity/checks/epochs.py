@@ -28,7 +28,7 @@ class EpochJudge:
     def __init__(self) -> None:
         self.runs: list[EpochRun] = []
 
-    def look(self, batches: Batches) -> None:
+    def add_batches(self, batches: Batches) -> None:
         """Take in some batches."""
         epochs = batches.fields["partition_leader_epoch"]
         if len(self.runs) > MOST_RUNS or int(epochs[0]) == NO_PARTITION_LEADER_EPOCH == int(epochs.max()):

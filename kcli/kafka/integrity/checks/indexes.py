@@ -115,7 +115,7 @@ class OffsetIndexJudge(_Entries):
         self._loose: list[tuple[int, int]] = []
         self._end = base
 
-    def look(self, batches: Batches) -> None:
+    def add_batches(self, batches: Batches) -> None:
         """Hold the entries that lead into some batches against these."""
         end = int(batches.positions[-1] + batches.sizes[-1])
         stop = int(np.searchsorted(self.others, end))
@@ -186,7 +186,7 @@ class TimeIndexJudge(_Entries):
         """The largest timestamp so far, in ms."""
         self._loose: list[tuple[int, str]] = []
 
-    def look(self, batches: Batches) -> None:
+    def add_batches(self, batches: Batches) -> None:
         """Hold the entries whose offsets lie up to the last of some batches against these."""
         last = batches.last
         before = self.largest

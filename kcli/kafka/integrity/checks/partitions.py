@@ -18,7 +18,7 @@ from kcli.kafka.integrity.checks.producer_files import (
     snapshot_misfits,
     txn_index_misfits,
 )
-from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, Break, ProducerMap
+from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, ProducerMap, ProducerViolation
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings
@@ -87,7 +87,7 @@ class PartitionJudge:
         of_log = FindingCollector(facts.target)
         self._within(facts, of_log)
         compacted = self._is_cleaned(facts)
-        for one in facts.producers.breaks:
+        for one in facts.producers.violations:
             _add(of_log, one, is_compacted=compacted)
         for one in self._producers.add(facts.producers):
             _add(of_log, one, is_compacted=compacted or bool(self._before and self._before.is_compacted))
@@ -272,10 +272,10 @@ class PartitionJudge:
         yield from findings.take()
 
 
-def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
+def _add(findings: FindingCollector, violation: ProducerViolation, *, is_compacted: bool) -> None:
     """Keep a finding about a producer; batches that cleaning removed leave gaps in its sequences."""
-    if one.code != "PROD-003" or not is_compacted:
-        findings.add(one.code, one.position, one.words)
+    if violation.code != "PROD-003" or not is_compacted:
+        findings.add(violation.code, violation.position, violation.message)
 
 
 def without_details(facts: SegmentFacts) -> SegmentFacts:

@@ -20,13 +20,13 @@ HALF = 1 << 30
 MOST_SHORT = 0xFFFF
 
 
-class Break(NamedTuple):
-    """A batch whose sequence or epoch does not follow from the one before of its producer: code and words."""
+class ProducerViolation(NamedTuple):
+    """A batch whose sequence or epoch does not follow from the one before of its producer."""
 
     code: str
     offset: int
     position: int
-    words: str
+    message: str
 
 
 class End(NamedTuple):
@@ -76,11 +76,26 @@ class ProducerFacts(NamedTuple):
 
     runs: Mapping[int, ProducerRun] | None
     aborted: frozenset[Aborted] = frozenset()
-    breaks: tuple[Break, ...] = ()
+    violations: tuple[ProducerViolation, ...] = ()
     begins: frozenset[int] = frozenset()
 
 
 NO_PRODUCERS = ProducerFacts({})
+
+
+class ConsecutiveBatches(NamedTuple):
+    """Batches of one producer that follow one another as they should: a row of what a window holds."""
+
+    producer_id: int
+    kind: int
+    epoch: int
+    first_sequence: int
+    base_offset: int
+    position: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
 
 
 class ProducerJudge:
@@ -91,10 +106,10 @@ class ProducerJudge:
         self._begins: set[int] = set()
         self._runs: dict[int, ProducerRun] = {}
         self._aborted: list[Aborted] = []
-        self._breaks: list[Break] = []
+        self._violations: list[ProducerViolation] = []
         self._is_over = False
 
-    def look(self, batches: Batches) -> None:
+    def add_batches(self, batches: Batches) -> None:
         """Follow the producers of some batches."""
         producer = batches.fields["producer_id"]
         at = np.flatnonzero((producer > NO_PRODUCER_ID) & (batches.kinds <= COMMIT))
@@ -141,93 +156,86 @@ class ProducerJudge:
             deltas[ends],
             batches.timestamp[at[ends]],
         )
-        for row in zip(*(column.tolist() for column in columns), strict=True):
-            self._step(*row)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for batches_of_producer in map(ConsecutiveBatches._make, rows):
+            self._add(batches_of_producer)
 
-    def _step(  # noqa: PLR0917 - the columns of a row
-        self,
-        producer_id: int,
-        kind: int,
-        epoch: int,
-        first: int,
-        base: int,
-        position: int,
-        last: int,
-        last_offset: int,
-        delta: int,
-        timestamp: int,
-    ) -> None:
-        run = self._runs.get(producer_id)
-        if kind in {ABORT, COMMIT}:
-            self._runs[producer_id] = self._ended(producer_id, run, kind, epoch, base, timestamp)
+    def _add(self, batches: ConsecutiveBatches) -> None:
+        run = self._runs.get(batches.producer_id)
+        if batches.kind in {ABORT, COMMIT}:
+            self._runs[batches.producer_id] = self._ended(run or ProducerRun(batches.epoch), batches)
             return
+        base = batches.base_offset
         if run is None or run.first_offset == NOT_KNOWN:
-            known = run or ProducerRun(epoch)
-            run = known._replace(
-                first_epoch=epoch,
-                first_sequence=first,
+            run = run or ProducerRun(batches.epoch)
+            run = run._replace(
+                first_epoch=batches.epoch,
+                first_sequence=batches.first_sequence,
                 first_offset=base,
-                first_position=position,
-                first_outside=kind == PLAIN and known.first_end is None,
+                first_position=batches.position,
+                first_outside=batches.kind == PLAIN and run.first_end is None,
             )
         else:
-            self._breaks.extend(_break(producer_id, run, epoch, first, base, position))
+            first = batches.epoch, batches.first_sequence, base, batches.position
+            self._violations.extend(_sequence_violations(batches.producer_id, run, first))
         open_since = run.open_since
-        if kind == PLAIN and open_since != NOT_KNOWN:
-            self._breaks.append(_outside(producer_id, open_since, base, position))
-        if kind == TRANSACTIONAL and open_since == NOT_KNOWN:
+        if batches.kind == PLAIN and open_since != NOT_KNOWN:
+            self._violations.append(_outside(batches.producer_id, open_since, base, batches.position))
+        if batches.kind == TRANSACTIONAL and open_since == NOT_KNOWN:
             open_since = base
             if base in self._offsets:
                 self._begins.add(base)
-        self._runs[producer_id] = run._replace(
-            epoch=epoch,
-            last_sequence=last,
-            last_offset=last_offset,
-            offset_delta=delta,
-            timestamp=timestamp,
+        self._runs[batches.producer_id] = run._replace(
+            epoch=batches.epoch,
+            last_sequence=batches.last_sequence,
+            last_offset=batches.last_offset,
+            offset_delta=batches.offset_delta,
+            timestamp=batches.timestamp,
             open_since=open_since,
         )
 
-    def _ended(  # noqa: PLR0917 - as of _step
-        self, producer_id: int, run: ProducerRun | None, kind: int, epoch: int, base: int, timestamp: int
-    ) -> ProducerRun:
+    def _ended(self, run: ProducerRun, marker: ConsecutiveBatches) -> ProducerRun:
         """Return a producer after an end marker."""
-        if run is None:
-            run = ProducerRun(epoch)
+        base = marker.base_offset
         if run.first_end is None:
-            run = run._replace(first_end=End(kind, base, run.open_since))
-        elif run.open_since != NOT_KNOWN and kind == ABORT:
-            self._aborted.append(Aborted(producer_id, run.open_since, base))
-        if epoch != run.epoch:
+            run = run._replace(first_end=End(marker.kind, base, run.open_since))
+        elif run.open_since != NOT_KNOWN and marker.kind == ABORT:
+            self._aborted.append(Aborted(marker.producer_id, run.open_since, base))
+        if marker.epoch != run.epoch:
             run = run._replace(last_sequence=NO_SEQUENCE, last_offset=NOT_KNOWN, offset_delta=0)
-        return run._replace(epoch=epoch, timestamp=timestamp, open_since=NOT_KNOWN, last_end=base)
+        return run._replace(
+            epoch=marker.epoch, timestamp=marker.timestamp, open_since=NOT_KNOWN, last_end=base
+        )
 
     def facts(self) -> ProducerFacts:
         """Return what is known of the segment's producers."""
         if self._is_over:
-            return ProducerFacts(None, frozenset(), tuple(self._breaks))
+            return ProducerFacts(None, frozenset(), tuple(self._violations))
         return ProducerFacts(
-            self._runs, frozenset(self._aborted), tuple(self._breaks), frozenset(self._begins)
+            self._runs, frozenset(self._aborted), tuple(self._violations), frozenset(self._begins)
         )
 
 
-def _break(  # noqa: PLR0917 - as of _step
-    producer_id: int, run: ProducerRun, epoch: int, first: int, base: int, position: int
-) -> Iterator[Break]:
-    """Yield how a batch does not follow from the one before of its producer."""
+def _sequence_violations(
+    producer_id: int, run: ProducerRun, first: tuple[int, int, int, int]
+) -> Iterator[ProducerViolation]:
+    """Yield how a batch (epoch, sequence, offset, position) does not follow from those of its producer."""
+    epoch, sequence, base, position = first
     who = f"offset {base}: producer {producer_id}"
     if epoch < run.epoch:
-        yield Break("PROD-005", base, position, f"{who} has epoch {epoch} after {run.epoch}")
-    elif epoch == run.epoch and first > 0 and run.last_sequence >= 0:
+        yield ProducerViolation("PROD-005", base, position, f"{who} has epoch {epoch} after {run.epoch}")
+    elif epoch == run.epoch and sequence > 0 and run.last_sequence >= 0:
         expected = add_sequence(run.last_sequence, 1)
-        ahead = (first - expected) & MAX_INT
-        words = f"{who} goes on with sequence {first}, {expected} follows"
+        ahead = (sequence - expected) & MAX_INT
+        message = f"{who} goes on with sequence {sequence}, {expected} follows"
         if ahead:
-            yield Break("PROD-003" if ahead < HALF else "PROD-004", base, position, words)
+            yield ProducerViolation("PROD-003" if ahead < HALF else "PROD-004", base, position, message)
 
 
-def _outside(producer_id: int, open_since: int, base: int, position: int) -> Break:
-    return Break("PROD-010", base, position, f"offset {base}: {outside_message(producer_id, open_since)}")
+def _outside(producer_id: int, open_since: int, base: int, position: int) -> ProducerViolation:
+    return ProducerViolation(
+        "PROD-010", base, position, f"offset {base}: {outside_message(producer_id, open_since)}"
+    )
 
 
 class ProducerMap:
@@ -236,7 +244,7 @@ class ProducerMap:
     def __init__(self) -> None:
         self.runs: dict[int, ProducerRun] | None = {}
 
-    def add(self, facts: ProducerFacts) -> Iterator[Break]:
+    def add(self, facts: ProducerFacts) -> Iterator[ProducerViolation]:
         """Follow a segment; yield where its producers do not go on from the segments before."""
         if facts.runs is None or self.runs is None:
             self.runs = None
@@ -249,14 +257,8 @@ class ProducerMap:
             if run.first_outside and before.open_since != NOT_KNOWN:
                 yield _outside(producer_id, before.open_since, run.first_offset, run.first_position)
             if run.first_offset != NOT_KNOWN:
-                yield from _break(
-                    producer_id,
-                    before,
-                    run.first_epoch,
-                    run.first_sequence,
-                    run.first_offset,
-                    run.first_position,
-                )
+                first = run.first_epoch, run.first_sequence, run.first_offset, run.first_position
+                yield from _sequence_violations(producer_id, before, first)
             self.runs[producer_id] = _continued(before, run)
         if len(self.runs) > MOST_IDS:
             self.runs = None

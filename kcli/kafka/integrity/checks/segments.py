@@ -203,9 +203,9 @@ class SegmentJudge:
         self._look(batches)
         for judge in (self._offsets, self._times, self._epochs):
             if judge is not None:
-                judge.look(batches)
+                judge.add_batches(batches)
         if not self._headers_alone:
-            self._producers.look(batches)
+            self._producers.add_batches(batches)
 
     def _look(self, batches: Batches) -> None:
         """Look at the headers themselves, and for traces of cleaning."""

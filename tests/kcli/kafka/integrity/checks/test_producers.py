@@ -114,7 +114,7 @@ def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
         judge = ProducerJudge()
         with DataFile(str(path)) as log:
             for window in BulkWalk(log):
-                judge.look(joined([classify(window, end_marker_types(log, window)[0])]))
+                judge.add_batches(joined([classify(window, end_marker_types(log, window)[0])]))
         aborted |= judged.aborted(judge.facts())
         assert list(judged.add(judge.facts())) == []
         found = {
