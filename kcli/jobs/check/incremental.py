@@ -127,18 +127,18 @@ class IncrementalState:
         if any(one.code.startswith(OF_PRODUCERS) for one in damaged):
             whole = []
         self.partitions[path] = {
-            one.base: WholeSegment(
-                files[one.base],
-                before[one.base].has_read_records if one.is_remembered else self.records,
-                one.first,
-                one.end,
-                one.is_compacted,
-                one.is_sparse,
-                one.has_messages,
-                bool(one.if_closed) or (one.is_remembered and before[one.base].is_open),
-                one.epochs,
+            facts.base: WholeSegment(
+                files=files[facts.base],
+                has_read_records=before[facts.base].has_read_records if facts.is_remembered else self.records,
+                first=facts.first,
+                end=facts.end,
+                is_compacted=facts.is_compacted,
+                is_sparse=facts.is_sparse,
+                has_messages=facts.has_messages,
+                is_open=bool(facts.if_closed) or (facts.is_remembered and before[facts.base].is_open),
+                epochs=facts.epochs,
             )
-            for one in whole
+            for facts in whole
         }
 
     def dumps(self) -> str:

@@ -114,15 +114,15 @@ def inspect_files(
         newest = max(snapshots(partition.entries, log_start), default=None)
         needs_start |= needs_metadata_start(partition.entries, log_start)
     return PartitionFiles(
-        inspected,
-        offsets,
-        producer_snapshots(partition.names),
-        inspected.topic_id,
-        newest,
-        needs_start,
-        is_cleaned(partition, offsets.cleaner_point, known),
-        is_tiered,
-        settings,
+        inspected=inspected,
+        offsets=offsets,
+        snapshots=producer_snapshots(partition.names),
+        topic_id=inspected.topic_id,
+        metadata_snapshot=newest,
+        needs_start=needs_start,
+        is_compacted=is_cleaned(partition, offsets.cleaner_point, known),
+        is_tiered=is_tiered,
+        settings=settings,
     )
 
 

@@ -87,10 +87,12 @@ class PartitionJudge:
         of_log = FindingCollector(facts.target)
         self._within(facts, of_log)
         compacted = self._is_cleaned(facts)
-        for one in facts.producers.violations:
-            _add(of_log, one, is_compacted=compacted)
-        for one in self._producers.add(facts.producers):
-            _add(of_log, one, is_compacted=compacted or bool(self._before and self._before.is_compacted))
+        for violation in facts.producers.violations:
+            _add(of_log, violation, is_compacted=compacted)
+        for violation in self._producers.add(facts.producers):
+            _add(
+                of_log, violation, is_compacted=compacted or bool(self._before and self._before.is_compacted)
+            )
         for code, run, words in misfits(
             facts.epochs,
             self.epoch,

@@ -253,22 +253,22 @@ class SegmentJudge:
         if not piece.summary.batches and piece.size and piece.stop.reason != "zeros":
             self._report_foreign()
         return SegmentFacts(
-            self.base,
-            self.target,
-            piece.size,
-            self._good,
-            self._first,
-            self._end,
-            self._is_compacted,
-            tuple(self._epochs.runs),
-            ProducerFacts(None) if self._headers_alone else self._producers.facts(),
-            self._txn_index,
-            tuple(one for findings in self._of_indexes for one in findings.take()),
-            tuple(self._if_closed()),
-            piece.size - piece.stop.position,
-            () if self._is_broken else tuple(self._holes),
-            self._is_sparse,
-            self._has_messages,
+            base=self.base,
+            target=self.target,
+            size=piece.size,
+            good_end=self._good,
+            first=self._first,
+            end=self._end,
+            is_compacted=self._is_compacted,
+            epochs=tuple(self._epochs.runs),
+            producers=ProducerFacts(None) if self._headers_alone else self._producers.facts(),
+            aborted=self._txn_index,
+            of_indexes=tuple(one for findings in self._of_indexes for one in findings.take()),
+            if_closed=tuple(self._if_closed()),
+            tail=piece.size - piece.stop.position,
+            holes=() if self._is_broken else tuple(self._holes),
+            is_sparse=self._is_sparse,
+            has_messages=self._has_messages,
         )
 
     def _report_foreign(self) -> None:
