@@ -146,7 +146,7 @@ def check(
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.event_checks import RemoteCheck
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
-    from kcli.jobs.rlmm.storage import Storage, objects_of
+    from kcli.jobs.rlmm.stored_objects import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection

@@ -95,6 +95,7 @@ ELSEWHERE = {
     "kcli/jobs/identifiers.py": "tests/commands/test_identifiers.py",
     "kcli/jobs/rlmm/event_checks.py": "tests/kcli/jobs/rlmm/test_check.py",
     "kcli/jobs/rlmm/leader.py": "tests/oracle/test_remote_log_oracle.py",
+    "kcli/jobs/rlmm/stored_objects.py": "tests/commands/test_rlmm_storage.py",
     "kcli/jobs/rlmm/read.py": "tests/commands/test_rlmm_fold.py",
     "kcli/jobs/rlmm/tiers.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/rlmm/locate.py": "tests/commands/test_rlmm_whole.py",

@@ -17,7 +17,7 @@ from kcli.jobs.rlmm.event_checks import MOST_FINDINGS, EventChecks, KnownSegment
 from kcli.jobs.rlmm.locate import ABSENT, lacks, metadata_partition_of
 from kcli.jobs.rlmm.read import fold_unit
 from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay
-from kcli.jobs.rlmm.storage import (
+from kcli.jobs.rlmm.stored_objects import (
     Storage,
     describe_objects,
     objects_of,

@@ -20,7 +20,7 @@ from kcli.jobs.common import failure_of
 from kcli.jobs.rlmm.leader import Leader, load_leader
 from kcli.jobs.rlmm.locate import topic_size
 from kcli.jobs.rlmm.read import MetadataPartition, metadata_partition
-from kcli.jobs.rlmm.storage import (
+from kcli.jobs.rlmm.stored_objects import (
     ABSENT_OBJECTS,
     Storage,
     absent_segments,
