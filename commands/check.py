@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import common_options, option
-from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.reading_options import ReadingOptions
+from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
 

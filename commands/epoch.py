@@ -3,10 +3,9 @@
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from kcli.cli.metadata import metadata_path
 from kcli.cli.option import REQUIRED, argument, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, INT64, integer, parse_epochs, parse_offset, split_list
+from kcli.cli.parsers import INT32, INT64, integer, metadata_path, parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 

@@ -2,10 +2,9 @@
 
 from functools import partial
 
-from kcli.cli.brokers import broker_ids
 from kcli.cli.option import common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32
+from kcli.cli.parsers import INT32, broker_ids
 from kcli.cli.status import UsageError
 
 SETTINGS = "Settings that the metadata lacks"

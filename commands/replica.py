@@ -3,11 +3,9 @@
 from collections.abc import Iterable
 from functools import partial
 
-from kcli.cli.brokers import broker_ids
-from kcli.cli.metadata import metadata_path
 from kcli.cli.option import argument, choose, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32
+from kcli.cli.parsers import INT32, broker_ids, metadata_path
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 

@@ -31,7 +31,6 @@ app.add_typer(rlmm_tier.lookup, name="lookup")
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
 LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
 LAYOUT_NAMES = (KAFKA, KIP)
-LAYOUT_METAVAR = "|".join(LAYOUT_NAMES)
 TEXT = "text"
 DEFAULT_PARTITIONS = 50
 
@@ -41,14 +40,18 @@ DEFAULT_PARTITIONS = 50
 def dump(
     *,
     text_format: str | None = option(
-        f"--format {'|'.join(LINE_FORMATS)}",
+        "--format",
         "Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
+        choices=LINE_FORMATS,
     ),
     properties: list[str] | None = option(
         "--property K=V", "Of --format kip: print.partition=true and others; repeatable."
     ),
     layout: str = option(
-        f"--layout {LAYOUT_METAVAR}", "As brokers write it, or as KIP-405 says (rows only).", default=KAFKA
+        "--layout",
+        "As brokers write it, or as KIP-405 says (rows only).",
+        default=KAFKA,
+        choices=LAYOUT_NAMES,
     ),
     inputs: Inputs,
     output: Output,
@@ -60,13 +63,10 @@ def dump(
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
-    if text_format is not None and text_format not in LINE_FORMATS:
-        raise UsageError(f"--format {text_format}: expected one of {', '.join(LINE_FORMATS)}")
     if text_format is not None and output.format != TEXT:
         raise UsageError("--format needs -o text")
     if properties and text_format != KIP:
         raise UsageError("--property needs --format kip")
-    _check_layout(layout)
     if layout == KIP and output.format == TEXT:
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.cli.run import Answer, Command, RowTopics, run
@@ -103,11 +103,6 @@ def dump(
     run(command, inputs, output, engine)
 
 
-def _check_layout(layout: str) -> None:
-    if layout not in LAYOUT_NAMES:
-        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUT_NAMES)}")
-
-
 def _parts(properties: list[str]) -> "LineParts":
     """Return the parts of a line that --property asks for."""
     from formats.kip405 import parts
@@ -134,7 +129,9 @@ def partition(
     count: int = option(
         "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1, max=INT32
     ),
-    layout: str = option(f"--layout {LAYOUT_METAVAR}", "As brokers do, or as KIP-405 says.", default=KAFKA),
+    layout: str = option(
+        "--layout", "As brokers do, or as KIP-405 says.", default=KAFKA, choices=LAYOUT_NAMES
+    ),
     output: Output,
 ) -> None:
     """Print which partition of __remote_log_metadata holds the events of a user partition.
@@ -146,7 +143,6 @@ def partition(
     from kcli.jobs.rlmm.dump import partition_rows
     from kcli.rows.remote_metadata import RLMM_KIP_PARTITION
 
-    _check_layout(layout)
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
         run_rows("rlmm partition", kip.partition_rows(named, count), output, types=(RLMM_KIP_PARTITION,))

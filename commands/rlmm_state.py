@@ -20,9 +20,10 @@ SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 EVENT_SOURCES = ("events", "snapshots")
 
 SOURCE = option(
-    "--from events|snapshots",
+    "--from",
     "The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
     "without: events where there are any.",
+    choices=EVENT_SOURCES,
 )
 
 AT = option(
@@ -106,7 +107,7 @@ def state(
             without_rows=None if history is None else f"no event here is about segment {history}",
         ),
         accepts=ACCEPTS,
-        expand=partial(expand_source, _source(source), selection=query.selection),
+        expand=partial(expand_source, source, selection=query.selection),
         split=grouped,
     )
     run(command, inputs, output, engine)
@@ -171,16 +172,10 @@ def check(
         reduce=None if listings is None else partial(reducer, listings, query.selection),
         topics=RowTopics(topics),
         accepts=ACCEPTS,
-        expand=partial(expand_source, _source(source), selection=query.selection),
+        expand=partial(expand_source, source, selection=query.selection),
         split=grouped,
     )
     run(command, inputs, output, engine)
-
-
-def _source(source: str | None) -> str | None:
-    if source is not None and source not in EVENT_SOURCES:
-        raise UsageError(f"--from {source}: expected events or snapshots")
-    return source
 
 
 def _position(option: str, text: str) -> tuple[int, int]:

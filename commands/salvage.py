@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import argument, common_options, option
-from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.start_options import INDEX_INTERVAL_BYTES
+from kcli.cli.options import INDEX_INTERVAL_BYTES, EngineOptions, Inputs, Output
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 

@@ -4,8 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import common_options, option
-from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.reading_options import ReadingOptions
+from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:

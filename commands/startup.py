@@ -5,10 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 from kcli.cli.option import common_options, option
-from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import parse_time
-from kcli.cli.reading_options import parse_rate
-from kcli.cli.start_options import BROKER, CLEAN, StartOptions
+from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
+from kcli.cli.parsers import parse_rate, parse_time
 from kcli.cli.status import UsageError
 
 READ_RATE = "100M"

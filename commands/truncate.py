@@ -5,9 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import common_options, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.parsers import INT32, INT64
-from kcli.cli.start_options import BROKER, StartOptions
 from kcli.cli.status import RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -11,16 +11,11 @@ SCREENS = "tests/screens/test_screens.py"
 ELSEWHERE = {
     # between the command line and the jobs
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
-    "kcli/cli/brokers.py": "tests/commands/test_elect.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/engine.py": "tests/commands/test_jobs.py",
-    "kcli/cli/metadata.py": "tests/commands/test_validate.py",
     "kcli/cli/option.py": "tests/commands/test_options.py",
     "kcli/cli/parsers.py": "tests/commands/test_options.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
-    "kcli/cli/reading_options.py": "tests/commands/test_scan.py",
-    "kcli/cli/run_record.py": "tests/commands/test_run_directory.py",
-    "kcli/cli/start_options.py": "tests/commands/test_startup.py",
     "kcli/cli/status.py": "tests/commands/test_exit_status.py",
     "kcli/cli/summary.py": "tests/commands/test_scan.py",
     "kcli/cli/targets.py": "tests/commands/test_salvage.py",

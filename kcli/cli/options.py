@@ -1,4 +1,4 @@
-"""The options that commands share, in three groups; a command takes those that it needs.
+"""The options that commands share, in groups; a command takes those that it needs.
 
 @common_options
 def ls(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from formats.bounds import LARGEST_BATCH
 from kcli.cli.option import argument, option
-from kcli.cli.parsers import INT64, parse_partitions, split_list
+from kcli.cli.parsers import INT32, INT64, parse_partitions, parse_rate, split_list
 from kcli.cli.status import UsageError
 
 if TYPE_CHECKING:
@@ -134,3 +135,58 @@ class EngineOptions(NamedTuple):
     def uses_spark(self) -> bool:
         """Whether one of the --spark options is given."""
         return bool(self.spark or self.spark_master or self.spark_remote or self.spark_conf)
+
+
+class ReadingOptions(NamedTuple):
+    """How a command reads whole logs next to a broker: its rate, the page cache, the largest batch."""
+
+    rate: str | None = option("--rate BYTES", "Read at most 50M a second in each process; implies --cold.")
+    cold: bool = option("--cold", "Drop pages from the page cache after reading.")
+    max_batch_bytes: int = option(
+        "--max-batch-bytes N",
+        "Bound on one batch that is decompressed.",
+        default=LARGEST_BATCH,
+        min=1,
+        max=INT32,
+    )
+
+    @property
+    def bytes_per_second(self) -> int:
+        """The rate in bytes, 0 without one; UsageError for what is no rate."""
+        return 0 if self.rate is None else parse_rate(self.rate)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether pages that were read are given back."""
+        return self.cold or self.rate is not None
+
+
+BROKER = "What the broker knows"
+CLEAN = "clean"
+SHUTDOWNS = (CLEAN, "unclean")
+SMALLEST_INDEX = 4
+
+INDEX_INTERVAL_BYTES = option(
+    "--index-interval-bytes N",
+    "The topic's index.interval.bytes; by default as its metadata or --server-config says.",
+    BROKER,
+    min=0,
+)
+
+
+class StartOptions(NamedTuple):
+    """How the broker stopped, and the settings of topics that recovery uses."""
+
+    shutdown: str | None = option(
+        "--shutdown",
+        "How the broker stopped; by default as the log dir's clean shutdown marker says.",
+        BROKER,
+        choices=SHUTDOWNS,
+    )
+    index_interval_bytes: int | None = INDEX_INTERVAL_BYTES
+    segment_index_bytes: int | None = option(
+        "--segment-index-bytes N",
+        "The topic's segment.index.bytes; by default as above, else an index of any length fits.",
+        BROKER,
+        min=SMALLEST_INDEX,
+    )

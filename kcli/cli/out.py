@@ -1,20 +1,24 @@
-"""`--out`: which targets are refused, and writing rows to a file, a directory of parts or that of a run."""
+"""`--out`: which targets are refused; rows in a file, in a directory of parts, or in that of a run."""
 
 import errno
 import os
+import re
+import socket
 import stat
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from kcli import __version__
 from kcli.cli.boundary import say
 from kcli.cli.options import Output
-from kcli.cli.run_record import labels_of, run_record
-from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
 from kcli.cli.summary import RunSummary
 from kcli.cli.targets import refuse_log_dirs
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.logdir.find import Found
 from kcli.logdir.targets import PARTITION, Target
 from kcli.output.files import IncompleteError, Text, in_batches, write_rows
@@ -24,6 +28,7 @@ from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 
+LABEL = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.{0,1024})")
 NO_PLACE = frozenset(
     {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
 )
@@ -228,3 +233,37 @@ def _explained(out: Out) -> Iterator[None]:
         if error.errno in NO_PLACE:
             raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
         raise MissingError(f"--out {out.word}: cannot write: {reason}") from error
+
+
+def labels_of(words: list[str] | None) -> dict[str, str]:
+    """Return the labels of --label KEY=VALUE; UsageError for other words, and for a key given twice."""
+    labels: dict[str, str] = {}
+    for word in words or ():
+        pair = LABEL.fullmatch(word)
+        if pair is None:
+            raise UsageError(f"--label {word}: expected KEY=VALUE, the key of letters, digits, _ . -")
+        if pair[1] in labels:
+            raise UsageError(f"--label {word}: {pair[1]} has a value already")
+        labels[pair[1]] = pair[2]
+    return labels
+
+
+def run_record(view: View, summary: RunSummary) -> dict[str, object]:
+    """Return what run.json says of a run that is complete; times are epoch milliseconds."""
+    findings, failures = summary.messages()
+    severities = Counter(finding.severity for finding in findings)
+    status = summary.status()
+    return {
+        "command": view.command,
+        "arguments": sys.argv[1:],
+        "kcli_version": __version__,
+        "host": socket.gethostname(),
+        "started_timestamp": summary.started_ms,
+        "ended_timestamp": time.time_ns() // 1_000_000,
+        "inputs": summary.inputs,
+        "answered": summary.inputs - summary.unread,
+        "findings": {severity: severities[severity] for severity in SEVERITIES},
+        "errors": len(failures),
+        "exit_status": int(status),
+        "verdict": ExitStatus(status).name.lower().replace("_", "-"),
+    }

@@ -1,5 +1,6 @@
-"""Words of the command line: numbers, lists and ranges like `0..3,7`, offsets, times like `@-1h`."""
+"""Values of the command line: numbers, ranges like `0..3,7`, offsets, rates, broker ids, times like `1h`."""
 
+import os
 import re
 from itertools import chain
 
@@ -9,6 +10,7 @@ from kcli.cli.status import UsageError
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
 MOST_NUMBERS = 1_000_000
+MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def integer(word: str, what: str, low: int, high: int) -> int:
@@ -85,6 +87,15 @@ def parse_duration(text: str) -> int:
         raise UsageError(str(error)) from error
 
 
+def parse_rate(text: str, option: str = "--rate") -> int:
+    """Return the bytes of words like 50M: K, M and G are binary."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
+    rate = int(match[1]) * MULTIPLES[match[2]] if match else 0
+    if not rate:
+        raise UsageError(f"{option} {text}: expected a rate such as 500K, 50M or 1G")
+    return rate
+
+
 def parse_time(text: str, now_ms: int | None = None) -> int:
     """Return a time in epoch milliseconds; the words are those of `kcli.times`."""
     from kcli.times import LIKE_SECONDS, TimeWordError, moment_ms
@@ -96,3 +107,31 @@ def parse_time(text: str, now_ms: int | None = None) -> int:
     if text.isdecimal() and moment in LIKE_SECONDS:
         say(f"kcli: time {text}: taken as milliseconds, a moment of 1970; of seconds write {text}000")
     return moment
+
+
+def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
+    """Return the ids of brokers of `1,2` or `1..3` in the order given, each once."""
+    ids: dict[int, None] = {}
+    for word in split_list(values):
+        try:
+            ids.update(dict.fromkeys(sorted(parse_integers(option, [word], 0, INT32))))
+        except UsageError as error:
+            raise UsageError(
+                f"{option} {word}: expected ids of brokers, as in {option} 1,2 or 1..3"
+            ) from error
+    return tuple(ids)
+
+
+def metadata_path(path: str | None) -> str | None:
+    """Return the absolute path of metadata that can be read; UsageError where it cannot, None for none."""
+    if path is None:
+        return None
+    from kcli.jobs.cluster_metadata import metadata_image
+    from kcli.logdir.buffers import FileError
+
+    absolute = os.path.abspath(path)
+    try:
+        metadata_image(absolute)
+    except FileError as error:
+        raise UsageError(f"--metadata {error}") from error
+    return absolute

@@ -11,9 +11,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary, origin, sources
 from kcli.cli.option import COMPLETE, long_name
+from kcli.cli.parsers import INT32, INT64
 from kcli.cli.status import UsageError
 
-INT32, INT64 = 2**31 - 1, 2**63 - 1
 WIDEST_HELP = 120
 LONGEST_SUMMARY = 1000
 GIVEN = "kcli.given"

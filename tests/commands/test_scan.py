@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from kcli.cli.reading_options import parse_rate
+from kcli.cli.parsers import parse_rate
 from kcli.output.schema import document_schema
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 from tests.messages import put_set
