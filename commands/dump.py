@@ -115,9 +115,9 @@ def _job_options(
 def _command(job: "Dump", options: "DumpOptions", output: Output, engine: EngineOptions) -> "Command":
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
     from kcli.cli.run import Answer, Command
+    from kcli.dump.bytes_as import types_as_shown
     from kcli.dump.job import ACCEPTS
     from kcli.dump.render.lines import dump_log_lines
-    from kcli.dump.shown_bytes import types_as_shown
     from kcli.jobs.scan.log_ranges import (
         BATCHES_RANGE,
         SHOWN_RANGE,

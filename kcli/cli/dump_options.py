@@ -31,7 +31,7 @@ def _decoder(name: str, topic: str) -> Any:
 
 
 def _modes() -> Iterable[str]:
-    from kcli.dump.shown_bytes import MODES
+    from kcli.dump.bytes_as import MODES
 
     return MODES
 

@@ -5,11 +5,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
+from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, row_type_of_a_log, row_types_of
-from kcli.dump.resume import Pause, Scanned, scanned
-from kcli.dump.shown_bytes import shown_as, shown_row
+from kcli.dump.pauses import Pause, Scanned, scanned
+from kcli.dump.readers_by_kind import (
+    ACCEPTS,
+    LOGS,
+    has_lines,
+    read_log,
+    reader_for,
+    row_type_of_a_log,
+    row_types_of,
+)
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
@@ -111,7 +119,7 @@ class Dump:
         findings: FindingCollector,  # noqa: ARG002 - each log has its own
     ) -> Scanned:
         """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
-        from kcli.dump.log_blocks import tails
+        from kcli.dump.read_blocks import tails
 
         read = reader_for(LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))

@@ -1,9 +1,9 @@
 """`dump` of logs and KRaft snapshots: the one loop over their blocks, whatever is made of them."""
 
-from kcli.dump.log_blocks import Log, byte_range, last_rows, read_log
 from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Pause, Scanned
+from kcli.dump.read_blocks import Log, byte_range, last_rows, read_log
 from kcli.dump.render.rows import render_rows
-from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import report_growth

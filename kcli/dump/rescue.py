@@ -17,10 +17,10 @@ from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
 from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
-from kcli.dump.log_blocks import Log, byte_range, finished, read_log
 from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Scanned, scanned
+from kcli.dump.read_blocks import Log, byte_range, finished, read_log
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
-from kcli.dump.resume import Scanned, scanned
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of

@@ -14,7 +14,7 @@ import pytest
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.record import HEADER_KEYS_SHARE
-from kcli.dump.contents import LONGEST_SHARE
+from kcli.dump.decoded_records import LONGEST_SHARE
 from tests.builders import put_record, put_records
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.dump import resume
+from kcli.dump import pauses
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
@@ -186,10 +186,10 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     output = words if "-o" in words else (*words, "-o", "ndjson")
     command = ("dump", *output, tmp_path / "shapes-0", tmp_path / "codec-zstd-0")
     whole = kcli(*command).stdout
-    monkeypatch.setattr(resume, "ROWS_PER_CALL", 1)
+    monkeypatch.setattr(pauses, "ROWS_PER_CALL", 1)
 
     assert kcli(*command).stdout == whole
-    monkeypatch.setattr(resume, "_suspended", Forgetful())
+    monkeypatch.setattr(pauses, "_suspended", Forgetful())
     assert kcli(*command).stdout == whole
 
 

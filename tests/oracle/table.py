@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
-from kcli.dump.contents import DecodedRecord
+from kcli.dump.decoded_records import DecodedRecord
 from kcli.dump.render.decoders import decoded
 from tests.seeds import SEED, cases
 

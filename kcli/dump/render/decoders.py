@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
+from kcli.dump.bytes_as import words_of
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import Shown, java_string
-from kcli.dump.shown_bytes import words_of
 from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
-    from kcli.dump.contents import AnyRecord, DecodedRecord
+    from kcli.dump.decoded_records import AnyRecord, DecodedRecord
 
 Decoder: TypeAlias = Callable[[bytes], str]
 
@@ -52,8 +52,8 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
 
 
 def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
-    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.dump.contents`."""
-    from kcli.dump.contents import decode_record
+    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.dump.decoded_records`."""
+    from kcli.dump.decoded_records import decode_record
 
     return decode_record(topic, record, max_batch_bytes)
 
@@ -63,7 +63,7 @@ def shown_by(
 ) -> tuple[Shown, str | None]:
     """Return what a topic's decoder prints of a record's key and value, and what is wrong with them."""
     from formats.messages.printed import printed
-    from kcli.dump.contents import elements_for, too_long
+    from kcli.dump.decoded_records import elements_for, too_long
 
     error = too_long(record, max_batch_bytes)
     if error is not None:
@@ -77,7 +77,7 @@ def shown_by(
 def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str | None]:
     """Return what RemoteLogMetadataFormatter prints of a record, and what is wrong with it."""
     from formats.remote_metadata import decode
-    from kcli.dump.contents import longest_for
+    from kcli.dump.decoded_records import longest_for
     from kcli.kafka.remote.serde import java_text, unreadable
 
     try:

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from typing import Any
 
 from formats.names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
-from kcli.dump.files import read_file
 from kcli.dump.indexes import (
     ENTRIES_PER_BLOCK,
     PREALLOCATED,
@@ -19,6 +18,7 @@ from kcli.dump.indexes import (
     report_sanity_error,
 )
 from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.render.lines import (
     MISMATCH,
     NOT_FOUND,
@@ -29,7 +29,7 @@ from kcli.dump.render.lines import (
     line,
     producer_line,
 )
-from kcli.dump.resume import Pause, Scanned
+from kcli.dump.small_files import read_file
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector

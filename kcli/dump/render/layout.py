@@ -35,7 +35,7 @@ from formats.names import (
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
 from formats.remote_snapshot import LENGTH_SIZE, SnapshotEntry, read_entries, read_header
 from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
-from kcli.dump.annotated import (
+from kcli.dump.batch_fields import (
     BATCH_HEADER,
     SHOWN_OF_A_RANGE,
     Annotated,
@@ -50,10 +50,10 @@ from kcli.dump.annotated import (
 )
 from kcli.dump.blocks import Block
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
-from kcli.dump.log_blocks import Log, verified_batch
 from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Pause, Reader, Scanned
+from kcli.dump.read_blocks import Log, verified_batch
 from kcli.dump.render.decoders import decoder_for
-from kcli.dump.resume import Pause, Reader, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector

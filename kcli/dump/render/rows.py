@@ -15,7 +15,9 @@ from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
 from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
-from kcli.dump.log_blocks import Log, finished
+from kcli.dump.bytes_as import describe_contents, salted
+from kcli.dump.pauses import Scanned
+from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -25,8 +27,6 @@ from kcli.dump.render.batch_columns import (
     listed,
 )
 from kcli.dump.render.decoders import decoded, decoder_for
-from kcli.dump.resume import Scanned
-from kcli.dump.shown_bytes import describe_contents, salted
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop

@@ -19,8 +19,10 @@ from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.dump.blocks import Block, Ints, contents_at, records_at
-from kcli.dump.log_blocks import Log, finished
+from kcli.dump.bytes_as import describe_contents, salted, slices_of, words_of
 from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
+from kcli.dump.pauses import Scanned
+from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -42,8 +44,6 @@ from kcli.dump.render.lines import (
     line,
     packed,
 )
-from kcli.dump.resume import Scanned
-from kcli.dump.shown_bytes import describe_contents, salted, slices_of, words_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop

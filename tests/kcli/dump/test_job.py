@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from formats.batch import LOG_OVERHEAD
-from kcli.dump import resume
+from kcli.dump import pauses
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
@@ -163,8 +163,8 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
     ids=["batches", "records", "text"],
 )
 def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
-    monkeypatch.setattr(resume, "BYTES_PER_CALL", 20_000)
-    monkeypatch.setattr(resume, "ROWS_PER_CALL", 100)
+    monkeypatch.setattr(pauses, "BYTES_PER_CALL", 20_000)
+    monkeypatch.setattr(pauses, "ROWS_PER_CALL", 100)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 4000)
     monkeypatch.setattr(bulk, "WINDOW", 4000)
     batches = [bytearray(put_range(number * 3, 3)) for number in range(400)]
@@ -178,7 +178,7 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
         outcomes, rest = [], unit
         while rest is not None:
             if forgets:
-                resume._suspended.clear()  # what another process has not
+                pauses._suspended.clear()  # what another process has not
             outcomes.append(Dump(options)(rest))
             rest = outcomes[-1].continuation
         assert len(outcomes) > 1

@@ -106,7 +106,7 @@ def test_records_of_recorded_logs(name, tmp_path):
 def test_reading_ends_after_the_range(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "WINDOW", 400)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 400)
-    monkeypatch.setattr("kcli.dump.resume.BYTES_PER_CALL", 1)
+    monkeypatch.setattr("kcli.dump.pauses.BYTES_PER_CALL", 1)
     batches = [put_range(number * 5, 5) for number in range(200)]
     path = written(tmp_path, batches, None, list(map(last_offset, batches)))
     read_to = []

@@ -3,8 +3,8 @@
 import pytest
 
 from kcli.dump.blocks import Block
-from kcli.dump.log_blocks import Log, read_log
 from kcli.dump.options import DumpOptions
+from kcli.dump.read_blocks import Log, read_log
 from kcli.dump.render.batch_columns import NullableColumn, batch_columns, is_control, timestamp_types
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile

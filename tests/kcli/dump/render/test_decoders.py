@@ -11,7 +11,7 @@ from formats.messages.decode import TOPICS
 from formats.names import REMOTE_LOG_METADATA
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
-from kcli.dump.contents import DecodedRecord
+from kcli.dump.decoded_records import DecodedRecord
 from kcli.dump.render.decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, shown_by, shown_with
 from kcli.dump.render.lines import Shown
 from tests.formats.messages.kafka import made

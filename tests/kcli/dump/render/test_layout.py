@@ -13,7 +13,7 @@ from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
-from kcli.dump.readers import LOGS
+from kcli.dump.readers_by_kind import LOGS
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.layout import LAYOUT_READERS, layout_lines
 from kcli.engine.contract import Unit
@@ -360,12 +360,12 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
     whole = run(path)
     monkeypatch.setattr(dump_layout, "ROWS_BETWEEN_STOPS", 3)
     monkeypatch.setattr("kcli.dump.indexes.ENTRIES_PER_BLOCK", 2)
-    monkeypatch.setattr("kcli.dump.resume.ROWS_PER_CALL", 1)
+    monkeypatch.setattr("kcli.dump.pauses.ROWS_PER_CALL", 1)
     calls = []
 
     def forgetful(unit):
         calls.append(unit)
-        monkeypatch.setattr("kcli.dump.resume._suspended", {})
+        monkeypatch.setattr("kcli.dump.pauses._suspended", {})
         return Dump(replace(RECORDS, layout=True))(unit)
 
     outcomes = list(mapped(forgetful, [Unit(number=0, targets=(file_target(str(path)),))]))

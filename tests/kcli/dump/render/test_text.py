@@ -7,7 +7,7 @@ import random
 import pytest
 
 from formats import record_columns
-from kcli.dump import blocks, log_blocks, resume
+from kcli.dump import blocks, pauses, read_blocks
 from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render import text as text_module
 from kcli.dump.render.lines import dump_log_lines
@@ -80,7 +80,7 @@ def assert_as_plain(path, options):
 def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
-    monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(pauses, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
     monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
@@ -123,11 +123,11 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
     chance = random.Random(seed)
     size = chance.choice([200, 1000, 4000])
     # what is counted and bounded for a file is so for its pieces together
-    monkeypatch.setattr(log_blocks, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
+    monkeypatch.setattr(read_blocks, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
     monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", chance.choice([300, 1 << 20]))
     monkeypatch.setattr("kcli.kafka.integrity.damaged.BUDGET_A_BYTE", 0)
-    monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
-    monkeypatch.setattr(resume, "ROWS_PER_CALL", chance.choice([3, 2000]))
+    monkeypatch.setattr(pauses, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(pauses, "ROWS_PER_CALL", chance.choice([3, 2000]))
     batches = log(chance)
     entries, position = [], 0
     for number, batch in enumerate(batches):

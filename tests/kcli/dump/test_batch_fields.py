@@ -5,7 +5,7 @@ import json
 import pytest
 
 from formats.messages.decode import SCHEMAS, Message, decode_remote
-from kcli.dump.annotated import Contents, attributes_text
+from kcli.dump.batch_fields import Contents, attributes_text
 from tests.formats.messages.kafka import made_of_each_version, small
 
 

@@ -35,7 +35,7 @@ from kcli.dump.blocks import (
 )
 from kcli.dump.filter import in_range, last_offsets
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.resume import Pause
+from kcli.dump.pauses import Pause
 from kcli.engine.contract import ResumePoint
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (

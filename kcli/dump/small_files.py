@@ -21,7 +21,7 @@ from formats.properties import read_clean_shutdown, read_meta_properties, read_p
 from formats.quorum import read_quorum_state
 from formats.segment_manifest import PARTS, VERSION, read_segment_manifest
 from kcli.dump.options import DumpOptions
-from kcli.dump.resume import Pause, Scanned
+from kcli.dump.pauses import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector

@@ -33,7 +33,7 @@ from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import batch_records, record_parts, unpacked
 from formats.remote_metadata import LONGEST_VALUE
 from formats.types import Buffer
-from kcli.dump.contents import longest_for
+from kcli.dump.decoded_records import longest_for
 
 DECODED = frozenset({*decode.TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 UNKNOWN = "of a type or version that is not declared"

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kcli.dump.shown_bytes import LONG, MODES
+from kcli.dump.bytes_as import LONG, MODES
 
 
 @pytest.mark.parametrize(

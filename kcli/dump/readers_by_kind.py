@@ -13,12 +13,12 @@ from formats.names import (
     TXN_INDEX,
     UNKNOWN,
 )
-from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Reader, Scanned
 from kcli.dump.render.index_entries import index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
-from kcli.dump.resume import Reader, Scanned
+from kcli.dump.small_files import READERS, name_file, read_file
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.partition_names import file_name

@@ -2,7 +2,7 @@
 
 from kcli.dump.logs import read_logs
 from kcli.dump.options import DumpOptions
-from kcli.dump.resume import Pause
+from kcli.dump.pauses import Pause
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.find import file_target
