@@ -65,7 +65,6 @@ ELSEWHERE = {
     # dump: random logs, each fast way against the plain one
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/small_files.py": "tests/kcli/dump/test_job.py",
-    "kcli/dump/readers_by_kind.py": "tests/kcli/dump/test_job.py",
     "kcli/dump/rescue.py": "tests/commands/test_rescue.py",
     "kcli/dump/pauses.py": "tests/kcli/dump/render/test_text.py",
     "kcli/dump/read_blocks.py": "tests/kcli/dump/render/test_text.py",

@@ -8,7 +8,7 @@ from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, pars
 from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.pauses import Pause, Scanned, scanned
+from kcli.dump.pauses import Pause, Scanned, read_until_pause
 from kcli.dump.readers_by_kind import (
     ACCEPTS,
     LOGS,
@@ -59,7 +59,7 @@ class Dump:
         kind = unit.target.kind
         reader = self._tail if kind == PARTITION else reader_for(kind, self.options)
         if reader is not None:
-            return scanned(unit, self.options, reader)
+            return read_until_pause(unit, self.options, reader)
         from kcli.jobs.rlmm import dump as rlmm
 
         return rlmm.dump(unit)

@@ -38,7 +38,7 @@ _suspended: dict[tuple[Unit, DumpOptions], "tuple[Scanned, FindingCollector]"] =
 atexit.register(_suspended.clear)
 
 
-def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
+def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
     begun = _suspended.pop((unit, options), None)
     _suspended.clear()

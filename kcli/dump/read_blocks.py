@@ -70,7 +70,7 @@ class Log(NamedTuple):
             self.findings.add(*problem)
 
 
-def read_log(
+def read_blocks(
     log: Log, start: int, end: int, *, cut: int = 0, cursor: int = 0
 ) -> Iterator[Block | DamagedRange | Stop]:
     """Yield what the filter leaves of the batches between two bytes, every damaged range, and the log's end.
@@ -438,7 +438,7 @@ def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
     position = rows = 0
     for place in (*places, start):
         position, rows, is_unbroken = log.file.size, 0, True
-        for item in last_rows(quiet, read_log(quiet, place, log.file.size), count):
+        for item in last_rows(quiet, read_blocks(quiet, place, log.file.size), count):
             if isinstance(item, Block):
                 position = min(position, int(item.positions[0]))
                 rows += item.rows

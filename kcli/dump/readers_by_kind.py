@@ -1,5 +1,7 @@
 """Which reader reads a file of a kind, as rows, as text or field by field, and which row types it gives."""
 
+from typing import TYPE_CHECKING
+
 from formats.names import (
     COMMITTED_OFFSETS,
     KRAFT_SNAPSHOT,
@@ -15,7 +17,7 @@ from formats.names import (
 )
 from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import DumpOptions
-from kcli.dump.pauses import Reader, Scanned
+from kcli.dump.pauses import Pause, Reader, Scanned
 from kcli.dump.render.index_entries import index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.small_files import READERS, name_file, read_file
@@ -35,14 +37,48 @@ from kcli.rows.dump import (
 )
 from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
 
+if TYPE_CHECKING:
+    from kcli.dump.read_blocks import Log
+
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 
 
 def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield what the options ask for of a log: see `kcli.dump.logs`."""
-    from kcli.dump.logs import read_logs
+    """Yield what the options ask for of a log or KRaft snapshot, and findings about what is damaged."""
+    from kcli.dump.read_blocks import Log
+    from kcli.kafka.findings.log_findings import report_growth
 
-    return read_logs(unit, options, findings)
+    with open_file(unit.target) as file:
+        log = Log(file, unit.target, options, findings)
+        items = _render_log(log, unit)
+        # a tail is short: it is given at once
+        yield from (
+            items if options.tail is None else (item for item in items if not isinstance(item, Pause))
+        )
+        if not unit.end:
+            report_growth(file, findings)
+
+
+def _render_log(log: "Log", unit: Unit) -> Scanned:
+    from kcli.dump.read_blocks import byte_range, last_rows, read_blocks
+
+    options = log.options
+    start, end = byte_range(log)
+    start = unit.position or start
+    if options.layout:
+        from kcli.dump.render.layout import render_layout
+
+        return render_layout(log, read_blocks(log, start, end, cut=unit.end), end, cursor=unit.cursor)
+    items = read_blocks(log, start, end, cut=unit.end, cursor=unit.cursor)
+    if options.tail is not None:
+        items = last_rows(log, items, options.tail)
+    if options.text:
+        from kcli.dump.render.text import render_text
+
+        return render_text(log, items, end, begins=unit.begins)
+    from kcli.dump.render.rows import render_rows
+
+    return render_rows(log, items)
 
 
 def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
@@ -102,9 +138,7 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if kind == REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
-        from kcli.dump.render.layout import (
-            LAYOUT_READERS,
-        )
+        from kcli.dump.render.layout import LAYOUT_READERS
 
         return read_log if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
     return _print_file if options.text else _ROW_READERS.get(kind)
@@ -121,9 +155,7 @@ def row_types_of(kind: str, options: DumpOptions) -> set[str]:
     if kind in {*LOGS, PARTITION}:
         return {row_type_of_a_log(options)}
     if options.layout:
-        from kcli.dump.render.layout import (
-            LAYOUT_READERS,
-        )
+        from kcli.dump.render.layout import LAYOUT_READERS
 
         return {(DUMP_LAYOUT if kind in LAYOUT_READERS else DUMP_FILE).name}
     return _ROW_TYPES.get(kind, {DUMP_FILE.name})

@@ -18,8 +18,8 @@ from formats.record_columns import RecordColumns
 from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
 from kcli.dump.options import DumpOptions
-from kcli.dump.pauses import Scanned, scanned
-from kcli.dump.read_blocks import Log, byte_range, finished, read_log
+from kcli.dump.pauses import Scanned, read_until_pause
+from kcli.dump.read_blocks import Log, byte_range, finished, read_blocks
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
@@ -101,7 +101,7 @@ def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
         return
     logs = [entry_of(target, name, LOG) for name, new in opened.items() if _is_log(new)]
     units = [Unit(number=number, targets=(log,)) for number, log in enumerate(in_range(logs, options.filter))]
-    yield from mapped(partial(scanned, options=options, read=_read), units)
+    yield from mapped(partial(read_until_pause, options=options, read=_read), units)
 
 
 def _is_log(name: str) -> bool:
@@ -122,7 +122,7 @@ def _read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scann
     with DataFile(unit.target.path) as file:
         log, source = Log(file, unit.target, options, findings), source_of(unit.target)
         start, end = byte_range(log)
-        for item in read_log(log, unit.position or start, end, cursor=unit.cursor):
+        for item in read_blocks(log, unit.position or start, end, cursor=unit.cursor):
             if not isinstance(item, Block):
                 yield from report_damage(item, findings)
             elif item.records is not None:

@@ -1,8 +1,8 @@
 """The loop over the blocks of a log: rows, and places to go on from."""
 
-from kcli.dump.logs import read_logs
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause
+from kcli.dump.readers_by_kind import read_log
 from kcli.engine.contract import Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.find import file_target
@@ -15,7 +15,7 @@ def shown(path, end=0, **options):
     """Return the pauses and the rows of a log, and the codes of the findings."""
     target = file_target(str(path))
     findings = FindingCollector(target)
-    items = list(read_logs(Unit(number=0, targets=(target,), end=end), DumpOptions(**options), findings))
+    items = list(read_log(Unit(number=0, targets=(target,), end=end), DumpOptions(**options), findings))
     pauses = [item for item in items if isinstance(item, Pause)]
     return pauses, [item for item in items if not isinstance(item, Pause)], list(findings.first)
 
@@ -48,7 +48,7 @@ def test_a_log_that_grows_is_noted_by_who_reads_its_end(tmp_path):
     for end, codes in ((middle, []), (0, ["LOG-005"])):
         findings = FindingCollector(target)
         unit = Unit(number=0, targets=(target,), end=end)
-        items = read_logs(unit, DumpOptions(records=True), findings)
+        items = read_log(unit, DumpOptions(records=True), findings)
         next(items)
         with path.open("ab") as file:
             file.write(put_range(6, WRAPPED))

@@ -4,7 +4,7 @@ import pytest
 
 from kcli.dump.blocks import Block
 from kcli.dump.options import DumpOptions
-from kcli.dump.read_blocks import Log, read_log
+from kcli.dump.read_blocks import Log, read_blocks
 from kcli.dump.render.batch_columns import NullableColumn, batch_columns, is_control, timestamp_types
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile
@@ -20,7 +20,7 @@ def blocks(path, data):
     target = file_target(str(path))
     with DataFile(str(path)) as file:
         log = Log(file, target, DumpOptions(), FindingCollector(target))
-        return [item for item in read_log(log, 0, file.size) if isinstance(item, Block)]
+        return [item for item in read_blocks(log, 0, file.size) if isinstance(item, Block)]
 
 
 def texts(column):
