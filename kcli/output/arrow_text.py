@@ -73,7 +73,8 @@ def _cells(values: Array, style: RowStyle) -> Cells:
     if pa.types.is_list(kind) and not len(values.flatten()) and not values.null_count:
         return style.cell([])
     if pa.types.is_nested(kind):
-        return strings([style.cell(value) for value in values.to_pylist()])
+        empty = style.cell([])
+        return strings([empty if value == [] else style.cell(value) for value in values.to_pylist()])
     if pa.types.is_string(kind):
         cells = _text_cells(values, style)
     elif pa.types.is_boolean(kind):
