@@ -299,7 +299,7 @@ def _report_versions(index: IndexFile, block: IndexBlock, findings: FindingColle
             findings.add("DUMP-008", slot * index.entry_size, f"entry {slot} has version {entry.version}")
 
 
-PREALLOCATED = "DUMP-010"
+PREALLOCATED = "IDX-003"
 
 
 def is_zero(index: AnyIndexFile, slot: int, entry: tuple[int, int]) -> bool:

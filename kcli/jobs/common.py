@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
-from formats.names import LOG, LOG_DIR_FILES, REMOTE_LOG_METADATA, parse_file
+from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
@@ -67,8 +67,7 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         elif note.kind == "unknown-directory":
             yield Finding("DIR-006", "its name is no partition's", path=note.path)
         elif note.kind == "no-file":
-            is_of_a_log_dir = os.path.basename(note.path) in LOG_DIR_FILES
-            yield _of_entry("DIR-007" if is_of_a_log_dir else "LOG-012", note.message, note)
+            yield _of_entry("LOG-012", note.message, note)
         elif note.kind == "no-offset":
             yield _of_entry("LOG-010", "the name does not begin with an offset", note)
         elif note.kind == "non-canonical-name":
@@ -262,10 +261,10 @@ def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Ite
     for problem in (facts or directory_facts(target.log_dir)).problems:
         name, message = os.path.basename(problem.path), problem.message
         if problem.code in IRREGULAR:
-            code = "DIR-007"
+            code = "LOG-012"
             message = irregular(os.path.join(target.log_dir, name)) or message
         elif problem.code in CANNOT_READ:
-            code = "DIR-004"
+            code = "LOG-008"
         elif problem.code == INCOMPLETE:
             code = "DIR-008"
         else:

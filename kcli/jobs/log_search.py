@@ -110,7 +110,7 @@ def at_or_after(
         path = shown_path(partition, segment.log_path or "")
         if has_zero_tail(segment.time_index):
             index = shown_path(partition, segment.time_index.path or "")
-            yield Finding("LOOKUP-003", "its last slot is zero", dir=partition.shown, path=index)
+            yield Finding("IDX-007", "its last slot is zero", dir=partition.shown, path=index)
         if reaches < 0:
             with segment.log() as log:
                 reaches = log.mtime_ms

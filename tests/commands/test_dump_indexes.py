@@ -46,7 +46,7 @@ def test_an_index_that_a_killed_broker_left_is_no_error(dump, long_log):
     path.write_bytes((7).to_bytes(8, "big") + bytes(4) + bytes(24))
 
     rows, document = dump(path, "--index-sanity-check")
-    assert (rows, codes(document), document["status"]) == ({}, ["DUMP-010"], 0)
+    assert (rows, codes(document), document["status"]) == ({}, ["IDX-003"], 0)
     path.write_bytes((7).to_bytes(8, "big") + bytes(4) + (5).to_bytes(8, "big") + bytes(4))
     assert codes(dump(path, "--index-sanity-check")[1]) == ["DUMP-008"]
 

@@ -321,5 +321,5 @@ def test_a_quorum_state_that_cannot_be_read_is_a_finding(kcli, metadata):
     (metadata / "quorum-state").write_text("{}")
     found = document(kcli("failover", "--controller", metadata, "-o", "json"))
 
-    assert "META-007" in {finding["code"] for finding in found["findings"]}
+    assert "DIR-010" in {finding["code"] for finding in found["findings"]}
     assert found["rows"][0]["leader"] == 100

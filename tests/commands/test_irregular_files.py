@@ -45,14 +45,14 @@ def test_in_a_log_dir(tmp_path, name, kind, words):
     found = [
         (finding["code"], finding["dir"], finding["file"], finding["message"]) for finding in said["findings"]
     ]
-    assert found == [("DIR-007", str(root), name, f"{kind}, not a regular file")]
+    assert found == [("LOG-012", str(root), name, f"{kind}, not a regular file")]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_in_a_log_dir_without_partitions(tmp_path, words):
     root = log_dir(tmp_path / "d")
     replaced(root / "recovery-point-offset-checkpoint", "a named pipe")
-    assert [finding["code"] for finding in document(words, root)["findings"]] == ["DIR-007"]
+    assert [finding["code"] for finding in document(words, root)["findings"]] == ["LOG-012"]
 
 
 @pytest.mark.parametrize("words", COMMANDS)

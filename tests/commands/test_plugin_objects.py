@@ -214,7 +214,7 @@ def test_rlmm_check_holds_objects_against_events_and_manifests(ask, tmp_path):
             file.write(b"x")
     stems[3].with_suffix(".rsm-manifest").write_text("{}")
     found = check(ask, tmp_path)
-    assert [code for code, _ in found] == ["RLMM-022", "RLMM-031", "RLMM-031", "RLMM-031"]
+    assert [code for code, _ in found] == ["RLMM-021", "RLMM-021", "RLMM-021", "RLMM-021"]
     assert f"had {size - 1} bytes by its manifest, by its event {size}" in found[0][1]
     assert ".log has" in found[1][1]
     assert ".indexes has" in found[2][1]
@@ -233,7 +233,7 @@ def test_rlmm_check_finds_an_empty_log_in_the_directory_and_in_its_listing(ask, 
 
     for storage in (root, listing):
         ((code, message),) = check(ask, storage)
-        assert code == "RLMM-022"
+        assert code == "RLMM-021"
         assert "its log has 0 bytes there, by its event " in message
 
 
@@ -291,7 +291,7 @@ def test_a_manifest_that_may_not_be_read_is_an_input_that_could_not_be_read(tmp_
     words = "['check', sys.argv[1], '--topic', 't-retention']"
     document = refused(words, log_dir, tmp_path / "objects")
 
-    assert [one["code"] for one in document["findings"] if one["code"] == "RLMM-031"] == []
+    assert [one["code"] for one in document["findings"] if one["code"] == "RLMM-021"] == []
     assert [(one["error"], one["path"]) for one in document["errors"]] == [
         ("no-permission", str(stem.with_suffix(".rsm-manifest")))
     ]

@@ -53,7 +53,7 @@ def test_objects_are_of_no_segment_only_where_all_events_are_here(node, damage, 
     found, _ = stored_check(node, "--topic", "t-retention,t-txn")
     said = dict(found)
 
-    assert {"RLMM-020", "RLMM-023"}.isdisjoint(said) and code in said
+    assert {"RLMM-020"}.isdisjoint(said) and code in said
     assert said["RLMM-025"].endswith(f"not all events about them are here: __remote_log_metadata-3: {why}")
     if code == "RLMM-032":
         assert said[code] == why.replace(" are gone", " of __remote_log_metadata-3 are gone")
@@ -90,7 +90,7 @@ def test_a_segment_is_deleted_where_an_event_says_so(node, tmp_path):
     words = ("rlmm", "check", node, "--storage", listing, "--topic", "t-retention")
     codes = {one["code"] for one in ask(*words)[0]["findings"]}
 
-    assert "RLMM-012" in codes and {"RLMM-023", "RLMM-020"}.isdisjoint(codes)
+    assert "RLMM-012" in codes and {"RLMM-020"}.isdisjoint(codes)
 
 
 def test_a_record_that_stops_brokers_says_so(tmp_path):
@@ -292,7 +292,7 @@ def test_an_event_that_a_broker_refuses_names_its_segment(tmp_path, last):
     codes = {one["code"] for one in document["findings"]}
 
     assert "RLMM-020" not in codes
-    assert ("RLMM-003" in codes, "RLMM-025" in codes) == (last < 5, last < 5)
+    assert ("RLMM-001" in codes, "RLMM-025" in codes) == (last < 5, last < 5)
 
 
 def split(directory, *at):

@@ -117,7 +117,7 @@ def epochs(*entries):
 
 DAMAGES = {
     "a copy is never finished": ("RLMM-009", lambda all_: without(all_, 7, COPIED)),
-    "a deletion is never finished": ("RLMM-010", lambda all_: later(all_, 0, DELETING)),
+    "a deletion is never finished": ("RLMM-009", lambda all_: later(all_, 0, DELETING)),
     "a deletion that was not begun": ("RLMM-011", lambda all_: later(all_, 0, DELETED)),
     "the first event of a segment is gone": ("RLMM-012", lambda all_: without(all_, 7, 0)),
     "a segment begins as copied": (
@@ -129,26 +129,26 @@ DAMAGES = {
         "RLMM-015",
         lambda all_: changed(all_, 7, segment_leader_epochs=epochs((6, 165), (7, 999))),
     ),
-    "the partition was marked for deletion": ("RLMM-016", lambda all_: marked(all_, 0)),
-    "the partition was deleted, its segments not": ("RLMM-016", lambda all_: marked(all_, 2)),
+    "the partition was marked for deletion": ("RLMM-020", lambda all_: marked(all_, 0)),
+    "the partition was deleted, its segments not": ("RLMM-020", lambda all_: marked(all_, 2)),
     "a longer copy": ("RLMM-017", lambda all_: copied_again(all_, 7, end_offset=199)),
     "an epoch with two beginnings, so with offsets of a later one": (
-        "RLMM-018 RLMM-019",
+        "RLMM-028 RLMM-017",
         lambda all_: changed(
             changed(all_, 3, segment_leader_epochs=epochs((2, 75), (4, 80))),
             4,
             segment_leader_epochs=epochs((2, 90), (4, 100)),
         ),
     ),
-    "offsets of a later epoch": ("RLMM-019", lambda all_: changed(all_, 3, end_offset=95)),
+    "offsets of a later epoch": ("RLMM-017", lambda all_: changed(all_, 3, end_offset=95)),
     "a copy that begins inside of another": (
-        "RLMM-024",
+        "RLMM-017",
         lambda all_: copied_again(
             all_, 7, start_offset=170, segment_leader_epochs=epochs((6, 170)), end_offset=175
         ),
     ),
     "a value that is cut": ("RLMM-001", lambda all_: [*all_, encoded(all_[0])[:40]]),
-    "an unknown state": ("RLMM-003", lambda all_: [*all_, all_[0]._replace(state=9)]),
+    "an unknown state": ("RLMM-001", lambda all_: [*all_, all_[0]._replace(state=9)]),
 }
 
 

@@ -86,7 +86,7 @@ def test_messages_after_one_with_an_impossible_length_are_printed(
 def test_a_magic_above_2_is_read_as_2(oracle: Oracle, log: Path, magic: int, codec: int, option: str) -> None:
     log.write_bytes(batch(0) + batch(2, magic=magic, codec=codec) + batch(4))
 
-    assert compare(oracle, log, option) == ["LOG-015"]
+    assert compare(oracle, log, option) == ["LOG-017"]
 
 
 @pytest.mark.parametrize("codec", [5, 6, 7])

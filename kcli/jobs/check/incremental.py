@@ -30,7 +30,7 @@ from kcli.logdir.targets import PARTITION, Target
 VERSION = 4
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
 STALE_INDEX = "IDX-010"
-OF_PRODUCERS = ("PROD-", "IDX-008", "IDX-009")
+OF_PRODUCERS = ("PROD-", "IDX-008")
 """Findings that all segments show together: the next run must read all of them again."""
 
 FileIdentity: TypeAlias = tuple[int, int, int] | None

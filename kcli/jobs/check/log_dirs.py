@@ -235,7 +235,7 @@ class BrokerLogDirs:
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
         if facts.cluster_id is not None and topic_id != first and not is_running(target):
             words = f"topic id {topic_id}, another partition of the topic has {first}"
-            yield Finding("TOPIC-002", words, target.shown, path, None, first, topic_id)
+            yield Finding("TOPIC-001", words, target.shown, path, None, first, topic_id)
 
     def _stray(self, target: Target, facts: DirectoryFacts, topic_id: str) -> Iterator[Finding]:
         """Yield that the broker's own metadata log does not assign it a partition."""

@@ -33,7 +33,6 @@ REFUSED = "START-008"
 OF_A_RECOVERY = frozenset(
     {
         "START-001",
-        "START-002",
         "START-007",
         "START-015",
         REFUSED,

@@ -250,7 +250,7 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
         yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     if cut.below_start:
         message = f"below the log start offset {log.checkpointed_start}: {list_epochs(cut.below_start)}"
-        yield Finding("EPOCH-004", message, dir=partition.shown, path=path)
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     return cut.entries
 
 

@@ -21,7 +21,7 @@ from kcli.jobs.rlmm.leader import Leader, load_leader
 from kcli.jobs.rlmm.locate import topic_size
 from kcli.jobs.rlmm.read import MetadataPartition, metadata_partition
 from kcli.jobs.rlmm.stored_objects import (
-    ABSENT_OBJECTS,
+    WRONG_OBJECTS,
     Storage,
     absent_segments,
     describe_objects,
@@ -148,13 +148,13 @@ class EventChecks:
         """Yield the rows, then the findings."""
         self._lacks = partition.lacks
         for key, count in partition.store.remnants.items():
-            self._of(partition, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
+            self._of(partition, key).add("RLMM-020", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
         for segment_id in self._deleted:
             key = self._seen[segment_id]
             left = partition.store.caches.get(key)
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = describe_objects(self._stored.objects[segment_id])
-                self._of(partition, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
+                self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
         for key, cache in partition.store:
             try:
                 self._against_leader(self._of(partition, key), key, cache)
@@ -226,15 +226,14 @@ class EventChecks:
             if superseded:
                 checked.add("RLMM-017", f"{_named(segment)}: no offset leads to it")
             elif not is_copied and metadata.event_timestamp_ms <= now - self._stuck_after_ms:
-                code = "RLMM-009" if metadata.state == COPY_SEGMENT_STARTED else "RLMM-010"
                 age = duration(now - metadata.event_timestamp_ms)
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
-                checked.add(code, f"{_named(segment)}: {since}{self._objects_of(segment)}")
+                checked.add("RLMM-009", f"{_named(segment)}: {since}{self._objects_of(segment)}")
         self._against_storage(checked, cache, partition.lacks)
         _check_histories(checked, cache)
         marked = partition.store.deletions.get(key)
         if cache.segments and marked is not None:
-            checked.add("RLMM-016", f"{state_name(marked)}, and {_left(len(cache.segments))}")
+            checked.add("RLMM-020", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
         if worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
             worst = "warning"
@@ -260,15 +259,15 @@ class EventChecks:
         absent, unjudged = absent_segments(cache, self._stored), 0
         if absent > 1 and lacks is None:
             words = f"none of its {absent} copied segments has an object in remote storage"
-            checked.add(ABSENT_OBJECTS, words)
+            checked.add(WRONG_OBJECTS, words)
             return
         for segment in cache.segments.values():
             try:
-                for code, message in storage_defects(segment.metadata, self._stored):
-                    if code == ABSENT_OBJECTS and lacks is not None:
+                for is_absent, message in storage_defects(segment.metadata, self._stored):
+                    if is_absent and lacks is not None:
                         unjudged += 1
                     else:
-                        checked.add(code, f"{_named(segment)}: {message}")
+                        checked.add(WRONG_OBJECTS, f"{_named(segment)}: {message}")
             except FileError as error:
                 self._unread.append(error)
         if unjudged:
@@ -293,11 +292,11 @@ def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
         sides = f"after leader epoch {max(before.epochs)}, before {min(after.epochs)}"
         checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}, {sides}")
     for segment, message in overlaps(cache):
-        checked.add("RLMM-024", f"{_named(segment)}: {message}")
+        checked.add("RLMM-017", f"{_named(segment)}: {message}")
     for message in contradicting_starts(cache):
-        checked.add("RLMM-018", message)
+        checked.add("RLMM-028", message)
     for segment, reason in written_again(cache):
-        checked.add("RLMM-019", f"{_named(segment)}: {reason}")
+        checked.add("RLMM-017", f"{_named(segment)}: {reason}")
 
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:

@@ -261,7 +261,7 @@ def _comparison(file: SnapshotFile) -> Iterator[Finding]:
     if committed is not None and committed > covered:
         lost = f", {file.skipped} events about it among them" if file.consumed.last is not None else ""
         text = f"it covers offset {covered}, and {committed} is committed: not replayed between{lost}"
-        yield finding("RLMM-027", text)
+        yield finding("RLMM-026", text)
 
 
 def replay_row(file: SnapshotFile) -> Iterator[Item]:

@@ -21,7 +21,7 @@ from kcli.kafka.remote.objects import (
 from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.remote_objects import read_manifest, stored_objects
 
-ABSENT_OBJECTS = "RLMM-021"
+WRONG_OBJECTS = "RLMM-021"
 
 
 class Storage(NamedTuple):
@@ -56,8 +56,8 @@ def absent_segments(cache: RemoteCache, objects: StoredObjects) -> int:
     return 0 if any(key in objects.objects for key in copied) else len(copied)
 
 
-def storage_defects(metadata: RemoteLogSegmentMetadata, objects: StoredObjects) -> Iterator[tuple[str, str]]:
-    """Yield code and message of what a copied segment lacks in remote storage, and of a wrong size.
+def storage_defects(metadata: RemoteLogSegmentMetadata, objects: StoredObjects) -> Iterator[tuple[bool, str]]:
+    """Yield whether objects of a copied segment are absent from remote storage, and what is wrong with them.
 
     FileError where its manifest cannot be read for another reason than what is in it.
     """
@@ -65,18 +65,18 @@ def storage_defects(metadata: RemoteLogSegmentMetadata, objects: StoredObjects) 
         return
     lacks = objects.lacks(metadata.segment_id)
     if metadata.segment_id not in objects.objects:
-        yield ABSENT_OBJECTS, "no object of it in remote storage"
+        yield True, "no object of it in remote storage"
     elif lacks:
-        yield ABSENT_OBJECTS, f"{', '.join('.' + part for part in lacks)} not in remote storage"
+        yield True, f"{', '.join('.' + part for part in lacks)} not in remote storage"
     log = objects.log(metadata.segment_id)
     if log is not None and log.size != metadata.segment_size_in_bytes:
-        yield "RLMM-022", f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
+        yield False, f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
     yield from _against_manifest(metadata, objects)
 
 
 def _against_manifest(
     metadata: RemoteLogSegmentMetadata, objects: StoredObjects
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[bool, str]]:
     """Yield what is wrong about a segment by the manifest that the plugin wrote; of a listing nothing."""
     parts = {each.part: each for each in objects.objects.get(metadata.segment_id, ())}
     if MANIFEST_PART not in parts or not os.path.isfile(parts[MANIFEST_PART].name):
@@ -86,18 +86,18 @@ def _against_manifest(
     except FileError as error:
         if error.code in CANNOT_READ:
             raise
-        yield "RLMM-031", f"its manifest: {error.message}"
+        yield False, f"its manifest: {error.message}"
         return
     size = manifest.chunk_index.original_file_size
     if size != metadata.segment_size_in_bytes:
         yield (
-            "RLMM-022",
+            False,
             f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
         )
     indexes = max(part.position + part.size for part in manifest.indexes.values())
     for part, expected in ((LOG_PART, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
         if part in parts and parts[part].size != expected and (part != LOG_PART or parts[part].size):
-            yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {expected}"
+            yield False, f".{part} has {parts[part].size} bytes there, by its manifest {expected}"
 
 
 def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:

@@ -282,7 +282,7 @@ def _findings(target: Target, piece: LogPart, before: int | None) -> Iterator[Fi
     for code, (times, position, words) in (
         ("DUMP-001", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
         ("LOG-003", piece.invalid),
-        ("LOG-015", piece.above_v2),
+        ("LOG-017", piece.above_v2),
         ("LOG-018", piece.out_of_reach),
         ("DUMP-002", piece.unreadable),
         ("LOG-011", (overlaps.times + reaches_back, None, overlap)),

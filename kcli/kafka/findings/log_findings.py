@@ -36,7 +36,7 @@ def checksum_message(offset: int) -> str:
 
 
 def magic_message(offset: int, magic: int) -> str:
-    """Return the message of LOG-015 about the batch of a base offset."""
+    """Return the message of LOG-017 about the batch of a base offset."""
     return f"offset {offset}: magic {magic}"
 
 
@@ -62,7 +62,7 @@ def report_invalid(
         findings.add("LOG-003", position, checksum_message(fields["base_offset"]))
         return
     if is_above_latest(fields["magic"]):
-        findings.add("LOG-015", position, magic_message(fields["base_offset"], fields["magic"]))
+        findings.add("LOG-017", position, magic_message(fields["base_offset"], fields["magic"]))
     if out_of_reach is not None:
         findings.add("LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach))
 

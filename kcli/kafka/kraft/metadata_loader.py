@@ -52,9 +52,9 @@ MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
 MOST_REMOVED = 100
 """Findings about topics that were deleted, at most: those deleted last."""
-UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
+UNREADABLE, NOT_WHOLE = "META-001", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
-NO_QUORUM_STATE = "META-007"
+NO_QUORUM_STATE = "DIR-010"
 NO_OP, MOST_WITHOUT_EFFECT = "NoOpRecord", 16
 """A controller writes one each metadata.max.idle.interval.ms, 500 ms: most records of a log are the same."""
 EARLIER, EARLIER_CONTROL, ORDINARY, OTHER = range(4)
@@ -212,13 +212,13 @@ class Metadata:
 
     def _cut(self, path: str, stop: Stop) -> None:
         words = describe_torn(stop) if stop.reason in TORN else stop.reason
-        self.findings.append(Finding(CUT, words, self.directory, path, stop.position))
+        self.findings.append(Finding(NOT_WHOLE, words, self.directory, path, stop.position))
 
     def said(self) -> Iterator[Finding]:
         """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
         yield from self.findings
         for offset, reason in self.image.unfit[:MOST_UNFIT]:
-            yield Finding(UNFIT, f"offset {offset}: {reason}", self.directory, found=offset)
+            yield Finding(NOT_WHOLE, f"offset {offset}: {reason}", self.directory, found=offset)
         if self.image.open_since is not None:
             message = f"the transaction that begins at offset {self.image.open_since} is not ended"
             yield Finding(OPEN_TRANSACTION, message, self.directory, found=self.image.open_since)
@@ -291,7 +291,7 @@ def _newest_snapshot(partition: Partition) -> Metadata:
         except FileError as error:
             message = f"passed over: {error.message}"
             passed_over.append(
-                Finding(CUT, message, partition.shown, shown_path(partition, path), error.position)
+                Finding(NOT_WHOLE, message, partition.shown, shown_path(partition, path), error.position)
             )
             continue
         found.directory = partition.shown

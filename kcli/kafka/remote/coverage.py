@@ -24,7 +24,7 @@ ENDS_IN_PART = "a batch is there in part"
 CUT_AT_START = "a start cuts the log"
 CUT_BY_AT = "cut by --at"
 TORN_TAIL = "LOG-001"
-NOT_TAKEN = frozenset({"RLMM-001", "RLMM-003", "RLMM-036"})
+NOT_TAKEN = frozenset({"RLMM-001", "RLMM-036"})
 """Findings about events that may name a segment, and are not taken: unreadable, refused or skipped."""
 
 

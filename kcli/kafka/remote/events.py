@@ -228,7 +228,7 @@ class EventReader:
             return None, str(error)
         refused = refusal(metadata, in_topic=True)
         if refused is not None:
-            self._findings.add("RLMM-003", position, f"offset {offset}: {refused}; {CONSUMERS_STOP}")
+            self._findings.add("RLMM-001", position, f"offset {offset}: {refused}; {CONSUMERS_STOP}")
         if metadata.layout == LAYOUT_3_0 and not self.is_old_reported:
             self.is_old_reported = not isinstance(metadata, RemotePartitionDeleteMetadata)
             if self.is_old_reported:
@@ -341,7 +341,7 @@ def records_of(
     if not is_valid(raw) and not again:
         findings.add("LOG-003", position, checksum_message(header.base_offset))
     elif is_above_latest(header.magic) and not again:
-        findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
+        findings.add("LOG-017", position, magic_message(header.base_offset, header.magic))
     if not is_whole and not again:
         report_stop(header.base_offset, position, findings, coverage)
     if is_whole and header.is_control:

@@ -20,7 +20,7 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER, SnapshotEntry, decode_entry
 from kcli.kafka.findings.collector import FindingCollector
 
-CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-003", "RLMM-035"})
+CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-035"})
 """Findings about what ends the metadata consumer of a broker (`ConsumerTask`)."""
 NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036"}
 """Findings that say that a broker which starts does not read all events."""
@@ -154,5 +154,5 @@ def read_entry(
         return None, str(error)
     refused = refusal(metadata, in_topic=False)
     if refused is not None:
-        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
+        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {refused}")
     return metadata, refused

@@ -375,7 +375,7 @@ class LogLoader:
                 rest = unflushed[number + 1 :]
                 for later in rest:
                     self.reporter.report(
-                        "START-002",
+                        "START-001",
                         f"recovery deletes this segment: the one at {base} was cut",
                         self.segments[later].log_path,
                     )

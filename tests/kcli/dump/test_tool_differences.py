@@ -90,6 +90,6 @@ def test_a_magic_above_2_is_read_as_2_with_a_finding(kcli, log, magic):
         answer = json.loads(kcli(*words, "-o", "json", log).stdout)
         (found,) = answer["findings"]
 
-        assert (found["code"], found["position"]) == ("LOG-015", len(first))
+        assert (found["code"], found["position"]) == ("LOG-017", len(first))
         if words == ("scan",):
             assert answer["rows"][0]["records"] == 3

@@ -218,7 +218,7 @@ DAMAGES = (
     Damage("log: zeros after a clean stop do not load", "START-008", more(file(LAST, "log"), bytes(200))),
     Damage("log: garbage at the end of a closed segment", "DUMP-001", more(file(FIRST, "log"), b"\xff" * 90)),
     Damage("log: garbage between batches", "DUMP-001", put(file(FIRST, "log"), 276, b"\xff" * 20)),
-    Damage("log: a magic above 2", "LOG-015", header(FIRST, 1, magic=5)),
+    Damage("log: a magic above 2", "LOG-017", header(FIRST, 1, magic=5)),
     Damage("log: a git-lfs pointer", "LOG-016", whole(file(MIDDLE, "log"), LFS)),
     Damage("log: a gzip file", "LOG-016", whole(file(MIDDLE, "log"), gzip.compress(b"log" * 40))),
     Damage("log: a text file", "LOG-016", whole(file(LAST, "log"), b"the segment was moved elsewhere\n")),
@@ -234,7 +234,7 @@ DAMAGES = (
     Damage("log: a batch twice", "LOG-011", batches(FIRST, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a batch is missing", "LOG-022", batches(FIRST, 0, 1, 2, 3, 5, 6, 7, 8, 9)),
     Damage("log: the first batch is missing", "LOG-022", batches(MIDDLE, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
-    Damage("log: a segment is missing", "LOG-019", without_segment(MIDDLE)),
+    Damage("log: a segment is missing", "LOG-022", without_segment(MIDDLE)),
     Damage("log: the first segment is missing", "LOG-024", without_segment(FIRST)),
     Damage("log: the wrong name", "LOG-018", renamed(MIDDLE, 30)),
     Damage("log: the name is no offset", "LOG-010", named("x.log")),
@@ -246,7 +246,7 @@ DAMAGES = (
     ),
     Damage("log: a sequence is repeated", "PROD-004", header(FIRST, 1, base_sequence=1)),
     Damage("log: a sequence is left out", "PROD-003", header(FIRST, 1, base_sequence=9)),
-    Damage("log: the epoch of a producer goes down", "PROD-005", header(FIRST, 0, producer_epoch=7)),
+    Damage("log: the epoch of a producer goes down", "PROD-004", header(FIRST, 0, producer_epoch=7)),
     Damage("log: a batch outside an open transaction", "PROD-010", header(FIRST, 1, attributes=0)),
     Damage("log: the same, in the next segment", "PROD-010", header(MIDDLE, 0, attributes=0)),
     Damage(
@@ -259,13 +259,13 @@ DAMAGES = (
     Damage("index: half an entry", "DUMP-006", more(file(MIDDLE, "index"), b"\0\0\0")),
     Damage("index: leads into a batch", "IDX-004", put(file(MIDDLE, "index"), 0, ENTRY.pack(4, 300))),
     Damage("index: leads past the log", "IDX-004", put(file(MIDDLE, "index"), -8, ENTRY.pack(28, 9999))),
-    Damage("index: leads past its offset", "IDX-005", put(file(MIDDLE, "index"), -8, ENTRY.pack(23, 1703))),
+    Damage("index: leads past its offset", "IDX-004", put(file(MIDDLE, "index"), -8, ENTRY.pack(23, 1703))),
     Damage("index: the offset of no batch", "DUMP-004", put(file(MIDDLE, "index"), -8, ENTRY.pack(27, 1703))),
     Damage("index: does not rise", "DUMP-003", put(file(FIRST, "index"), 16, ENTRY.pack(1, 10))),
     Damage("index: zeros in the middle", "DUMP-003", put(file(FIRST, "index"), 16, bytes(8))),
     Damage("index: the end is elsewhere", "IDX-002", put(file(LAST, "index"), -8, ENTRY.pack(40, 412))),
     Damage("timeindex: missing", "IDX-007", gone(file(FIRST, "timeindex"))),
-    Damage("timeindex: an entry is lost", "IDX-012", cut(file(FIRST, "timeindex"), -12)),
+    Damage("timeindex: an entry is lost", "IDX-006", cut(file(FIRST, "timeindex"), -12)),
     Damage("timeindex: half an entry", "DUMP-006", cut(file(FIRST, "timeindex"), -3)),
     Damage(
         "timeindex: a time that no batch has",
@@ -291,8 +291,8 @@ DAMAGES = (
         "IDX-008",
         put(file(MIDDLE, "txnindex"), 26, struct.pack(">q", 31)),
     ),
-    Damage("txnindex: an entry is lost", "IDX-009", cut(file(MIDDLE, "txnindex"), 0)),
-    Damage("txnindex: missing", "IDX-009", gone(file(FIRST, "txnindex"))),
+    Damage("txnindex: an entry is lost", "IDX-008", cut(file(MIDDLE, "txnindex"), 0)),
+    Damage("txnindex: missing", "IDX-008", gone(file(FIRST, "txnindex"))),
     Damage("txnindex: half an entry", "DUMP-006", more(file(MIDDLE, "txnindex"), b"\0" * 9)),
     Damage(
         "txnindex: below the segment", "START-004", put(file(MIDDLE, "txnindex"), 0, TXN.pack(0, 0, 1, 2, 3))
@@ -326,7 +326,7 @@ DAMAGES = (
     Damage(
         "partition.metadata: missing", "START-012", gone(lambda root: root / PARTITION / "partition.metadata")
     ),
-    Damage("partition.metadata: two ids of a topic", "TOPIC-002", topic_id, wide=True),
+    Damage("partition.metadata: two ids of a topic", "TOPIC-001", topic_id, wide=True),
     Damage("checkpoint: high watermark", "CKPT-001", line("replication-offset-checkpoint", 5000)),
     Damage("checkpoint: recovery point", "LOG-025", line(RECOVERY, 5000)),
     Damage("checkpoint: log start", "LOG-006", line(LOG_START, 5000)),

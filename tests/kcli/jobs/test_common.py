@@ -37,7 +37,7 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
         ("meta.properties", "version=7\n", "DIR-005"),
         ("meta.properties", "\x00\x01 \xff\n", "DIR-008"),
         ("meta.properties", "cluster.id=x\n", "DIR-008"),
-        (RECOVERY_POINT, None, "DIR-007"),
+        (RECOVERY_POINT, None, "LOG-012"),
     ],
 )
 def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code):

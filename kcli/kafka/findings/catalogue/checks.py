@@ -16,21 +16,11 @@ CHECKS: dict[str, Rule] = {
     ),
     "LOG-017": Rule(
         "error",
-        "A batch header contradicts itself: more records than offsets, or a negative number of them.",
-        "Consumers and replicas fail on it, or see offsets twice.",
-        "No release writes such a header: find out what wrote it, and compare with another replica.",
-    ),
-    "LOG-019": Rule(
-        "warning",
-        "Offsets are missing between two segments of a log that was not cleaned.",
-        "It does not notice: consumers go on at the next segment.",
-        "A segment may be lost: compare with another replica (kcli replica diff).",
-    ),
-    "LOG-020": Rule(
-        "error",
-        "The records of a batch have offsets that do not rise, or that lie outside of the batch.",
-        "Consumers get them in a wrong order, or pass them over.",
-        "No producer writes such a batch: compare with another replica.",
+        "A batch contradicts itself, or has a magic above 2: more records than offsets, a negative "
+        "number of them, or records whose offsets do not rise or lie outside of it.",
+        "Consumers and replicas fail on it, pass records over or see offsets twice.",
+        "No release writes such a batch, and no checksum covers the magic: find out what wrote it, and "
+        "compare with another replica.",
     ),
     "LOG-021": Rule(
         "error",
@@ -41,11 +31,11 @@ CHECKS: dict[str, Rule] = {
     ),
     "LOG-022": Rule(
         "warning",
-        "Offsets are missing between two batches of a log or before the first batch of a segment, and "
-        "nothing else shows that it was cleaned.",
+        "Offsets are missing between two segments or batches of a log, or before the first batch of a "
+        "segment, and nothing else shows that it was cleaned.",
         "It does not notice: consumers and followers go on at the next batch.",
-        "Fetch the batches from another replica (kcli replica diff), if one has them. Nothing is lost where "
-        "this broker fetched the log from a leader that had compacted it.",
+        "A segment may be lost: fetch the batches from another replica (kcli replica diff), if one has "
+        "them. Nothing is lost where this broker fetched the log from a leader that had compacted it.",
     ),
     "LOG-023": Rule(
         "error",
@@ -74,46 +64,31 @@ CHECKS: dict[str, Rule] = {
     ),
     "IDX-004": Rule(
         "error",
-        "An entry of an offset index leads to a byte at which no good batch begins.",
-        "It reads garbage there: fetches and lookups that begin at this entry fail or miss records.",
-        REBUILD,
-    ),
-    "IDX-005": Rule(
-        "error",
-        "An entry of an offset index leads past its offset.",
-        "It begins to read too late: fetches and lookups from this entry on miss records.",
+        "An entry of an offset index leads to a byte at which no good batch begins, or past its offset.",
+        "It reads garbage there, or begins to read too late: fetches and lookups from this entry on "
+        "fail or miss records.",
         REBUILD,
     ),
     "IDX-006": Rule(
         "error",
-        "An entry of a time index contradicts the timestamps of the batches.",
-        "Lookups by time begin too late and miss records, or search the wrong segment.",
+        "An entry of a time index contradicts the timestamps of the batches, or the index ends below "
+        "the largest one of its segment.",
+        "Lookups by time begin too late and miss records, search the wrong segment or pass it over. It "
+        "takes the last entry for the age of the segment: retention by time may delete it too early.",
         REBUILD,
     ),
     "IDX-007": Rule(
         "warning",
-        "A segment has no time index, or an empty one.",
+        "A segment has no time index, or one without entries; or, after a clean stop, its preallocated tail.",
         "Lookups by time pass the segment over; retention goes by the modification time of the log.",
         REBUILD,
     ),
     "IDX-008": Rule(
         "error",
-        "An entry of a transaction index is of no aborted transaction in its segment.",
-        "Consumers with read_committed leave out records that were committed.",
+        "A transaction index has an entry of no aborted transaction in its segment, or lacks one.",
+        "Consumers with read_committed leave out records that were committed, or get records of a "
+        "transaction that was aborted.",
         "Remove the clean shutdown marker before the start: recovery writes the index anew.",
-    ),
-    "IDX-009": Rule(
-        "error",
-        "A transaction index lacks an aborted transaction of its segment.",
-        "Consumers with read_committed get records of a transaction that was aborted.",
-        "Remove the clean shutdown marker before the start: recovery writes the index anew.",
-    ),
-    "IDX-012": Rule(
-        "error",
-        "A time index ends below the largest timestamp of its segment.",
-        "It takes the last entry for the age of the segment: retention by time deletes it too early. Lookups "
-        "by time pass it over.",
-        REBUILD,
     ),
     "PROD-001": Rule(
         "warning",
@@ -136,14 +111,8 @@ CHECKS: dict[str, Rule] = {
     ),
     "PROD-004": Rule(
         "error",
-        "A batch repeats sequences of its producer.",
-        "A leader would have dropped it as a duplicate: consumers see records twice.",
-        "Find out what wrote the log: no broker appends such a batch.",
-    ),
-    "PROD-005": Rule(
-        "error",
-        "The epoch of a producer goes down from one batch to the next.",
-        "A leader refuses such an append (InvalidProducerEpochException).",
+        "A batch repeats sequences of its producer, or has a lower epoch than the one before.",
+        "A leader refuses such an append or drops it as a duplicate: consumers see records twice.",
         "Find out what wrote the log: no broker appends such a batch.",
     ),
     "PROD-006": Rule(
@@ -220,16 +189,12 @@ CHECKS: dict[str, Rule] = {
     ),
     "TOPIC-001": Rule(
         "error",
-        "The topic id of a partition is not that of its topic in the metadata log.",
-        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an empty "
-        "replica.",
-        "Keep a copy. The directory is of an older topic of this name, or from another cluster.",
-    ),
-    "TOPIC-002": Rule(
-        "error",
-        "Partitions of one topic have different topic ids.",
-        "It takes those for strays whose id is not that of the cluster's metadata.",
-        "Keep copies; kcli ls --columns dir,topic_id shows the ids.",
+        "The topic id of a partition is not that of its topic in the metadata log, or partitions of one "
+        "topic have different ids.",
+        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an "
+        "empty replica.",
+        "Keep a copy. The directory is of an older topic of this name, or from another cluster; kcli ls "
+        "--columns dir,topic_id shows the ids.",
     ),
     "SALV-001": Rule(
         "error",

@@ -51,9 +51,11 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-008": Rule(
         "error",
-        "A file of a partition directory could not be read.",
-        "It takes the log dir offline, or does not start.",
-        "Check permissions and the disk; what depends on this file is null.",
+        "A file of a partition directory or of a log dir could not be read.",
+        "It takes the log dir offline, or does not start; where it may read the file, its answers "
+        "differ from these.",
+        "Check permissions and the disk, or run kcli as a user that may read the file; what depends on "
+        "it is null.",
     ),
     "LOG-009": Rule(
         "error",
@@ -78,9 +80,13 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-012": Rule(
         "error",
-        "An entry with a log-file name is not a regular file (directory, pipe, broken symlink).",
-        "It ignores the entry, and fails when it creates a file of that name.",
-        "Find out what created it, and whether a segment or an index is missing.",
+        "An entry with the name of a log file or of a log dir's own file is not a regular file "
+        "(directory, pipe, broken symlink).",
+        "In a partition it ignores the entry, and fails when it creates a file of that name. In a log "
+        "dir a directory keeps it from starting, a broken link does or takes the log dir offline; it "
+        "waits for ever when it opens a pipe.",
+        "Find out what created it, and remove it before the broker starts; see whether a segment or an "
+        "index is missing.",
     ),
     "LOG-013": Rule(
         "error",
@@ -95,12 +101,6 @@ LOGS: dict[str, Rule] = {
         "Retention, compaction, the deletion of a topic and a move to another log dir do this while it runs.",
         "Nothing, if the broker runs: the rest is answered. Otherwise find out what removed it, and run "
         "again.",
-    ),
-    "LOG-015": Rule(
-        "error",
-        "A batch has a magic above 2.",
-        "It reads the batch as one of magic 2; followers and consumers refuse it (CorruptRecordException).",
-        "No release writes such a magic, and no checksum covers it: compare with another replica.",
     ),
     "LOG-018": Rule(
         "error",
@@ -184,11 +184,5 @@ LOGS: dict[str, Rule] = {
         "The last message inside a wrapper is cut.",
         "It skips the message without an error, as consumers do.",
         "The message cannot be read. Old producers wrote such wrappers.",
-    ),
-    "DUMP-010": Rule(
-        "info",
-        "An index fails the check that a starting broker makes, for it still has its preallocated tail.",
-        "After an unclean stop it writes the index anew; a clean stop trims it.",
-        "Nothing: this is how a running or killed broker leaves its active segment.",
     ),
 }

@@ -9,19 +9,13 @@ METADATA: dict[str, Rule] = {
         "A broker or controller that cannot read a record of the metadata log stops.",
         "The answers here lack what the record says: a kcli for the Kafka that wrote it may read it.",
     ),
-    "META-002": Rule(
-        "warning",
-        "A metadata record does not fit those before it.",
-        "It stops: only an active controller that checked it writes such a record.",
-        "Part of the log is missing, or it is not all of one cluster: name the newest snapshot with its log.",
-    ),
     "META-003": Rule(
         "warning",
-        "A metadata log or snapshot is not whole to its end.",
-        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With a "
-        "wrong checksum in the snapshot it does not start.",
-        "The answers here begin at the newest snapshot that is whole. Compare with the metadata log of "
-        "another controller or broker.",
+        "A metadata log or snapshot is not whole to its end, or a record does not fit those before it.",
+        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With "
+        "a wrong checksum in the snapshot it does not start; a record that does not fit stops it.",
+        "Name the newest snapshot with its log: the answers here begin at the newest one that is whole. "
+        "Compare with the metadata log of another controller or broker.",
     ),
     "META-004": Rule(
         "info",
@@ -40,12 +34,6 @@ METADATA: dict[str, Rule] = {
         "A broker that shall go away is fenced already.",
         "It has already taken the broker's leaderships, and the broker from the ISRs.",
         "Only partitions in whose ISR it is the last one still change.",
-    ),
-    "META-007": Rule(
-        "warning",
-        "quorum-state cannot be read.",
-        "A controller with such a file does not start.",
-        "Who leads is taken from the last leader change in the log; quorum-state of another voter says more.",
     ),
     "META-008": Rule(
         "error",

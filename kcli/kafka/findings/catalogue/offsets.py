@@ -20,15 +20,9 @@ OFFSETS: dict[str, Rule] = {
     ),
     "EPOCH-003": Rule(
         "info",
-        "Epoch entries start at or past the log end offset.",
-        "It drops them when it loads the log: no record of these epochs is here.",
-        "Ordinary after a crash or a truncation, whose flush runs in the background.",
-    ),
-    "EPOCH-004": Rule(
-        "info",
-        "Epoch entries lie below the log start offset.",
-        "It moves the newest of them to the log start offset and drops the others.",
-        "Ordinary after records were deleted.",
+        "Epoch entries start at or past the log end offset, or lie below the log start offset.",
+        "When it loads the log it drops them, and moves the newest one below the log start to it.",
+        "Ordinary after a crash, a truncation or the deletion of records.",
     ),
     "EPOCH-005": Rule(
         "info",
@@ -63,12 +57,6 @@ OFFSETS: dict[str, Rule] = {
         "It searches the first segment whose largest timestamp is late enough, and no other.",
         "Timestamps do not increase with offsets, or records were deleted: search by offset, or read the "
         "records.",
-    ),
-    "LOOKUP-003": Rule(
-        "warning",
-        "A time index still has its preallocated tail although the shutdown was clean.",
-        "It takes the zeros for entries: the largest timestamp of the segment is 0, and lookups skip it.",
-        "Remove the clean shutdown marker before the broker starts: it then rebuilds the index.",
     ),
     "LOOKUP-004": Rule(
         "warning",

@@ -5,7 +5,7 @@ from kcli.kafka.findings.catalogue.rule import Rule
 REMOTE: dict[str, Rule] = {
     "RLMM-001": Rule(
         "error",
-        "A value of remote log metadata cannot be decoded.",
+        "A value of remote log metadata cannot be decoded, or a broker would reject it.",
         "Its metadata consumer stops for good at such a record: it does not hold what follows, of any "
         "metadata partition.",
         "See the row's error and raw bytes. Check that all brokers of the cluster run the same release line.",
@@ -15,12 +15,6 @@ REMOTE: dict[str, Rule] = {
         "A record of remote log metadata has no value.",
         "Its metadata consumer stops for good at it, as of RLMM-001.",
         "Find out who writes to this topic: no release up to 4.3 writes tombstones.",
-    ),
-    "RLMM-003": Rule(
-        "error",
-        "A value of remote log metadata decodes, but a broker would reject it.",
-        "Its metadata consumer stops for good at it, as of RLMM-001; the load of a snapshot file fails.",
-        "Find out who wrote it. A flipped bit that the checksum missed also looks like this.",
     ),
     "RLMM-004": Rule(
         "warning",
@@ -49,17 +43,11 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-009": Rule(
         "warning",
-        "A copy of a segment to remote storage was begun and not finished.",
-        "It copies the offsets anew under another id, and deletes what is left of this copy when that is "
-        "beyond retention.",
-        "Nothing after a restart or a change of the leader. Otherwise look for errors of the remote storage "
-        "in the broker's log.",
-    ),
-    "RLMM-010": Rule(
-        "warning",
-        "A deletion of a remote segment was begun and not finished.",
-        "It tries again each time it looks for segments beyond retention.",
-        "Look for errors of the remote storage in the broker's log; objects may stay in the storage.",
+        "A copy of a segment to remote storage, or a deletion, was begun and not finished.",
+        "It copies the offsets anew under another id, and deletes what is left of this copy when that "
+        "is beyond retention. A deletion it tries again each time it looks for such segments.",
+        "Nothing after a restart or a change of the leader. Otherwise look for errors of the remote "
+        "storage in the broker's log; objects may stay in the storage.",
     ),
     "RLMM-011": Rule(
         "error",
@@ -92,60 +80,32 @@ REMOTE: dict[str, Rule] = {
         "It searches the segment for offsets that are not in it, or does not find those that are.",
         "Find out who wrote the event: no broker does.",
     ),
-    "RLMM-016": Rule(
-        "warning",
-        "The deletion of a partition was begun or finished, and remote segments of it are left.",
-        "The controller and the brokers do not take it up again by themselves.",
-        "Delete the objects of the topic id in the remote storage, once you are sure that the topic is gone.",
-    ),
     "RLMM-017": Rule(
         "info",
-        "A remote segment is superseded: it is copied, and another one serves its offsets.",
-        "It deletes the segment with those beyond retention.",
-        "Nothing. Until then it takes space in the remote storage.",
-    ),
-    "RLMM-018": Rule(
-        "warning",
-        "A leader epoch begins at different offsets in remote segments.",
-        "It holds one of them to be outside the lineage of its epochs.",
-        "Compare with kcli epoch show on the leader.",
-    ),
-    "RLMM-019": Rule(
-        "info",
-        "A remote segment has offsets that a later leader epoch wrote again.",
-        "It does not read these offsets. It deletes the segment once its epochs are below the leader's "
-        "first.",
-        "Nothing: an unclean election leaves such segments.",
+        "Another remote segment serves offsets of a copied one: all of them, those of a leader epoch "
+        "that both have, or those that a later epoch wrote again.",
+        "It reads the offsets from the segment that begins later, or of the later epoch, and deletes "
+        "the other one with those beyond retention.",
+        "Nothing: brokers that led the partition in turn, or an unclean election, leave such segments. "
+        "Until then they take space in the remote storage.",
     ),
     "RLMM-020": Rule(
         "warning",
-        "There are objects in remote storage of a segment that no event names.",
-        "It knows nothing of them, and never deletes them.",
-        "Delete the objects, once you are sure that they are of this cluster and that no broker copies now.",
+        "Remote storage has what no broker deletes: objects of a segment that no event names, or that "
+        "is deleted by its events, or segments of a partition whose deletion was begun or finished.",
+        "It knows nothing of them, or does not take the deletion up again.",
+        "Delete the objects, once you are sure that they are of this cluster, that the topic is gone "
+        "and that no broker copies now.",
     ),
     "RLMM-021": Rule(
         "error",
-        "A segment is copied by its events, and objects of it are not in remote storage.",
-        "It fails each fetch that needs them with RemoteResourceNotFoundException or RemoteStorageException.",
-        "Restore the objects from a version or a backup of the storage; save the local log if it is there.",
-    ),
-    "RLMM-022": Rule(
-        "error",
-        "The log of a remote segment has another size in remote storage than by its event.",
-        "It reads up to the end of the object: records are missing, or a batch is cut.",
-        "See kcli dump of the object. Compare it with the local log of a replica if that has the offsets.",
-    ),
-    "RLMM-023": Rule(
-        "warning",
-        "A remote segment is deleted by its events, and objects of it are in remote storage.",
-        "It does not try to delete them again.",
-        "Delete the objects; look for errors of the remote storage at the time of the deletion.",
-    ),
-    "RLMM-024": Rule(
-        "info",
-        "Offsets of a leader epoch are in two remote segments.",
-        "It reads them from the segment that begins later.",
-        "Nothing: two brokers that led the partition in turn copied the same offsets.",
+        "A segment is copied by its events, and an object of it is not in remote storage, has another "
+        "size than by its event or manifest, or is a manifest that cannot be read.",
+        "It fails each fetch that needs the object (RemoteResourceNotFoundException, "
+        "RemoteStorageException). Of a log of another size it reads up to the end: records are missing, "
+        "or a batch is cut.",
+        "Restore the objects from a version or a backup of the storage, see kcli dump of them; save the "
+        "local log of a replica if that has the offsets.",
     ),
     "RLMM-025": Rule(
         "info",
@@ -156,21 +116,18 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-026": Rule(
         "warning",
-        "A remote_log_snapshot does not hold what the events up to its offset come to.",
-        "It takes the file for true, and answers from it until it reads the events anew.",
-        "Compare kcli rlmm state --from snapshots with --from events. Without the file and "
-        "_rlmm_committed_offsets the broker reads all events.",
-    ),
-    "RLMM-027": Rule(
-        "warning",
-        "_rlmm_committed_offsets is ahead of a remote_log_snapshot.",
-        "Up to 3.5 it goes on after the committed offset: it does not see the events between the two.",
-        "Remove both files while the broker is stopped: it reads all events then.",
+        "A remote_log_snapshot does not hold what the events up to its offset come to, or "
+        "_rlmm_committed_offsets is ahead of it.",
+        "It takes the file for true, and answers from it until it reads the events anew; up to 3.5 it "
+        "goes on after the committed offset.",
+        "Remove both files while the broker is stopped: it reads all events then. Compare kcli rlmm "
+        "state --from snapshots with --from events.",
     ),
     "RLMM-028": Rule(
         "warning",
-        "A copied segment is outside the lineage of the leader's epochs.",
-        "It neither reads nor deletes the segment, unless all its epochs are below the leader's first.",
+        "A copied segment is outside the lineage of the leader's epochs, or a leader epoch begins at "
+        "different offsets in remote segments.",
+        "It neither reads nor deletes such a segment, unless all its epochs are below the leader's first.",
         "Nothing where an unclean election cut the log; else compare with kcli epoch show on the leader.",
     ),
     "RLMM-029": Rule(
@@ -184,12 +141,6 @@ REMOTE: dict[str, Rule] = {
         "Offsets of the leader's log are in no tier.",
         "It answers OFFSET_OUT_OF_RANGE for them.",
         "Look for a replica that still has them, see kcli rlmm coverage.",
-    ),
-    "RLMM-031": Rule(
-        "error",
-        "The manifest of a remote segment cannot be read, or an object has another size than by it.",
-        "It fails each fetch that needs the manifest, or the bytes that are missing.",
-        "Restore the objects from a version or a backup of the storage; see kcli dump of the .rsm-manifest.",
     ),
     "RLMM-032": Rule(
         "error",

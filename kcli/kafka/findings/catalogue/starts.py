@@ -23,12 +23,6 @@ STARTS: dict[str, Rule] = {
         "The rows show what the broker would see. Move the damaged file elsewhere before the start: without "
         "one the log dir stays online.",
     ),
-    "DIR-004": Rule(
-        "error",
-        "A file of the log dir itself could not be read.",
-        "It may be able to read the file; then its answers differ from these.",
-        "Run kcli as a user that may read the file, and check the disk.",
-    ),
     "DIR-005": Rule(
         "error",
         "A file of the log dir itself is damaged in a way that stops the broker.",
@@ -43,14 +37,6 @@ STARTS: dict[str, Rule] = {
         "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
         "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a "
         "directory below.",
-    ),
-    "DIR-007": Rule(
-        "error",
-        "An entry with the name of a log dir's own file is not a regular file (directory, pipe, broken "
-        "symlink).",
-        "A directory keeps it from starting, a broken link does or takes the log dir offline; it waits for "
-        "ever when it opens a pipe.",
-        "Find out what created it, and remove it before the broker starts.",
     ),
     "DIR-008": Rule(
         "warning",
@@ -86,15 +72,11 @@ STARTS: dict[str, Rule] = {
     ),
     "START-001": Rule(
         "warning",
-        "Recovery cuts a segment at its first bad batch.",
-        "It truncates the log there; what follows in the segment is lost on this replica.",
-        "Compare with the other replicas before this broker starts: they may hold what is cut.",
-    ),
-    "START-002": Rule(
-        "warning",
-        "Recovery deletes a segment because an earlier one was cut.",
-        "It deletes every segment after the one that it had to cut, whether those are damaged or not.",
-        "Keep a copy of the directory; fetch the records from another replica.",
+        "Recovery cuts a segment at its first bad batch, and deletes every later segment, whether "
+        "damaged or not.",
+        "It truncates the log there; what follows is lost on this replica.",
+        "Keep a copy of the directory, and compare with the other replicas before this broker starts: "
+        "they may hold what is cut.",
     ),
     "START-003": Rule(
         "info",

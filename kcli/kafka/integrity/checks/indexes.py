@@ -143,7 +143,7 @@ class OffsetIndexJudge(_Entries):
         late = leads & (offsets < lowest[at])
         for number in np.flatnonzero(late).tolist():
             words = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"
-            self.add("IDX-005", int(slots[number]), f"{words} {batches.base[at[number]]}")
+            self.add("IDX-004", int(slots[number]), f"{words} {batches.base[at[number]]}")
         loose = leads & ~late & (offsets != batches.last[at]) & (offsets != lowest[at])
         if loose.any():
             found = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)

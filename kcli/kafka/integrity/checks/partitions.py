@@ -184,7 +184,7 @@ class PartitionJudge:
         is_cleaned = self._is_cleaned(before) or self._is_cleaned(facts)
         if begin > end and not is_cleaned and not before.is_cut and self.has_log_dir:
             words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
-            code = "LOG-023" if self._is_never_compacted else "LOG-019"
+            code = "LOG-023" if self._is_never_compacted else "LOG-022"
             yield FindingCollector(facts.target).finding(code, None, words)
 
     def _is_cleaned(self, facts: SegmentFacts) -> bool:

@@ -50,7 +50,7 @@ def txn_index_misfits(
         if (one.producer_id, one.last_offset) in begun_before:
             continue
         words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
-        yield "IDX-009", None, f"an aborted transaction without an entry: {words}"
+        yield "IDX-008", None, f"an aborted transaction without an entry: {words}"
 
 
 def snapshot_misfits(

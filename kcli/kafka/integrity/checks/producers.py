@@ -223,7 +223,7 @@ def _sequence_violations(
     epoch, sequence, base, position = first
     who = f"offset {base}: producer {producer_id}"
     if epoch < run.epoch:
-        yield ProducerViolation("PROD-005", base, position, f"{who} has epoch {epoch} after {run.epoch}")
+        yield ProducerViolation("PROD-004", base, position, f"{who} has epoch {epoch} after {run.epoch}")
     elif epoch == run.epoch and sequence > 0 and run.last_sequence >= 0:
         expected = add_sequence(run.last_sequence, 1)
         ahead = (sequence - expected) & MAX_INT

@@ -73,4 +73,4 @@ def _report_offsets(
     for number in np.unique(part.batch[wrong]).tolist():
         words = "its records have offsets that do not rise, or that lie outside of it"
         offset = int(part.headers["base_offset"][number])
-        findings.add("LOG-020", int(positions[part.first + number]), f"offset {offset}: {words}")
+        findings.add("LOG-017", int(positions[part.first + number]), f"offset {offset}: {words}")

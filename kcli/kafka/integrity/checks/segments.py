@@ -295,7 +295,7 @@ class SegmentJudge:
         if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
             return
         if times.last_time < times.largest:
-            code, words = "IDX-012", f"the last entry has timestamp {times.last_time}"
+            code, words = "IDX-006", f"the last entry has timestamp {times.last_time}"
             if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
                 code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
             yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")

@@ -31,12 +31,12 @@ def test_a_missing_segment_is_an_error_where_the_metadata_says_that_nothing_is_c
 
     def codes():
         findings = found(kcli, root, "--partition", "9")["findings"]
-        holes = {"LOG-019", "LOG-023"}
+        holes = {"LOG-022", "LOG-023"}
         return sorted((os.path.basename(one["dir"]), one["code"]) for one in findings if one["code"] in holes)
 
     assert codes() == [("codecs-9", "LOG-023")]
     shutil.rmtree(root / "__cluster_metadata-0")
-    assert codes() == [("codecs-9", "LOG-019"), ("compacted-9", "LOG-019")]
+    assert codes() == [("codecs-9", "LOG-022"), ("compacted-9", "LOG-022")]
 
 
 def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_path):
@@ -50,7 +50,7 @@ def test_where_a_topic_is_not_compacted_every_hole_is_missing_offsets(kcli, tmp_
         segment(root / "codecs-9", base, b"".join(batches[::2] if base == 40 else batches[2:]))
 
     def holes():
-        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        codes = {"LOG-022", "LOG-023"}
         findings = found(kcli, root, "--topic", "codecs", "--partition", "9")["findings"]
         done = kcli("replica", "diff", root / "codecs-9", other / "codecs-9", "-o", "json")
         verdicts = {row["verdict"] for row in json.loads(done.stdout)["rows"]}
@@ -74,7 +74,7 @@ def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path
 
     def holes(*paths):
         documents = [found(kcli, path) for path in paths]
-        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        codes = {"LOG-022", "LOG-023"}
         return {
             (os.path.basename(one["dir"]), one["code"])
             for document in documents
@@ -82,7 +82,7 @@ def test_missing_offsets_are_found_where_no_cleaner_takes_records(kcli, tmp_path
             if one["code"] in codes
         }
 
-    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-019")}
+    assert holes(root) == {("orders-0", "LOG-022"), ("orders-1", "LOG-022")}
     assert holes(tmp_path / "alone" / "orders-0", tmp_path / "alone" / "orders-1") == set()
 
 
@@ -95,7 +95,7 @@ def test_no_segment_of_a_metadata_log_is_compacted(kcli, tmp_path):
         words = ("--out", tmp_path / "out") if path == "salvage" else ()
         done = kcli(path, directory, *words, "-o", "json")
         codes = {one["code"] for one in json.loads(done.stdout)["findings"]}
-        assert codes & {"LOG-019", "LOG-023", "SALV-010", "SALV-011"} == {
+        assert codes & {"LOG-022", "LOG-023", "SALV-010", "SALV-011"} == {
             "SALV-010" if words else "LOG-023"
         }, path
 
@@ -126,7 +126,7 @@ def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcl
         segment(other / "codecs-9", base, put_range(base, 5) + put_range(base + 9, 5))
 
     def of_check(*paths):
-        codes = {"LOG-019", "LOG-022", "LOG-023"}
+        codes = {"LOG-022", "LOG-023"}
         return [one["code"] for one in found(kcli, *paths)["findings"] if one["code"] in codes]
 
     def of_salvage(number, *paths):

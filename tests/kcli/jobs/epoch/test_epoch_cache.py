@@ -87,7 +87,7 @@ def test_entries_at_the_log_end_are_dropped_unless_the_broker_runs(tmp_path):
 def test_the_log_start_cuts_the_cache(tmp_path):
     outcome = epoch_cache.show(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=15)))
     assert shown(outcome) == [(2, 15, 20), (4, 20, 25)]
-    assert codes(outcome) == ["EPOCH-004"]
+    assert codes(outcome) == ["EPOCH-003"]
 
 
 def test_a_log_that_ends_below_its_start_has_no_epochs(tmp_path):
@@ -180,7 +180,7 @@ def test_a_partition_without_a_segment_is_a_finding(tmp_path):
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((1, 0)))
     outcome = epoch_cache.show(unit(directory))
     assert shown(outcome) == [(1, 5, 5)]
-    assert codes(outcome) == ["LOG-007", "EPOCH-004"]
+    assert codes(outcome) == ["LOG-007", "EPOCH-003"]
 
 
 @pytest.mark.parametrize(

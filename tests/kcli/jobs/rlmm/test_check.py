@@ -43,7 +43,7 @@ def checked(*events, now=2 * HOUR):
     ("events", "code", "result"),
     [
         ([segment("a", 0, 9)], "RLMM-009", "warning"),
-        ([*COPY, update("a", DELETING)], "RLMM-010", "warning"),
+        ([*COPY, update("a", DELETING)], "RLMM-009", "warning"),
         ([*COPY, update("a", DELETED)], "RLMM-011", "damaged"),
         ([*COPY, update("b", COPIED)], "RLMM-012", "warning"),
         ([*COPY, segment("b", 10, 19, state=COPIED)], "RLMM-013", "damaged"),
@@ -52,9 +52,9 @@ def checked(*events, now=2 * HOUR):
         ([segment("a", 0, 9, epochs=((0, 1),)), update("a", COPIED)], "RLMM-015", "damaged"),
         ([segment("a", 0, 9, epochs=((0, 0), (2, 20))), update("a", COPIED)], "RLMM-015", "damaged"),
         ([segment("a", 0, 9, epochs=((2, 0), (1, 5))), update("a", COPIED)], "RLMM-015", "damaged"),
-        ([*COPY, MARKED], "RLMM-016", "warning"),
+        ([*COPY, MARKED], "RLMM-020", "warning"),
         ([*COPY, segment("b", 0, 19), update("b", COPIED)], "RLMM-017", "clean"),
-        ([*COPY, segment("b", 5, 8), update("b", COPIED)], "RLMM-024", "clean"),
+        ([*COPY, segment("b", 5, 8), update("b", COPIED)], "RLMM-017", "clean"),
     ],
 )
 def test_each_defect_has_its_code(events, code, result):
@@ -82,7 +82,7 @@ def test_an_epoch_with_two_beginnings_is_of_two_histories():
     assert findings_of(*before, *after) == []
 
     found = findings_of(*copied("a", 0, 9, (0, 0), (1, 5)), *copied("b", 3, 19, (0, 3), (1, 7)))
-    assert [code for code, _ in found] == ["RLMM-024", "RLMM-024", "RLMM-018", "RLMM-019"]
+    assert [code for code, _ in found] == ["RLMM-017", "RLMM-017", "RLMM-028", "RLMM-017"]
     assert found[0][1].endswith(
         "segment a of offsets 0..9: offsets 3..4 of leader epoch 0 are in segment b too"
     )
@@ -94,7 +94,7 @@ def test_a_segment_that_an_unclean_election_cut_has_offsets_of_a_later_epoch():
         *copied("a", 0, 9, (0, 0)), *copied("b", 10, 19, (0, 10)), *copied("c", 10, 29, (3, 10))
     )
 
-    assert [code for code, _ in found] == ["RLMM-019"]
+    assert [code for code, _ in found] == ["RLMM-017"]
     assert "segment b of offsets 10..19: it goes to 19 in leader epoch 0; epoch 3 has 10" in found[0][1]
 
 
@@ -102,5 +102,5 @@ def test_segments_left_of_a_deleted_partition_are_found_and_none_are_if_all_are_
     finished = MARKED._replace(state=2)
     deleted = [*COPY, MARKED, update("a", DELETING), update("a", DELETED)]
 
-    assert [code for code, _ in findings_of(*COPY, MARKED, finished)] == ["RLMM-016"]
+    assert [code for code, _ in findings_of(*COPY, MARKED, finished)] == ["RLMM-020"]
     assert findings_of(*deleted) == findings_of(*deleted, finished) == []

@@ -107,7 +107,6 @@ def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
         ("LOG-001", ENDS_IN_PART),
         ("LOG-003", DAMAGED),
         ("RLMM-001", DAMAGED),
-        ("RLMM-003", DAMAGED),
         ("RLMM-002", None),  # a null value names no segment
         ("LOG-005", None),  # a broker appends
         ("LOG-004", None),  # zeros after the last event, as of a file that was made larger before
