@@ -26,7 +26,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # settings of who runs the tests are not theirs
 os.environ["XDG_CONFIG_HOME"] = os.devnull
 for variable in [
-    name for name in os.environ if name.startswith("KCLI_") and name not in {"KCLI_SEED", "KCLI_CASES"}
+    name
+    for name in os.environ
+    if name.startswith("KCLI_") and name not in {"KCLI_SEED", "KCLI_CASES", "KCLI_SOAK_END"}
 ]:
     del os.environ[variable]
 

@@ -1,5 +1,7 @@
 """`make soak`: what fails is printed with its seed."""
 
+import time
+
 from tests import soak
 
 CODE = """
@@ -20,8 +22,10 @@ def test_passes():
 
 def test_what_fails_is_printed_with_its_seed(tmp_path):
     (tmp_path / "test_some.py").write_text(CODE)
-    again, status = soak.run(7, 60, ["-c", "pyproject.toml", str(tmp_path)])
+    words = ["-c", "pyproject.toml", str(tmp_path)]
+    again, status = soak.run(7, time.time() + 600, words)
 
     assert status == 1
+    assert soak.run(7, 0, words) == ([], 0)
     (line,) = again
     assert line.startswith("KCLI_SEED=7 ") and line.endswith("test_some.py::test_fails")
