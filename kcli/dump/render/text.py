@@ -425,11 +425,12 @@ def _decoded(
     troubles: list[_Trouble],
 ) -> TextColumn:
     """Return keys and values as the options' decoders print them."""
-    printed = [""] * len(control)
+    printed = [b""] * len(control)  # a long text costs up to four bytes a character until it is encoded
     numbers = (~control).nonzero()[0]
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
         shown, trouble = shown_contents(record, options)
-        printed[number] = "".join(contents(shown, prefix))
+        texts = contents(shown, prefix)
+        printed[number] = b"".join(text.encode("utf-8", "backslashreplace") for text in texts)
         if trouble is not None:
             troubles.append(_Trouble(number, trouble))
     return strings(printed)
