@@ -42,11 +42,11 @@ def _parted(replicas: dict[Where, list[EpochRow]]) -> int | None:
 
 
 def draw_replicas(rows: Sequence[EpochRow], screen: Screen) -> Iterator[RenderableType]:
-    """Yield the epochs of partitions with several replicas as lines of offsets, those that differ first."""
+    """Yield the epochs of replicas as lines of offsets; of several partitions those that differ."""
     several = {name: replicas for name, replicas in by_partition(rows).items() if len(replicas) > 1}
     names = replica_names(row.where for row in rows)
-    parted_first = sorted(several, key=lambda name: _parted(several[name]) is None)
-    for name in parted_first[: 0 if screen.is_part else FEW]:
+    drawn = [name for name in several if len(several) == 1 or _parted(several[name]) is not None]
+    for name in drawn[: 0 if screen.is_part else FEW]:
         heading = name if len(several) > 1 else ""
         yield StyledLines(_lines(several[name], heading, names, screen), screen)
         yield ""
