@@ -1,5 +1,6 @@
 """A Spark session: the active one, our own that ends with the work, or one of a Spark Connect server."""
 
+import logging
 import os
 import re
 import shutil
@@ -151,7 +152,8 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(Exception):  # a Spark that has gone away has nothing to stop
+            session.stop()
 
 
 def _connect(remote: str, conf: Mapping[str, str]) -> Session:
@@ -201,6 +203,7 @@ def _start(master: str, conf: Mapping[str, str]) -> Session:
         try:
             with ThreadPoolExecutor(1) as starter:
                 context = starter.submit(_context, settings, noise.fileno()).result()
+            _keep_quiet(context)
             return SparkSession(context)
         except Exception as error:
             noise.seek(0)
@@ -223,6 +226,15 @@ def _context(settings: Mapping[str, str], noise: int) -> Any:
     # a JVM is there once in a process
     gateway = SparkContext._gateway or launch(conf, {"stdout": noise, "stderr": noise})  # noqa: SLF001
     return SparkContext(conf=conf, gateway=gateway)
+
+
+def _keep_quiet(context: Any) -> None:
+    """Leave it to kcli to say that a JVM has ended, as one does that the kernel kills for its memory.
+
+    Spark's own thread would print a traceback, and py4j would log it.
+    """
+    context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001 - no public way
+    logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 
 def _why(error: Exception, noise: str, master: str) -> str:
