@@ -115,9 +115,11 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
                 planned, units = units, command.split(units, by_workers)
                 if planned and not units and command.topics is not None and not summary.failures:
                     summary.failures.append(_no_rows(inputs, command.topics.of(planned)))
-            outcomes = iter(make_engine(parts if by_workers else None)(job, units) if units else ())
-            if command.on_outcomes is not None:
-                outcomes = command.on_outcomes(outcomes, units)
+
+            def outcomes() -> Iterator[Outcome]:
+                begun = iter(make_engine(parts if by_workers else None)(job, units) if units else ())
+                return begun if command.on_outcomes is None else command.on_outcomes(begun, units)
+
             run.write(_rows(command, outcomes, units, inputs, run), parts)
 
 
@@ -237,16 +239,19 @@ def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
 
 def _rows(
     command: Command,
-    outcomes: Iterator[Outcome],
+    outcomes: Callable[[], Iterator[Outcome]],
     units: list[Unit],
     inputs: Inputs,
     run: "_Run",
 ) -> Iterator[Item]:
-    """Yield the rows of every unit; an outcome becomes part of the run.summary."""
+    """Yield the rows of every unit; an outcome becomes part of the summary of the run.
+
+    The outcomes begin and end here: an engine that nothing holds any longer gives back what it has taken.
+    """
     topics = command.topics
     has_rows = topics is None or (not inputs.selection().names and topics.without_rows is None)
     with progress(units, run.output, run.view) as done:
-        for outcome in interruptible(outcomes):
+        for outcome in interruptible(outcomes()):
             run.summary.add(outcome, command.is_difference)
             has_rows = has_rows or bool(outcome.rows or outcome.taken)
             yield from outcome.rows
