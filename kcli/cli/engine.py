@@ -5,16 +5,13 @@ import stat
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from kcli.cli.options import EngineOptions
 from kcli.cli.status import UsageError
-from kcli.engine.contract import Engine
+from kcli.engine.contract import Engine, Sink
 
-if TYPE_CHECKING:
-    from kcli.engine.spark_worker import Sink
-
-MakeEngine: TypeAlias = "Callable[[Sink | None], Engine]"
+MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
 """Makes an engine, given where its workers write; None: rows come back to this process."""
 
 

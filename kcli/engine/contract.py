@@ -6,8 +6,9 @@ nothing. A map whose rows would grow too large stops and gives its unit's contin
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.targets import Target
@@ -84,3 +85,24 @@ class Job(NamedTuple):
 
 Engine: TypeAlias = Callable[[Job, Sequence[Unit]], Iterator[Outcome]]
 """Runs a job over units: every outcome in unit order, a continuation of a unit before the next unit."""
+
+
+class Part(Protocol):
+    """One place that rows of consecutive units go to."""
+
+    @property
+    def receipt(self) -> object:
+        """What is to be known of it once it is complete, small and picklable; None for nothing."""
+        ...
+
+    def write(self, rows: Sequence[Item]) -> None:
+        """Take rows; OSError when it cannot."""
+        ...
+
+
+Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
+"""Where workers write rows instead of returning them; picklable.
+
+A part is complete when its block ends without an error. A part whose receipt no outcome carries does not
+count.
+"""

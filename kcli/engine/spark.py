@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
+from kcli.engine.contract import Engine, Job, Map, Outcome, Sink, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import failed, reduced
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
-from kcli.engine.spark_worker import Sink, unpacked
+from kcli.engine.spark_worker import unpacked
 
 Work: TypeAlias = tuple[Map, Sink | None]
 Batches: TypeAlias = Iterator[Any]

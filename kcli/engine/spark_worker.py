@@ -2,12 +2,11 @@
 
 import errno
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
-from kcli.engine.contract import Map, Outcome, Unit
+from kcli.engine.contract import Map, Outcome, Sink, Unit
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
@@ -19,27 +18,6 @@ BYTES_A_LIST = 1 << 20
 WORTH_COMPRESSING = 4 << 10
 COMPRESSED = b"\0"
 """No pickle begins with it."""
-
-
-class Part(Protocol):
-    """One place that rows of consecutive units go to."""
-
-    @property
-    def receipt(self) -> object:
-        """What is to be known of it once it is complete, small and picklable; None for nothing."""
-        ...
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Take rows; OSError when it cannot."""
-        ...
-
-
-Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
-"""Where workers write rows instead of returning them; picklable.
-
-A part is complete when its block ends without an error. A part whose receipt no outcome carries does not
-count.
-"""
 
 
 def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
