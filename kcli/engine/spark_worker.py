@@ -10,7 +10,7 @@ from kcli.engine.contract import Map, Outcome, Sink, Unit
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
-from kcli.rows import Failure, Item
+from kcli.rows import Failure
 from kcli.rows.items import described
 
 BYTES_A_LIST = 1 << 20
