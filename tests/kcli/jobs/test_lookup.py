@@ -104,41 +104,11 @@ def test_offsets_below_the_log_start_are_not_found(directory):
     assert place(by_time(directory, 0)[0]) == (True, 7, 2002, "found")
 
 
-def test_nothing_up_to_the_log_end(tmp_path):
-    path = orders(tmp_path / "d", A)
-    segment(path, 10)
-    row, _ = by_offset(path, 7)
-    assert (row["found"], row["reason"].partition(":")[0]) == (False, "no batch")
-
-
-def test_a_segment_without_an_index(directory):
-    (directory / f"{0:020d}.index").unlink()
-    row, _ = by_offset(directory, 9)
-    assert (row["position"], row["index_entry_offset"], row["index_entry_position"]) == (len(A), 0, 0)
-
-
-def test_an_index_entry_that_leads_into_a_batch_misleads_the_lookup(directory):
-    """The bytes there claim a batch that runs past the end of the file.
-
-    The broker goes on in the next segment.
-    """
-    (directory / f"{0:020d}.index").write_bytes(offset_entries((5, 7)))
-    row, found_codes = by_offset(directory, 9)
-    assert (row["segment_base_offset"], row["batch_base_offset"], found_codes) == (20, 20, [])
-
-
 def test_a_lookup_at_which_the_broker_fails_is_an_error(directory):
     (directory / f"{0:020d}.index").write_bytes(offset_entries((5, len(A) - 4)))
     outcome = lookup.offset(unit(directory), offset=9)
     assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "lookup-failed", len(A) - 4)
     assert "CorruptRecordException" in outcome.error.message
-
-
-def test_an_index_entry_that_leads_to_a_later_batch_ends_there(directory):
-    """As FileRecords.searchForOffsetFromPosition: it never looks back."""
-    (directory / f"{0:020d}.index").write_bytes(offset_entries((4, len(A))))
-    row, found_codes = by_offset(directory, 4)
-    assert (row["position"], row["batch_base_offset"], found_codes) == (len(A), 5, [])
 
 
 @pytest.mark.parametrize(
@@ -169,13 +139,6 @@ def test_a_lookup_by_time_begins_where_the_index_leads_for_the_log_start(tmp_pat
     assert place(by_time(path, 2000)[0]) == (True, 9, 2004, "found")
 
 
-def test_the_largest_timestamp_is_that_of_the_time_index_to_the_millisecond(tmp_path):
-    """The first batch has a larger one, which the index does not know."""
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_range(0, 5, timestamp=9000) + B, (2004, 9))
-    assert place(by_time(path, None)[0]) == (True, 9, 2004, "found")
-
-
 def test_a_found_record_names_its_segment_and_position(directory):
     row, _ = by_time(directory, 2001)
     assert (row["file"], row["path"]) == (f"{0:020d}.log", f"{directory}/{0:020d}.log")
@@ -185,20 +148,6 @@ def test_a_found_record_names_its_segment_and_position(directory):
         0,
         len(A),
     )
-
-
-@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
-def test_records_of_compressed_batches_are_found(tmp_path, codec):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_range(0, 8, timestamp=500, step=10, codec=codec), (570, 7))
-    assert place(by_time(path, 535)[0]) == (True, 4, 540, "found")
-
-
-def test_the_append_time_is_the_time_of_every_record(tmp_path):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_range(0, 8, attributes=8, max_timestamp=9000), (9000, 7))
-    assert place(by_time(path, 8000)[0]) == (True, 0, 9000, "found")
-    assert place(by_time(path, None)[0]) == (True, 0, 9000, "found")
 
 
 def test_only_the_first_segment_that_reaches_the_time_is_searched(tmp_path):
@@ -235,15 +184,6 @@ def preallocate(directory):
         path.write_bytes(bytes(12_000))
 
 
-def test_a_killed_broker_recovers_its_indexes(directory):
-    preallocate(directory)
-    (directory.parent / ".kafka_cleanshutdown").unlink()
-    row, found_codes = by_time(directory, 3005)
-    assert place(row) == (True, 25, 3005, "found")
-    assert found_codes == []
-    assert by_offset(directory, 25)[0]["index_entry_offset"] == 20
-
-
 def test_a_clean_start_on_preallocated_indexes(directory):
     preallocate(directory)
     row, found_codes = by_time(directory, 3005)
@@ -258,17 +198,6 @@ def test_a_partition_alone_is_taken_as_stopped_cleanly_and_says_so(directory):
     row, found_codes = by_time(directory, 3005)
     assert place(row) == (False, None, None, "after all records")
     assert found_codes == ["START-006", "IDX-003", "IDX-007"]
-
-
-def test_messages_of_magic_0_and_1_are_found(tmp_path):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(
-        path, 0, put_message(0, 0) + put_message(1, timestamp=700) + put_message(2, timestamp=800), (800, 2)
-    )
-    assert place(by_time(path, 750)[0]) == (True, 2, 800, "found")
-    assert place(by_time(path, None)[0]) == (True, 2, 800, "found")
-    row, _ = by_offset(path, 1)
-    assert (row["batch_base_offset"], row["leader_epoch"]) == (1, -1)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])
@@ -293,12 +222,6 @@ def test_messages_in_a_wrapper_are_found(tmp_path, codec):
     assert place(by_time(path, 901)[0]) == place(by_time(path, None)[0]) == (True, 20, 1000, "found")
     assert by_offset(path, 8)[0]["reason"].startswith("in batch: ")
     assert by_offset(path, 8)[0]["batch_base_offset"] == 9, "as stored: the last offset"
-
-
-def test_the_largest_timestamp_of_old_compressed_messages(tmp_path):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_set(0, [100, 300, 300, 200]), (300, 3))
-    assert place(by_time(path, None)[0]) == (True, 1, 300, "found")
 
 
 def test_no_old_message_has_the_timestamp_of_its_wrapper(tmp_path):
@@ -369,10 +292,3 @@ def test_damage_below_the_log_start_fails_a_lookup_that_reads_it(tmp_path):
     closed(path, 0, bad + put_range(2, 3, timestamp=100), (100, 2))
     outcome = lookup.timestamp(unit(path), timestamp=50)
     assert (outcome.rows, outcome.error.field) == ([], "headers count")
-
-
-def test_a_log_below_its_start(tmp_path):
-    path = orders(tmp_path / "d", A, log_start=100)
-    assert by_offset(path, 3)[0]["reason"].startswith("below log start")
-    assert by_offset(path, 100)[0]["reason"].startswith("log end")
-    assert place(by_time(path, 0)[0]) == (False, None, None, "no timestamps")

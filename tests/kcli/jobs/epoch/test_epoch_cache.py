@@ -90,14 +90,6 @@ def test_the_log_start_cuts_the_cache(tmp_path):
     assert codes(outcome) == ["EPOCH-003"]
 
 
-def test_a_log_that_ends_below_its_start_has_no_epochs(tmp_path):
-    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=100)
-    outcome = epoch_cache.end_offset(unit(directory), asked=(4,))
-    assert ends(outcome) == [(4, -1, -1, "above-all")]
-    assert rows(outcome)[0]["log_end_offset"] == 100
-    assert codes(outcome) == ["LOG-006"]
-
-
 def test_lines_that_contradict_each_other_are_a_finding(tmp_path):
     outcome = epoch_cache.show(unit(orders(tmp_path / "d", *LOG, epochs=((0, 0), (9, 3), (2, 3), (4, 20)))))
     assert shown(outcome) == [(0, 0, 3), (2, 3, 20), (4, 20, 25)]
@@ -123,13 +115,6 @@ def test_recovery_finds_epochs_again(tmp_path):
     (directory / "00000000000000000000.index").unlink()
     assert shown(epoch_cache.show(unit(directory)))[-1] == (4, 20, 25)
     assert codes(epoch_cache.show(unit(directory))) == ["IDX-001", "EPOCH-006"]
-
-
-def test_recovery_begins_at_the_recovery_point(tmp_path):
-    directory = orders(tmp_path / "d", *LOG[:1], epochs=None, clean=False, recovery=12)
-    segment(directory, 10, LOG[1])
-    segment(directory, 20, LOG[2])
-    assert shown(epoch_cache.show(unit(directory))) == [(2, 10, 20), (4, 20, 25)]
 
 
 @pytest.mark.parametrize(
@@ -181,29 +166,6 @@ def test_a_partition_without_a_segment_is_a_finding(tmp_path):
     outcome = epoch_cache.show(unit(directory))
     assert shown(outcome) == [(1, 5, 5)]
     assert codes(outcome) == ["LOG-007", "EPOCH-003"]
-
-
-@pytest.mark.parametrize(
-    ("text", "exception"),
-    [
-        ("1\n0\n", "KafkaStorageException"),
-        ("0\n3\n0 0\n", "KafkaStorageException"),
-        ("0\n1\n-1 5\n", "IllegalArgumentException"),
-        ("0\n1\n0 -5\n", "IllegalArgumentException"),
-        ("0\n1\n0\n", "KafkaStorageException"),
-    ],
-)
-def test_a_bad_checkpoint_stops_the_load(tmp_path, text, exception):
-    directory = orders(tmp_path / "d", *LOG)
-    (directory / "leader-epoch-checkpoint").write_text(text)
-    for outcome in (
-        epoch_cache.show(unit(directory)),
-        epoch_cache.at(unit(directory), offset=1),
-        epoch_cache.end_offset(unit(directory), asked=None),
-    ):
-        assert outcome.rows == []
-        assert outcome.error[:2] == (f"{directory}/leader-epoch-checkpoint", "load-failed")
-        assert f"would not load this log: {exception}" in outcome.error.message
 
 
 def test_a_directory_instead_of_the_checkpoint(tmp_path):
@@ -266,34 +228,6 @@ def test_an_unclean_stop_is_answered_for_the_recovered_log(tmp_path):
     assert [(row["log_end_offset"], row["log_end_offset_source"]) for row in rows(running)] == [
         (25, "headers")
     ]
-
-
-def test_epochs_of_an_earlier_recovered_segment_beside_an_empty_active_one(tmp_path):
-    directory = orders(tmp_path / "d", *LOG[:2], epochs=((0, 0),), clean=False)
-    segment(directory, 20, b"")
-    assert shown(epoch_cache.show(unit(directory))) == [(0, 0, 10), (2, 10, 20)]
-
-
-def test_epochs_before_a_last_batch_without_one(tmp_path):
-    directory = orders(
-        tmp_path / "d",
-        put_range(0, 1, epoch=0),
-        put_range(1, 2, epoch=5),
-        put_range(3, 1, epoch=-1),
-        epochs=(),
-        clean=False,
-    )
-    assert shown(epoch_cache.show(unit(directory))) == [(0, 0, 1), (5, 1, 4)]
-
-
-def test_an_interrupted_swap_is_finished_first(tmp_path):
-    directory = orders(tmp_path / "d", *LOG[:1], clean=False)
-    segment(directory, 10, LOG[1])
-    for extension in ("log", "index", "timeindex"):
-        (directory / f"{0:020d}.{extension}").rename(directory / f"{0:020d}.{extension}.swap")
-    outcome = epoch_cache.show(unit(directory), source="batches")
-    assert shown(outcome) == [(0, 0, 10), (2, 10, 20)]
-    assert "START-003" in codes(outcome)
 
 
 def test_damage_in_an_earlier_segment_is_reported(tmp_path):

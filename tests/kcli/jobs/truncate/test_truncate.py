@@ -98,23 +98,6 @@ def test_an_epoch_that_begins_at_the_log_end_is_dropped(partition, tmp_path):
     assert not any("without records" in warning for warning in row(partition, to_offset=25)["warnings"])
 
 
-COPIES = [
-    "0.index",
-    f"{0:020}.old.log",
-    f"{0:020}.copy.index",
-    f"{0:020}.a.txnindex",
-    "77.timeindex",
-    f"{77:020}.old.timeindex",
-]
-
-
-@pytest.mark.parametrize("name", COPIES)
-def test_a_copy_beside_a_segment_changes_nothing(partition, name):
-    without = row(partition, to_offset=15)
-    (partition / name).write_bytes(bytes(24))
-    assert row(partition, to_offset=15) == without
-
-
 def test_what_will_be_lost_is_saved_from_no_copy(partition):
     [warning] = [text for text in row(partition, to_offset=15)["warnings"] if "kcli dump" in text]
     logs = sorted(partition.glob("*.log"))
@@ -232,17 +215,6 @@ def test_after_values_are_null_where_a_segment_goes_and_before_values_where_one_
     assert deleted["time_index_entries_after"] is None
 
 
-def test_given_values_replace_the_checkpoint_files(partition):
-    found = row(partition, to_offset=30, high_watermark=11, log_start_offset=9)
-    assert (found["high_watermark_before"], found["log_start_offset_before"]) == (11, 9)
-    found = row(partition, to_offset=30, shutdown="unclean", recovery_point=17)
-    assert found["recovery_point_before"] == 17
-    assert row(partition, to_offset=30, shutdown="unclean")["recovery_point_before"] == 12
-    assert row(partition, to_offset=30, high_watermark=0)["high_watermark_before"] == 5, (
-        "bounded by the log start"
-    )
-
-
 def test_an_unknown_high_watermark_stays_unknown_and_is_no_target(tmp_path):
     path = orders(tmp_path / "d", *tens(0))
     found = row(path, to_offset=0)
@@ -340,12 +312,6 @@ def test_the_broker_never_truncates_leftovers(tmp_path, name, code):
     directory = log_dir(tmp_path / "d") / f"orders-0.{UUID}-{name}"
     segment(directory, 0, tens(0)[0])
     assert run(directory, to_offset=1).error.error == code
-
-
-def test_a_name_that_is_no_partitions_is_refused(tmp_path):
-    directory = tmp_path / "copy"
-    segment(directory, 0, tens(0)[0])
-    assert run(directory, to_offset=1).error.error == "not-a-partition"
 
 
 def test_damage_in_what_goes_is_a_finding_with_its_place(partition):

@@ -1,14 +1,11 @@
-"""Forecasts against what a controller decided, as its metadata log has it; the rules of the ZooKeeper era."""
+"""Forecasts against what a controller decided, as its metadata log has it."""
 
 import gzip
 from copy import deepcopy
 from pathlib import Path
 
-import pytest
-
 from formats.messages.metadata import decode_metadata
 from formats.record import batch_records
-from kcli.kafka.kraft.election import NO_LEADER, PartitionState, zookeeper_failure
 from kcli.kafka.kraft.failover import Defaults, forecast
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.logdir.buffers import DataFile
@@ -57,27 +54,3 @@ def test_every_recorded_failure_of_a_broker_is_predicted(tmp_path):
 
 def by_key(image):
     return {(topic, number): partition for topic, number, partition in image.partitions()}
-
-
-OLD = PartitionState(replicas=(1, 2, 3), isr=(1, 2, 3), leader=1, leader_epoch=5, partition_epoch=9)
-
-
-@pytest.mark.parametrize(
-    ("partition", "broker", "live", "may_be_unclean", "expected"),
-    [
-        pytest.param(OLD, 1, {2, 3}, False, (2, (2, 3), 6, 10), id="the leader fails"),
-        pytest.param(OLD, 3, {1, 2}, False, (1, (1, 2), 6, 10), id="a follower fails: the epoch rises, too"),
-        pytest.param(OLD._replace(isr=(1,)), 1, {2, 3}, False, (-1, (1,), 6, 10), id="the last one in sync"),
-        pytest.param(OLD._replace(isr=(1,)), 1, {2, 3}, True, (2, (2,), 6, 10), id="unclean"),
-        pytest.param(OLD._replace(isr=(3, 1)), 1, {2, 3}, False, (3, (3,), 6, 10), id="only the ISR counts"),
-        pytest.param(OLD, 1, set(), True, (-1, (2, 3), 6, 10), id="none is left"),
-    ],
-)
-def test_zookeeper_controller(partition, broker, live, may_be_unclean, expected):
-    after, elected = zookeeper_failure(
-        partition, broker, is_live=live.__contains__, may_be_unclean=may_be_unclean
-    )
-
-    assert (after.leader, after.isr, after.leader_epoch, after.partition_epoch) == expected
-    assert (elected.leader == NO_LEADER) == (after.leader == NO_LEADER)
-    assert after.is_recovering == elected.is_unclean

@@ -47,13 +47,6 @@ def only(image):
     return partition
 
 
-def test_a_change_raises_the_partition_epoch_and_with_a_leader_the_leader_epoch():
-    image = replayed(TOPIC, PARTITION, change(isr=[2]), change(leader=2), change(leader=2))
-
-    assert only(image)[:5] == ((1, 2), (2,), 2, 5, 7)
-    assert only(image).directories == (MIGRATING, MIGRATING)
-
-
 def test_records_of_a_transaction_count_from_its_end():
     begin, end, abort = (message(f"{word}TransactionRecord") for word in ("Begin", "End", "Abort"))
 
@@ -74,17 +67,6 @@ def test_a_deleted_topic_takes_its_partitions_and_settings_with_it():
     assert image.config("orders", "min.insync.replicas") is None
     assert image.removed == [("orders", TOPIC_ID, 1, 3)]
     assert list(image.partitions()) == []
-
-
-def test_the_cluster_has_a_default_and_null_deletes():
-    def config(kind, name, value):
-        return message("ConfigRecord", resourceType=kind, resourceName=name, name="x", value=value)
-
-    image = replayed(config(4, "", "1"), config(2, "orders", "2"))
-
-    assert (image.config("orders", "x"), image.config("others", "x")) == ("2", "1")
-    image.replay(2, config(2, "orders", None))
-    assert image.config("orders", "x") == "1"
 
 
 @pytest.mark.parametrize(

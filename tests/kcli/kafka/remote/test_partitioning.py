@@ -11,8 +11,6 @@ from kcli.kafka.remote.partitioning import (
     hash_code,
     murmur2,
     partition_of_events,
-    partition_of_key,
-    partition_of_text,
 )
 
 DATA = Path(__file__).parents[3] / "data" / "rlmm"
@@ -109,11 +107,3 @@ def test_not_a_topic_id(text):
 )
 def test_hash_code_is_javas(text, expected):
     assert hash_code(text) == expected
-
-
-def test_the_smallest_hash_code_leads_to_partition_0():
-    assert partition_of_text("polygenelubricants", 50).partition == 0
-
-
-def test_a_key_goes_by_the_low_31_bits_of_its_hash():
-    assert partition_of_key(b"foobar", 6) == (-790332482, (-790332482 & 0x7FFFFFFF) % 6)

@@ -1,7 +1,6 @@
-"""A follower meets a leader: recorded rounds of a real one, and histories made at random."""
+"""A follower meets a leader: recorded rounds of a real one, and rules by their names."""
 
 import json
-import random
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,6 @@ from kcli.kafka.replication.follower import (
     EPOCH_V0,
     FETCH,
     HIGH_WATERMARK,
-    OUT_OF_RANGE,
-    STUCK,
     UNKNOWN_EPOCH,
     ReplicaEpochs,
     as_leader,
@@ -72,65 +69,6 @@ def loaded(path):
             next(loading)
     except StopIteration as done:
         return replica_epochs(LoadedReplica(done.value, checkpoints(partition).high_watermark))
-
-
-def of_log(log):
-    entries = [EpochEntry(epoch, at) for at, epoch in enumerate(log) if not at or log[at - 1] != epoch]
-    return ReplicaEpochs(tuple(entries), len(log))
-
-
-def test_histories_of_elections_end_at_their_common_prefix():
-    """Each epoch is written by one replica; the other one is there and fetches, or is not."""
-    choose = random.Random(20)
-    for _ in range(3000):
-        logs = [[], []]
-        for epoch in range(choose.randrange(1, 14)):
-            leader = choose.randrange(2)
-            if (
-                choose.random() < 0.4
-            ):  # the other one is there: it truncates to the common prefix, and fetches
-                logs[1 - leader] = list(logs[leader])
-            records = choose.randrange(1, 4)
-            logs[leader] += [epoch] * records
-            if logs[1 - leader] == logs[leader][:-records] and choose.random() < 0.5:
-                logs[1 - leader] += [epoch] * choose.randrange(records + 1)
-        one, other = logs
-        common = next(
-            (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-            min(len(one), len(other)),
-        )
-        fetch_rounds = follow_leader(as_leader(of_log(one), NEW_EPOCH), of_log(other))
-
-        assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (common, CONVERGED), logs
-
-
-@pytest.mark.parametrize(
-    ("leader", "follower", "expected"),
-    [
-        pytest.param(
-            ReplicaEpochs((EpochEntry(3, 50),), 80, 50),
-            ReplicaEpochs((EpochEntry(0, 0),), 20),
-            (50, True, OUT_OF_RANGE),
-            id="anew",
-        ),
-        pytest.param(
-            ReplicaEpochs((), 9), ReplicaEpochs((), 20, 0, 12), (9, False, OUT_OF_RANGE), id="without epochs"
-        ),
-        pytest.param(
-            ReplicaEpochs((), 30), ReplicaEpochs((EpochEntry(0, 0),), 20), (20, False, STUCK), id="stuck"
-        ),
-        pytest.param(
-            ReplicaEpochs((), 9),
-            ReplicaEpochs((EpochEntry(0, 0),), 20),
-            (9, False, STUCK),
-            id="shorter, then stuck",
-        ),
-    ],
-)
-def test_offsets_out_of_range(leader, follower, expected):
-    fetch_rounds = follow_leader(leader, follower)
-
-    assert (fetch_rounds.truncate_to, fetch_rounds.starts_over, fetch_rounds.outcome) == expected
 
 
 EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))

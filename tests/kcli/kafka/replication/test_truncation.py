@@ -9,7 +9,6 @@ from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.replication.truncation import truncate
 from kcli.kafka.storage.loaded_log import Settings
-from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection
@@ -112,60 +111,6 @@ def test_boundaries(orders, target, actions_wanted, restarted):
     assert (found.high_watermark_before, found.high_watermark) == (None, None)
 
 
-@pytest.mark.parametrize("target", [220, 221, 1 << 40])
-def test_at_or_past_the_end_nothing_is_cut(orders, target):
-    found = truncate(loaded(orders), target, 150)
-    assert (found.kind, found.after.log_end_offset, found.log_end_offset_after_restart) == ("none", 220, 220)
-    assert {change.action for change in found.segments} == {"keep"}
-    assert (found.high_watermark, found.removed.batches, found.removed.size) == (150, 0, 0)
-
-
-def test_below_the_first_segment_everything_goes(orders):
-    for path in orders.glob(f"{0:020d}.*"):
-        path.unlink()
-    found = truncate(loaded(orders, log_start_offset=105), 50, 150)
-    after = found.after
-    assert found.kind == "full"
-    assert actions(found) == {50: ("create", 0), 100: ("delete", None), 200: ("delete", None)}
-    assert (
-        after.log_start_offset,
-        after.log_end_offset,
-        after.recovery_point,
-        found.log_end_offset_after_restart,
-    ) == (50, 50, 50, 50)
-    assert (found.high_watermark_before, found.high_watermark, after.epochs) == (150, 50, ())
-    assert {action for _, action in found.snapshots} <= {"delete"}
-
-
-def test_a_log_start_inside_is_lowered_and_a_restart_can_delete_the_rest(orders):
-    log = loaded(orders, log_start_offset=115)
-    found = truncate(log, 112, 220)
-    assert (log.log_start_offset, found.after.log_start_offset) == (115, 112)
-    assert found.after.epochs == (), "the entry had been moved to the old log start"
-    assert (found.restart_deletes_all, found.log_end_offset_after_restart) == (True, 112)
-    assert not truncate(log, 200, 220).restart_deletes_all
-
-
-def test_the_high_watermark_is_taken_within_the_log(orders):
-    log = loaded(orders, log_start_offset=105)
-    assert [log.bounded(offset) for offset in (0, 105, 219, 220, 900)] == [105, 105, 219, 220, 220]
-    assert truncate(log, 110, 0).high_watermark == 105
-
-
-def test_snapshots_are_reported_relative_to_the_disk_now(orders):
-    for offset in (5, 100, 200, 220, 300):
-        (orders / f"{offset:020d}.snapshot").write_bytes(b"")
-    found = truncate(loaded(orders), 115, None)
-    assert found.snapshots == (
-        (5, "delete"),
-        (100, "keep"),
-        (115, "create"),
-        (200, "delete"),
-        (220, "delete"),
-        (300, "delete"),
-    )
-
-
 @pytest.mark.parametrize(("log_start", "lost"), [(0, 17), (10, 17), (20, 10), (23, 7), (12, None), (30, 0)])
 def test_of_a_compacted_batch_that_holds_the_log_start_a_header_does_not_tell_what_is_lost(
     tmp_path, log_start, lost
@@ -208,16 +153,6 @@ def test_damage_in_what_goes_is_said(orders):
     )
 
 
-def test_a_broken_tail_of_what_is_left_fails_the_restart(orders):
-    """The index entry at the target goes, so that a restart reads from before it: over the damage."""
-    (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
-    (orders / f"{0:020d}.timeindex").write_bytes(b"")
-    found = truncate(loaded(orders), 29, None)
-    assert found.log_end_offset_after_restart is None
-    assert (found.restart_error.exception, found.restart_error.position) == ("CorruptRecordException", SIZE)
-    assert found.after.segments[-1].log_size == 2 * SIZE
-
-
 @pytest.mark.parametrize(
     ("name", "records"), [("v1-none", int), ("v1-gzip", type(None)), ("v0-gzip", type(None))]
 )
@@ -236,22 +171,3 @@ def test_a_delete_horizon_is_no_timestamp(tmp_path):
     segment(directory, 0, put_range(0, 1, timestamp=5, attributes=0x40))
     found = truncate(loaded(directory), 0, None)
     assert (found.removed.first_timestamp, found.removed.max_timestamp) == (None, 5)
-
-
-def test_damage_after_the_last_time_index_entry_fails_the_truncation(orders):
-    (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
-    with pytest.raises(BrokerError) as thrown:
-        truncate(loaded(orders), 29, None)
-    assert (thrown.value.exception, thrown.value.position) == ("CorruptRecordException", SIZE)
-
-
-def test_an_index_that_leads_nowhere_fails_the_truncation(orders):
-    """The broker looks for the largest timestamp left, after the last entry of the time index."""
-    (orders / f"{200:020d}.index").write_bytes(offset_entries((5, -7)))
-    (orders / f"{200:020d}.timeindex").write_bytes(time_entries((1200, 7)))
-    with pytest.raises(BrokerError) as thrown:
-        truncate(loaded(orders), 215, None)
-    assert (thrown.value.exception, thrown.value.path) == (
-        "IllegalArgumentException",
-        str(orders / f"{200:020d}.log"),
-    )

@@ -1,4 +1,4 @@
-"""What a start makes of each file: handmade directories, and those that a real broker started with."""
+"""What a start makes of each file of directories that a real broker started with."""
 
 import json
 import tarfile
@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from kcli.kafka.kraft.start_outcome import predict
 from kcli.kafka.storage.file_actions import all_deleted, snapshot_bytes
 from kcli.kafka.storage.loaded_log import Settings, checkpoints
 from kcli.kafka.storage.producer_state import Producer
 from kcli.logdir.partition import Partition
-from tests.partitions import epoch_lines, orders, put_range, segment, unit
+from tests.partitions import epoch_lines, orders, put_range, unit
 
 DATA = Path(__file__).parents[3] / "data" / "startup"
 FACTS = json.loads((DATA / "damaged.json").read_text())["facts"]
@@ -24,7 +23,6 @@ RECORDED = [
 ]
 SETTINGS = Settings(now_ms=2_000_000, index_interval_bytes=100, max_index_size=1000)
 LOG = (put_range(0, 10), put_range(10, 10), put_range(20, 10))
-EMPTY_SNAPSHOT_SIZE = 10
 
 
 def started(directory, settings=SETTINGS):
@@ -38,84 +36,8 @@ def started(directory, settings=SETTINGS):
             return done.value
 
 
-def changes(directory, settings=SETTINGS):
-    """Return name -> (action, size before, size after) of the files that do not stay as they are."""
-    found = started(directory, settings)
-    assert found.error is None
-    assert {change.file for change in found.files if change.action != "create"} == {
-        path.name for path in directory.iterdir() if path.is_file()
-    }
-    return {change.file: change[1:4] for change in found.files if change.action != "keep"}
-
-
 def name(base, kind):
     return f"{base:020d}.{kind}"
-
-
-def test_a_clean_start_touches_the_indexes_of_the_active_segment_alone(tmp_path):
-    directory = orders(tmp_path / "d", *LOG, recovery=30)
-    segment(directory, 30, put_range(30, 5))
-    assert changes(directory) == {
-        name(30, "index"): ("rewrite", 0, 1000),
-        name(30, "timeindex"): ("rewrite", 0, 996),
-        name(30, "snapshot"): ("create", None, EMPTY_SNAPSHOT_SIZE),
-        name(35, "snapshot"): ("create", None, EMPTY_SNAPSHOT_SIZE),
-    }
-
-
-def test_recovery_cuts_rebuilds_and_deletes(tmp_path):
-    directory = orders(tmp_path / "d", LOG[0], LOG[1], LOG[2][:-1], epochs=((0, 0), (1, 25)), clean=False)
-    segment(directory, 30, put_range(30, 5))
-    (directory / name(0, "txnindex")).write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 2, 3, 4)))
-    kept = len(LOG[0]) + len(LOG[1])
-    assert changes(directory) == {
-        name(0, "log"): ("truncate", kept + len(LOG[2]) - 1, kept),
-        name(0, "index"): ("rewrite", 0, 1000),
-        name(0, "timeindex"): ("rewrite", 0, 996),
-        name(0, "txnindex"): ("truncate", 34, 0),
-        name(20, "snapshot"): ("create", None, EMPTY_SNAPSHOT_SIZE),
-        name(30, "log"): ("delete", len(put_range(30, 5)), None),
-        name(30, "index"): ("delete", 0, None),
-        name(30, "timeindex"): ("delete", 0, None),
-        "leader-epoch-checkpoint": (
-            "rewrite",
-            len(epoch_lines((0, 0), (1, 25))),
-            len(epoch_lines((0, 0))),
-        ),
-    }
-
-
-def test_leftovers_go_and_swaps_take_their_names(tmp_path):
-    directory = orders(tmp_path / "d", *LOG)
-    segment(directory, 30, put_range(30, 5))
-    for kind in ("log", "index", "timeindex"):
-        (directory / f"{name(0, kind)}.swap").write_bytes(LOG[0] + LOG[2] if kind == "log" else b"")
-        (directory / f"{name(30, kind)}.deleted").write_bytes(b"")
-    (directory / "notes.txt").write_text("mine")
-    found = changes(directory)
-    assert {file: change[0] for file, change in found.items() if not file.endswith("snapshot")} == {
-        **{name(0, kind): "delete" for kind in ("log", "index", "timeindex")},
-        **{f"{name(0, kind)}.swap": "rename" for kind in ("log", "index", "timeindex")},
-        **{f"{name(30, kind)}.deleted": "delete" for kind in ("log", "index", "timeindex")},
-        name(30, "index"): "rewrite",
-        name(30, "timeindex"): "rewrite",
-    }
-    assert found[f"{name(0, 'log')}.swap"] == ("rename", *[len(LOG[0]) + len(LOG[2])] * 2)
-
-
-def test_a_directory_without_a_log_gets_a_segment_and_a_checkpoint(tmp_path):
-    directory = orders(tmp_path / "d", epochs=None, log_start=7)
-    for kind in ("log", "index", "timeindex"):
-        (directory / name(0, kind)).unlink()
-    (directory / name(3, "index")).write_bytes(bytes(8))
-    assert changes(directory) == {
-        name(3, "index"): ("delete", 8, None),
-        name(7, "log"): ("create", None, 0),
-        name(7, "index"): ("create", None, 1000),
-        name(7, "timeindex"): ("create", None, 996),
-        name(7, "snapshot"): ("create", None, EMPTY_SNAPSHOT_SIZE),
-        "leader-epoch-checkpoint": ("create", None, 0),
-    }
 
 
 def test_a_delete_directory_goes_as_a_whole(tmp_path):

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.checkpoint import EpochEntry
-from formats.errors import CorruptError
 from kcli.kafka.storage import leader_epochs
 
 
@@ -17,28 +16,6 @@ def cache(*pairs):
 
 BASE = cache((0, 0), (2, 10), (4, 20))
 ASKED = cache((2, 10), (4, 20), (7, 35))
-
-
-@pytest.mark.parametrize(
-    ("epoch", "start", "expected"),
-    [
-        (4, 25, BASE),
-        (4, 15, cache((0, 0), (2, 10), (4, 15))),
-        (5, 20, cache((0, 0), (2, 10), (5, 20))),
-        (5, 8, cache((0, 0), (5, 8))),
-        (3, 30, cache((0, 0), (2, 10), (3, 30))),
-        (1, 5, cache((0, 0), (1, 5))),
-        (0, 0, cache((0, 0))),
-    ],
-)
-def test_assign(epoch, start, expected):
-    assert leader_epochs.assign(BASE, epoch, start) == expected
-
-
-@pytest.mark.parametrize(("epoch", "start"), [(-1, 0), (0, -1)])
-def test_negative_numbers_are_refused(epoch, start):
-    with pytest.raises(CorruptError):
-        leader_epochs.assign(BASE, epoch, start)
 
 
 @pytest.mark.parametrize(
@@ -72,42 +49,6 @@ def test_replay(lines, expected):
 )
 def test_end_offset_for(requested, expected):
     assert leader_epochs.end_offset_for(ASKED, requested, 50) == expected
-
-
-@pytest.mark.parametrize("requested", [-1, 0, 9])
-def test_an_empty_cache_knows_nothing(requested):
-    assert leader_epochs.end_offset_for((), requested, 50)[:2] == (-1, -1)
-
-
-@pytest.mark.parametrize(("offset", "epoch"), [(9, None), (10, 2), (19, 2), (20, 4), (35, 7), (10**12, 7)])
-def test_epoch_for_offset(offset, epoch):
-    found = leader_epochs.epoch_for_offset(ASKED, offset)
-    assert (found.epoch if found else None) == epoch
-
-
-@pytest.mark.parametrize(
-    ("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())]
-)
-def test_truncate_from_end(end, expected):
-    assert leader_epochs.truncate_from_end(BASE, end) == expected
-
-
-@pytest.mark.parametrize(
-    ("start", "expected"),
-    [
-        (-1, BASE),
-        (0, BASE),
-        (5, cache((0, 5), (2, 10), (4, 20))),
-        (10, cache((2, 10), (4, 20))),
-        (99, cache((4, 99))),
-    ],
-)
-def test_truncate_from_start(start, expected):
-    assert leader_epochs.truncate_from_start(BASE, start) == expected
-
-
-def test_nothing_below_the_start():
-    assert leader_epochs.truncate_from_start(ASKED, 9) == ASKED
 
 
 def test_loading():

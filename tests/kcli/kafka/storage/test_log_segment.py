@@ -12,19 +12,18 @@ from kcli.kafka.storage.log_segment import (
     BrokerError,
     file_batches,
     first_offset,
-    read_next_offset,
     translate_offset,
 )
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection
 from tests.messages import put_message, put_set, put_wrapper
-from tests.partitions import offset_entries, put_range, segment, time_entries
+from tests.partitions import segment, time_entries
 
 NOW = 1_700_000_000_000
 SETTINGS = Settings(now_ms=NOW, index_interval_bytes=0, max_index_size=120)
 BROKEN = put_wrapper(9, b"", timestamp=5)
-A, B, C = put_set(0, [1, 2, 3]), put_set(3, [4, 5], magic=0), put_set(7, [6, 7, 8], codec=3)
+A, C = put_set(0, [1, 2, 3]), put_set(7, [6, 7, 8], codec=3)
 
 
 def loaded(directory, **given):
@@ -44,26 +43,6 @@ def start(tmp_path):
         return loaded(tmp_path / "orders-0", **given)
 
     return run
-
-
-def test_the_first_offset_of_batches(start):
-    (found,) = start(A + B + put_message(6) + C + put_range(10, 2)).segments
-    with found.log() as log:
-        assert [first_offset(log, place) for place in file_batches(log, 0, found.log_size)] == [
-            0,
-            3,
-            6,
-            7,
-            10,
-        ]
-
-
-def test_offsets_are_found_in_wrappers(start):
-    (found,) = start(A + B + C).segments
-    a, b = len(A), len(A + B)
-    expected = [0, 0, 0, a, a, b, b, b, b, b, None]
-    assert [translate_offset(found, offset) for offset in range(11)] == expected
-    assert read_next_offset(found) == 10
 
 
 LONG = put_wrapper(4, put_message(0, value=bytes(5000)) + put_message(1))
@@ -106,15 +85,3 @@ def test_a_clean_start_fails_on_a_wrapper_that_it_must_open(start, broken, excep
     with pytest.raises(BrokerError) as thrown:
         start(broken)
     assert (thrown.value.exception, thrown.value.position) == (exception, 0)
-
-
-def test_what_the_search_does_not_reach_is_not_opened(start):
-    assert start(A + BROKEN).log_end_offset == 10
-    assert start(BROKEN + put_set(10, [1, 2]), offset_entries((11, len(BROKEN)))).log_end_offset == 12
-
-
-def test_recovery_does_not_cut_what_has_a_right_checksum_but_fails_after_it(start):
-    with pytest.raises(BrokerError):
-        start(A + BROKEN, clean=False)
-    found = start(A + put_message(9, attributes=1, crc=1), clean=False)
-    assert (found.log_end_offset, found.segments[0].log_size) == (3, len(A))

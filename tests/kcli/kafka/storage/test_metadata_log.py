@@ -42,27 +42,6 @@ def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number
     assert (outcome.rows, said) == ([], [words])
 
 
-@pytest.mark.parametrize(
-    ("offset", "number", "suffix"), [(20, 3, ""), (99, 2, ""), (99, 3, ".part"), (99, 3, ".deleted")]
-)
-def test_another_snapshot_leaves_the_log_alone(metadata, offset, number, suffix):
-    snapshot(metadata, offset, number, suffix)
-    assert ends(metadata) == (0, 20, None)
-
-
-def test_a_log_that_begins_past_every_snapshot_is_not_loaded(tmp_path):
-    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
-    segment(directory, 40, put_range(40, 10))
-    snapshot(directory, 30, 0)
-    outcome = ls.ls(unit(directory))
-    assert (outcome.error.error, "IllegalStateException" in outcome.error.message) == ("load-failed", True)
-
-
-def test_a_copy_of_a_snapshot_stands_for_the_one_of_its_offset_and_epoch(metadata):
-    (metadata / f"{21:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
-    assert ends(metadata) == (21, 21, 21)
-
-
 def test_an_older_snapshot_that_has_a_copy_alone_cannot_be_renamed(kcli, metadata):
     (metadata / f"{5:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
     assert ends(metadata) == (0, 20, None)
@@ -108,10 +87,3 @@ def test_other_names_leave_the_log_alone(metadata, name):
     (metadata / name).touch()
     assert metadata_log.name_error(name) is None
     assert ends(metadata) == (0, 20, None)
-
-
-def test_other_topics_have_no_such_snapshots(tmp_path):
-    directory = log_dir(tmp_path / "d") / "orders-0"
-    segment(directory, 0, put_range(0, 10))
-    snapshot(directory, 99, 9)
-    assert ends(directory) == (0, 10, None)
