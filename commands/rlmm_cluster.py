@@ -46,7 +46,8 @@ def bootstrap(
     from kcli.cli.run import Answer, new_summary, run_answer
     from kcli.jobs.rlmm.dump import kafka_lines
     from kcli.rows.remote_metadata import RLMM_EVENT
-    from kcli.rows.remote_segments import REMOTE_SEGMENT, RLMM_CLUSTER_OFFSET
+    from kcli.rows.remote_segments import REMOTE_SEGMENT
+    from kcli.rows.remote_tiers import RLMM_CLUSTER_OFFSET
 
     has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
     if events and has_paths:
@@ -74,7 +75,7 @@ def _rows(
     found: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
 ) -> Iterator["Item"]:
     from kcli.rows import Failure
-    from kcli.rows.remote_segments import RlmmClusterOffsetRow
+    from kcli.rows.remote_tiers import RlmmClusterOffsetRow
 
     has_rows, has_offsets = not inputs.selection().names, False
     for outcome in found:

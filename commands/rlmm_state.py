@@ -60,12 +60,7 @@ def state(
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
-    from kcli.rows.remote_segments import (
-        REMOTE_HIGHEST,
-        REMOTE_HISTORY,
-        REMOTE_REPLAY,
-        REMOTE_SEGMENT,
-    )
+    from kcli.rows.remote_segments import REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY, REMOTE_SEGMENT
 
     queries: dict[str, Any] = {
         HISTORY: history,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from kcli.rows import RowType
+    from kcli.rows.declare import RowType
 
 Meanings: TypeAlias = Iterable[tuple[str, str]]
 """Words that may follow, and what they mean."""

@@ -32,7 +32,8 @@ from kcli.logdir.find import Found, each_once
 from kcli.logdir.targets import Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
-from kcli.rows import Failure, Item, RowType
+from kcli.rows import Failure, Item
+from kcli.rows.declare import RowType
 
 if TYPE_CHECKING:
     from kcli.cli.out import Out

@@ -14,8 +14,8 @@ from formats.bounds import describe
 from formats.errors import FormatError
 from kcli.dump.options import DumpOptions
 from kcli.output.long_values import SLICE, base64_slices
-from kcli.rows import Item, RowType, Value
-from kcli.rows.declare import AnyRow, Column, columns_of
+from kcli.rows import Item
+from kcli.rows.declare import AnyRow, Column, RowType, Value, columns_of
 from kcli.rows.declare import record as object_schema
 from kcli.rows.dump import DumpRecordRow
 

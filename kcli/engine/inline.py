@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from kcli.engine.contract import Job, Map, Outcome, Unit
-from kcli.rows.items import Failure, described
+from kcli.rows import Failure, described
 
 
 def inline(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:

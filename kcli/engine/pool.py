@@ -28,7 +28,7 @@ from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import failed, mapped, reduced
 from kcli.engine.processes import held, prepare
 from kcli.logdir.background import BackgroundCall
-from kcli.rows.items import described
+from kcli.rows import described
 
 MOST_UNITS = 64  # of a call, which costs as much as the scan of a small partition; one range of a log
 CALLS_A_WORKER = 3  # under way, or answered and not used yet: both busy workers and flat memory

@@ -10,8 +10,7 @@ from kcli.engine.contract import Map, Outcome, Sink, Unit
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
-from kcli.rows import Failure
-from kcli.rows.items import described
+from kcli.rows import Failure, described
 
 BYTES_A_LIST = 1 << 20
 """Of pickled outcomes that travel together."""

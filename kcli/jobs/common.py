@@ -16,8 +16,7 @@ from kcli.logdir.log_dirs import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, Director
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, shown_as
-from kcli.rows import Failure, Item
-from kcli.rows.items import described
+from kcli.rows import Failure, Item, described
 from kcli.rows.partitions import FromFile, Where
 
 T = TypeVar("T")

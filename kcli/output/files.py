@@ -14,7 +14,8 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
 from kcli.output.structured import Tail
 from kcli.output.view import View
-from kcli.rows import ArrowBlock, Failure, Item, TextBlock, values_of
+from kcli.rows import ArrowBlock, Failure, Item, TextBlock
+from kcli.rows.declare import values_of
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20

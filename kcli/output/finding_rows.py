@@ -7,8 +7,8 @@ from kcli.output.files import write_rows
 from kcli.output.formats import OutputFormat
 from kcli.output.values import finding_values
 from kcli.output.view import View
-from kcli.rows import Column, Failure, RowType
-from kcli.rows.declare import plain_row_type
+from kcli.rows import Failure
+from kcli.rows.declare import Column, RowType, plain_row_type
 
 FINDING_ROW = RowType(
     "finding",

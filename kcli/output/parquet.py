@@ -12,7 +12,8 @@ from kcli.logdir.background import BackgroundCall
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail
 from kcli.output.view import ShownRow, View
-from kcli.rows import COMMANDS, ArrowBlock, Item, RowType, row_types
+from kcli.rows import COMMANDS, ArrowBlock, Item, row_types
+from kcli.rows.declare import RowType
 
 ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 8 << 20

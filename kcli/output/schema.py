@@ -6,7 +6,8 @@ from typing import Any
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
-from kcli.rows import RowType, row_schema, row_types
+from kcli.rows import row_types
+from kcli.rows.declare import RowType, row_schema
 
 Schema = dict[str, Any]
 

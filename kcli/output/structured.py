@@ -11,7 +11,8 @@ from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_slices, is_long, json_slices, tsv_slices
 from kcli.output.values import compact, failure_values, finding_values, spaced
 from kcli.output.view import View
-from kcli.rows import ArrowBlock, Failure, Item, Value
+from kcli.rows import ArrowBlock, Failure, Item
+from kcli.rows.declare import Value
 
 DOCUMENT_VERSION = 1
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]

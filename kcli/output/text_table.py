@@ -12,7 +12,8 @@ from kcli.output.table import draw
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
-from kcli.rows import Column, Failure, Item, Value
+from kcli.rows import Failure, Item
+from kcli.rows.declare import Column, Value
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""

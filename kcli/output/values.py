@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.rows import Failure, Value
+from kcli.rows import Failure
+from kcli.rows.declare import Value
 
 NULL = r"\N"
 """A null in tsv, as in the dumps of databases."""

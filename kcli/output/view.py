@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat, RowStyle
 from kcli.output.screen import Screen
-from kcli.rows import ArrowBlock, Column, Item, RowType, TextBlock, Value, row_types, type_name, values_of
+from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
+from kcli.rows.declare import Column, RowType, Value, values_of
 
 if TYPE_CHECKING:
     from kcli.output.where import Condition

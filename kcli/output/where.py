@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.rows import RowType, Value
+from kcli.rows.declare import RowType, Value
 from kcli.times import TimeWordError, moment_ms
 
 Get: TypeAlias = Callable[[tuple[Value, ...]], Any]

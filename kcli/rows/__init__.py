@@ -1,22 +1,18 @@
 """What commands give, row by row: the one source of JSON Schema, CSV header, table, Arrow and Spark types.
 
 `declare` makes a row type of a NamedTuple class. The classes are in a module for each family of commands,
-which is imported when one of its commands runs.
+which is imported when one of its commands runs. Jobs yield rows one by one, or many at once as columns or as
+text; these blocks are plain classes: each answer imports them, and a dataclass takes half a millisecond to
+make.
 """
 
+import traceback
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias
 
-from kcli.rows.declare import (
-    AnyRow,
-    Column,
-    RowType,
-    Schema,
-    Value,
-    column_schema,
-    row_schema,
-    values_of,
-)
-from kcli.rows.items import ArrowBlock, Failure, Item, TextBlock, type_name
+from formats.types import Buffer
+from kcli.rows.declare import AnyRow, RowType, type_of
 
 COMMANDS = {
     "epoch show": "epochs.EPOCH",
@@ -38,18 +34,18 @@ COMMANDS = {
         "remote_metadata.RLMM_KIP_EVENT remote_metadata.RLMM_KIP_FILE"
     ),
     "rlmm partition": "remote_metadata.RLMM_PARTITION",
-    "rlmm offsets": "remote_segments.RLMM_OFFSETS",
+    "rlmm offsets": "remote_tiers.RLMM_OFFSETS",
     "rlmm state": (
         "remote_segments.REMOTE_SEGMENT remote_segments.REMOTE_HIGHEST remote_segments.REMOTE_HISTORY "
         "remote_segments.REMOTE_REPLAY"
     ),
-    "rlmm lookup offset": "remote_segments.RLMM_LOOKUP_OFFSET",
-    "rlmm lookup timestamp": "remote_segments.RLMM_LOOKUP_TIMESTAMP",
-    "rlmm coverage": "remote_segments.RLMM_COVERAGE",
-    "rlmm retention": "remote_segments.RLMM_RETENTION",
-    "rlmm follow": "remote_segments.RLMM_FOLLOW",
+    "rlmm lookup offset": "remote_tiers.RLMM_LOOKUP_OFFSET",
+    "rlmm lookup timestamp": "remote_tiers.RLMM_LOOKUP_TIMESTAMP",
+    "rlmm coverage": "remote_tiers.RLMM_COVERAGE",
+    "rlmm retention": "remote_tiers.RLMM_RETENTION",
+    "rlmm follow": "remote_tiers.RLMM_FOLLOW",
     "rlmm bootstrap": (
-        "remote_segments.REMOTE_SEGMENT remote_segments.RLMM_CLUSTER_OFFSET remote_metadata.RLMM_EVENT"
+        "remote_segments.REMOTE_SEGMENT remote_tiers.RLMM_CLUSTER_OFFSET remote_metadata.RLMM_EVENT"
     ),
     "rlmm check": "remote_segments.REMOTE_CHECK",
     "lookup offset": "lookups.LOOKUP_OFFSET",
@@ -84,22 +80,60 @@ def row_types(command: str) -> tuple[RowType, ...]:
     return tuple(getattr(import_module(f"kcli.rows.{module}"), name) for module, name in names)
 
 
-__all__ = [
-    "ASK_CLUSTERS",
-    "COMMANDS",
-    "READ_NO_FILES",
-    "AnyRow",
-    "ArrowBlock",
-    "Column",
-    "Failure",
-    "Item",
-    "RowType",
-    "Schema",
-    "TextBlock",
-    "Value",
-    "column_schema",
-    "row_schema",
-    "row_types",
-    "type_name",
-    "values_of",
-]
+class ArrowBlock:
+    """Many rows of one type as an Arrow RecordBatch with all columns of the type.
+
+    Only who asks a job for columns gets any.
+    """
+
+    __slots__ = ("batch", "type_name")
+
+    def __init__(self, type_name: str, batch: Any) -> None:
+        self.type_name = type_name
+        self.batch = batch
+
+
+class TextBlock:
+    """Lines of text as UTF-8, each with its newline: the buffers, one after the other.
+
+    `is_title`: they say what comes, and answer nothing yet. Buffers travel between processes without copies.
+    """
+
+    __slots__ = ("buffers", "is_title")
+
+    def __init__(
+        self,
+        buffers: tuple[Buffer, ...],
+        is_title: bool = False,  # noqa: FBT001, FBT002 - pickled by position
+    ) -> None:
+        self.buffers = buffers
+        self.is_title = is_title
+
+    def __reduce__(self) -> tuple[Callable[..., "TextBlock"], tuple[Any, ...]]:
+        from pickle import PickleBuffer
+
+        return TextBlock, (tuple(map(PickleBuffer, self.buffers)), self.is_title)
+
+
+Item: TypeAlias = AnyRow | ArrowBlock | TextBlock
+
+
+def type_name(item: Item) -> str:
+    """Return the name of the type of a row, or of the rows of a block; KeyError for what has no type."""
+    return item.type_name if isinstance(item, ArrowBlock) else type_of(item).name
+
+
+class Failure(NamedTuple):
+    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
+
+    path: str
+    error: str
+    position: int | None
+    field: str | None
+    message: str
+
+
+def described(error: BaseException) -> str:
+    """Return in words an exception that no job foresees, with the place in the code that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})"

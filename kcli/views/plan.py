@@ -49,7 +49,8 @@ from kcli.logdir.targets import PARTITION, Target, partition_of
 from kcli.output.arrow import batch
 from kcli.output.arrow import schema as arrow_schema
 from kcli.output.text import distinct
-from kcli.rows import ArrowBlock, Failure, Item, RowType, type_name, values_of
+from kcli.rows import ArrowBlock, Failure, Item, type_name
+from kcli.rows.declare import RowType, values_of
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.definitions import (
     BATCHES,

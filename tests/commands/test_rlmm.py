@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from commands.rlmm import app
-from kcli.rows import row_schema
+from kcli.rows.declare import row_schema
 from kcli.rows.remote_metadata import RLMM_PARTITION
 
 pytestmark = pytest.mark.slow

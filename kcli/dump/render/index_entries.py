@@ -36,7 +36,8 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import report_moving_index
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.segment import only_zeros
-from kcli.rows import AnyRow, TextBlock
+from kcli.rows import TextBlock
+from kcli.rows.declare import AnyRow
 from kcli.rows.dump import DumpIndexRow, DumpProducerRow, DumpTimeindexRow, DumpTxnindexRow
 
 _ROWS: dict[str, Callable[..., AnyRow]] = {

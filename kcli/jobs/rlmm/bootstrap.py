@@ -29,7 +29,8 @@ from kcli.kafka.remote.events import EventQuery, EventReader
 from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow
-from kcli.rows.remote_segments import RemotePartition, RlmmClusterOffsetRow, RlmmOffsetsRow
+from kcli.rows.remote_segments import RemotePartition
+from kcli.rows.remote_tiers import RlmmClusterOffsetRow, RlmmOffsetsRow
 
 ROWS_PER_OUTCOME = 2000
 

@@ -42,7 +42,7 @@ from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
-from kcli.rows.remote_segments import RlmmFollowRow
+from kcli.rows.remote_tiers import RlmmFollowRow
 
 FROM_STORAGE, FROM_LEADER = "storage", "leader"
 FOR_EVER = "the follower tries again for ever"

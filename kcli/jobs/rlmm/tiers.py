@@ -49,7 +49,7 @@ from kcli.kafka.storage import lookup
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
-from kcli.rows.remote_segments import (
+from kcli.rows.remote_tiers import (
     RemotePlace,
     RlmmCoverageRow,
     RlmmLookupOffsetRow,

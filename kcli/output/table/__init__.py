@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcli.output.table.table_view import Drawn, TableInput
-    from kcli.rows import RowType
+    from kcli.rows.declare import RowType
 
 DRAWINGS = {
     "partition": "ls.view_partitions",

@@ -14,8 +14,7 @@ from kcli.output.table.shared_columns import where_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted
 from kcli.output.values import cell
-from kcli.rows import Column, values_of
-from kcli.rows.declare import PlainRow
+from kcli.rows.declare import Column, PlainRow, values_of
 from kcli.rows.partitions import FROM_FILE, WHERE
 
 LEAST_OF_A_TEXT = 24

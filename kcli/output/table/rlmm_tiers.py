@@ -17,7 +17,7 @@ from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, moment, number, readable, size
 from kcli.rows.partitions import Where
-from kcli.rows.remote_segments import RlmmClusterOffsetRow, RlmmCoverageRow, RlmmLookupOffsetRow
+from kcli.rows.remote_tiers import RlmmClusterOffsetRow, RlmmCoverageRow, RlmmLookupOffsetRow
 
 
 def _draw_steps(field: str, rows: Sequence[Any], screen: Screen) -> Iterator[RenderableType]:

@@ -9,8 +9,7 @@ import pytest
 
 from kcli.output.arrow import batch, schema
 from kcli.output.values import compact
-from kcli.rows import row_schema
-from kcli.rows.declare import Column, RowType, record
+from kcli.rows.declare import Column, RowType, record, row_schema
 from tests.rows import ROW_TYPES
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,8 @@ from kcli.output.files import (
     nothing,
     write_rows,
 )
-from kcli.rows import row_types, values_of
+from kcli.rows import row_types
+from kcli.rows.declare import values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
 from tests.kcli.output.row_files import FAILURE, FINDING, FORMATS, ROWS, on_stdout, read, view_of
 

@@ -9,7 +9,7 @@ import pytest
 from kcli.output import parts
 from kcli.output.files import IncompleteError, nothing
 from kcli.output.parts import Parts, keep_parts, new_directory
-from kcli.rows import values_of
+from kcli.rows.declare import values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
 from tests.kcli.output.row_files import FAILURE, FINDING, FORMATS, ROWS, on_stdout, read, view_of
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.output.where import Condition, columns_of, keeps
-from kcli.rows import Column, RowType
+from kcli.rows.declare import Column, RowType
 
 NUMBERS, TEXTS, FLAGS = [None, -7, -1, 0, 1, 3, 200], [None, "", "a", "ab", "b%", "'"], [None, True, False]
 ROWS = [

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from kcli.jobs.truncate import truncation_warnings
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.findings.catalogue import CATALOGUE
-from kcli.rows import row_schema
+from kcli.rows.declare import row_schema
 from kcli.rows.truncation import TRUNCATION
 from tests.partitions import (
     codes,
