@@ -296,7 +296,7 @@ class _Order:
 def _report_versions(index: IndexFile, block: IndexBlock, findings: FindingCollector) -> None:
     for slot, entry in enumerate(block.entries, block.slot):
         if entry.version >= TXN_REFUSED_VERSION:
-            findings.add("DUMP-008", slot * index.entry_size, f"entry {slot} has version {entry.version}")
+            findings.add("DUMP-006", slot * index.entry_size, f"entry {slot} has version {entry.version}")
 
 
 PREALLOCATED = "IDX-003"
@@ -407,8 +407,8 @@ def report_sanity_error(index: AnyIndexFile, findings: FindingCollector) -> str 
     if ends_in_zeros and not index.partial_bytes:
         findings.add(PREALLOCATED, None, f"{error}: it ends in zeros")
         return PREALLOCATED
-    findings.add("DUMP-008", None, error)
-    return "DUMP-008"
+    findings.add("DUMP-006", None, error)
+    return "DUMP-006"
 
 
 def sanity_error(index: AnyIndexFile) -> str | None:

@@ -116,7 +116,7 @@ def limited(
             findings.gaps += 1
             if findings.gaps > MOST_DAMAGED_RANGES and item.next_offset is not None:
                 findings.add(
-                    "DUMP-001",
+                    "LOG-002",
                     item.start,
                     f"more than {MOST_DAMAGED_RANGES} damaged ranges: this one up to byte {item.end}",
                 )

@@ -137,7 +137,7 @@ def beginning_findings(
         words = f"leader epoch {lines[0].epoch} begins at {begin}"
     if words:
         words += f", the first segment at {first}"
-        yield Finding("LOG-024", words, dir=partition.shown, expected=first, found=begin)
+        yield Finding("LOG-022", words, dir=partition.shown, expected=first, found=begin)
 
 
 def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
@@ -149,7 +149,7 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
     try:
         points = _points(path, version_of(path))
     except FileError as error:
-        yield Finding("DIR-003", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
+        yield Finding("DIR-005", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
         return None
     return points.get(TopicPartition(partition.topic, partition.number))
 

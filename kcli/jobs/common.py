@@ -12,7 +12,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
 from kcli.logdir.find import Found, Note
-from kcli.logdir.log_dirs import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.log_dirs import INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, shown_as
@@ -26,7 +26,7 @@ ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
-CONTRADICTIONS = {"not-together": "START-009", "clusters": "DIR-009", "quorum-state": "DIR-010"}
+CONTRADICTIONS = {"not-together": "START-009", "clusters": "DIR-008", "quorum-state": "DIR-010"}
 """Codes of what log dirs and their files say against each other, by the kind of note."""
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
@@ -71,7 +71,7 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield _of_entry("LOG-010", "the name does not begin with an offset", note)
         elif note.kind == "non-canonical-name":
             message = "a broker opens another name for this offset, and nothing is there"
-            yield _of_entry("LOG-013", message, note)
+            yield _of_entry("LOG-010", message, note)
         elif note.kind == "twice":
             yield Finding("START-009", note.message, dir=note.path)
         elif note.kind in CONTRADICTIONS:
@@ -267,7 +267,7 @@ def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Ite
         elif problem.code == INCOMPLETE:
             code = "DIR-008"
         else:
-            code = "DIR-005" if name in FATAL_FILES else "DIR-003"
+            code = "DIR-005"
         yield Finding(code, message, dir=shown(target.log_dir), path=problem.path, position=problem.position)
 
 

@@ -30,17 +30,16 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """What the rows of each command say of a partition, and in which column."""
-CONTENTS = (
-    *("batches", "records", "base_offset", "last_offset", "max_timestamp"),
-    *("first_epoch", "last_epoch", "valid_batches", "damaged_bytes"),
-)
-"""Columns of a segment of `scan` that only other batches change."""
+FALLS = {
+    "log_end_offset": "the log ended at {} before, it ends at {} now",
+    "log_start_offset": "the log began at {} before, it begins at {} now",
+    "latest_epoch": "the newest leader epoch was {} before, it is {} now",
+}
+"""What is said of a number that no log makes smaller by itself."""
 NOT_WRITTEN = "this is not what --out NAME/ writes"
 
 Facts: TypeAlias = dict[str, Any]
-"""What a run says of a partition: `where`, what is COMPARED, `epochs` as (epoch, start offset), `logs` by
-name and `findings`; what its command does not say is missing.
-"""
+"""What a run says of a partition: `where`, what is COMPARED, `epochs` (epoch, start offset), `findings`."""
 
 
 class RunError(Exception):
@@ -106,9 +105,7 @@ def _read(run: RunRecord) -> dict[str, Facts]:
         try:
             for row in read_rows(directory):
                 add(partitions, run, row)
-        except KeyError as error:
-            raise RunError(f"{directory}: a row without {error.args[0]}") from error
-        except (TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"{directory}: {NOT_WRITTEN}") from error
         except FileRowsError as error:
             raise RunError(str(error)) from error
@@ -118,16 +115,11 @@ def _read(run: RunRecord) -> dict[str, Facts]:
 
 
 def _add_row(partitions: dict[str, Facts], run: RunRecord, row: Mapping[str, Any]) -> None:
-    if row.get("dir") is None or "topic" not in row:
+    if row.get("dir") is None or "topic" not in row or (run.command == "scan" and "file" in row):
         return
     where = Where(*(row[name] for name in Where._fields))
     facts = partitions.setdefault(where.dir, {})
-    facts["where"] = where
-    if run.command == "scan" and "file" in row:
-        columns = ("log_bytes", *CONTENTS)
-        facts.setdefault("logs", {})[row["file"]] = {name: row[name] for name in columns}
-        return
-    facts |= {name: row[column] for name, column in COLUMNS[run.command].items()}
+    facts |= {"where": where, **{name: row[column] for name, column in COLUMNS[run.command].items()}}
     if run.command == "scan" and row["last_offset"] is not None:
         facts["log_end_offset"] = row["last_offset"] + 1
     if run.command == "startup":
@@ -172,26 +164,28 @@ def _name(where: Where) -> tuple[str, ...]:
 def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list[Finding]]:
     """Return what became of a partition, and the findings about it; None for a run without it."""
     first, last = before or {}, after or {}
-    old, new = first.get("logs", {}), last.get("logs", {})
-    changed = sorted(name for name in old.keys() & new.keys() if _has_changed(old[name], new[name]))
     old_findings, new_findings = first.get("findings", set()), last.get("findings", set())
     appeared, gone = sorted(new_findings - old_findings), sorted(old_findings - new_findings)
     where = (after or first)["where"]
-    messages = dict(_damage(first, last, appeared))
-    if before is not None and after is not None:
-        messages |= _offsets(first, last)
-    if after is None:
-        messages["DIFF-006"] = "the later run does not have it"
-    if lost := _lost(old, new):
-        messages["DIFF-007"] = f"{lost[0]} is gone, and the log before it is as it was"
+    damage, warnings = _damage(first, last, appeared), _new_codes(appeared, -1)
+    shrunk, rewritten = _fall("log_end_offset", first, last), _rewritten(first, last)
+    messages = (
+        ("DIFF-001", damage),
+        ("DIFF-002", warnings),
+        ("DIFF-003", shrunk),
+        ("DIFF-003", rewritten),
+        ("DIFF-006", _fall("log_start_offset", first, last)),
+        ("DIFF-006", "the later run does not have it" if after is None else None),
+    )
+    findings = [Finding(code, message, dir=where.dir) for code, message in messages if message]
     is_better = any(one.rank for one in gone) or _rank(last.get("result")) < _rank(first.get("result"))
     applying = (
-        ("damaged", "DIFF-001" in messages),
-        ("rewritten", "DIFF-004" in messages),
-        ("shrunk", "DIFF-003" in messages),
+        ("damaged", damage),
+        ("rewritten", rewritten),
+        ("shrunk", shrunk),
         ("gone", after is None),
         ("new", before is None),
-        ("changed", bool(changed or messages)),
+        ("changed", findings),
         ("repaired", is_better),
         ("grown", _grew("log_end_offset", first, last)),
         ("trimmed", _grew("log_start_offset", first, last)),
@@ -204,39 +198,23 @@ def compare(before: Facts | None, after: Facts | None) -> tuple[RunDiffRow, list
         verdict=next(verdict for verdict, applies in applying if applies),
         **{f"{name}_before": first.get(name) for name in COMPARED},
         **{f"{name}_after": last.get(name) for name in COMPARED},
-        segments_new=tuple(sorted(new.keys() - old.keys())),
-        segments_gone=tuple(sorted(old.keys() - new.keys())),
-        segments_changed=tuple(changed),
         findings_new=tuple(dict.fromkeys(one.code for one in appeared)),
         findings_gone=tuple(dict.fromkeys(one.code for one in gone)),
     )
-    return row, [Finding(code, message, dir=where.dir) for code, message in messages.items()]
+    return row, findings
 
 
-def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> Iterator[tuple[str, str]]:
-    """Yield what is damaged now and was not."""
-    errors, warnings = (
-        ", ".join(dict.fromkeys(one.code for one in appeared if one.rank == rank)) for rank in (-2, -1)
-    )
+def _new_codes(appeared: list[RunFinding], rank: int) -> str | None:
+    codes = dict.fromkeys(one.code for one in appeared if one.rank == rank)
+    return f"new since the first run: {', '.join(codes)}" if codes else None
+
+
+def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> str | None:
+    """Return what is damaged now and was not."""
     before, now = first.get("result"), last.get("result")
-    if errors:
-        yield "DIFF-001", f"new since the first run: {errors}"
-    elif _rank(now) > max(_rank(before), RESULTS.index("warning")):
-        yield "DIFF-001", f"{before or 'not in the first run'} before, {now} now"
-    if warnings:
-        yield "DIFF-002", f"new since the first run: {warnings}"
-
-
-def _offsets(first: Facts, last: Facts) -> Iterator[tuple[str, str]]:
-    """Yield what a log does not do by itself: end earlier, have other epochs, begin earlier."""
-    if _grew("log_end_offset", last, first):
-        before, now = first["log_end_offset"], last["log_end_offset"]
-        yield "DIFF-003", f"the log ended at {before} before, it ends at {now} now"
-    if rewritten := _rewritten(first, last):
-        yield "DIFF-004", rewritten
-    if _grew("log_start_offset", last, first):
-        before, now = first["log_start_offset"], last["log_start_offset"]
-        yield "DIFF-005", f"the log began at {before} before, it begins at {now} now"
+    is_worse = _rank(now) > max(_rank(before), RESULTS.index("warning"))
+    result = f"{before or 'not in the first run'} before, {now} now" if is_worse else None
+    return _new_codes(appeared, -2) or result
 
 
 def _rewritten(first: Facts, last: Facts) -> str | None:
@@ -244,42 +222,20 @@ def _rewritten(first: Facts, last: Facts) -> str | None:
 
     Later epochs follow; the oldest go, or begin later, as the log start moves.
     """
-    if first.get("epochs") is not None and last.get("epochs") is not None:
-        starts, log_start = dict(last["epochs"]), last.get("log_start_offset") or 0
-        for epoch, start in first["epochs"]:
-            now = starts.get(epoch)
-            if now != start and (start >= log_start or (now is not None and now < start)):
-                is_now = "is not there now" if now is None else f"begins at {now} now"
-                return f"leader epoch {epoch} began at {start} before, it {is_now}"
-        return None
-    old_logs, new_logs = first.get("logs", {}), last.get("logs", {})
-    for name in sorted(old_logs.keys() & new_logs.keys()):
-        old, new = old_logs[name], new_logs[name]
-        for offset, epoch in (("base_offset", "first_epoch"), ("last_offset", "last_epoch")):
-            was, now = old[epoch], new[epoch]
-            if old[offset] == new[offset] and None not in {was, now} and was != now:
-                at = f"{name}: offset {old[offset]}"
-                return f"{at} was of leader epoch {was} before, it is of {now} now"
-    if _grew("latest_epoch", last, first):
-        before, now = first["latest_epoch"], last["latest_epoch"]
-        return f"the newest leader epoch was {before} before, it is {now} now"
+    if first.get("epochs") is None or last.get("epochs") is None:
+        return _fall("latest_epoch", first, last)
+    starts, log_start = dict(last["epochs"]), last.get("log_start_offset") or 0
+    for epoch, start in first["epochs"]:
+        now = starts.get(epoch)
+        if now != start and (start >= log_start or (now is not None and now < start)):
+            is_now = "is not there now" if now is None else f"begins at {now} now"
+            return f"leader epoch {epoch} began at {start} before, it {is_now}"
     return None
 
 
-def _has_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a segment lost bytes, or has other batches in as many."""
-    return new["log_bytes"] < old["log_bytes"] or (new["log_bytes"] == old["log_bytes"] and new != old)
-
-
-def _lost(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return the segments that went from between two others, though the one before did not change.
-
-    Retention removes the oldest; compaction merges a segment into the one before, which it writes anew.
-    """
-    newest = max(new, default="")
-    gone = sorted(name for name in old.keys() - new.keys() if name.endswith(".log") and name < newest)
-    before = {name: max((one for one in new if one < name), default="") for name in gone}
-    return [name for name, one in before.items() if one in new and old.get(one) == new[one]]
+def _fall(name: str, first: Facts, last: Facts) -> str | None:
+    """Return that a number is smaller in the later run."""
+    return FALLS[name].format(first[name], last[name]) if _grew(name, last, first) else None
 
 
 def _rank(result: str | None) -> int:

@@ -38,12 +38,6 @@ LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 META_PROPERTIES = "meta.properties"
-FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
-"""Damaged, these keep the broker from starting or take the log dir offline.
-
-The others count as empty then, and the log dir goes offline once its logs are loaded.
-"""
-
 INCOMPLETE = "incomplete"
 """The code of the problem of a meta.properties that lacks an id."""
 

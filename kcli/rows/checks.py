@@ -113,11 +113,6 @@ class RunDiffRow(NamedTuple):
     log_bytes_after: Annotated[int | None, "the same of the later run"]
     segments_before: Annotated[int | None, "number of segments"]
     segments_after: Annotated[int | None, "the same of the later run"]
-    segments_new: Annotated[tuple[str, ...], "logs of scan that only the later run has"]
-    segments_gone: Annotated[tuple[str, ...], "logs of scan that only the first run has"]
-    segments_changed: Annotated[
-        tuple[str, ...], "logs of scan that hold something else: less, or other batches; not those that grew"
-    ]
     findings_new: Annotated[tuple[str, ...], "codes of findings, and errors, that only the later run has"]
     findings_gone: Annotated[tuple[str, ...], "codes of findings, and errors, that only the first run has"]
 

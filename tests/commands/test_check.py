@@ -203,7 +203,7 @@ def test_offsets_that_fall_after_what_is_not_read_are_found(kcli, data, tmp_path
     with path.open("ab") as log:
         log.write(put_range(base + 6, 9 + 6, timestamp=1000))
     found = [json.loads(kcli(*more, data).stdout)["findings"] for more in (words[:-1], words[:3])]
-    about = [{one["file"] for one in each if one["code"] == "LOG-011"} for each in found]
+    about = [{one["file"] for one in each if one["code"] == "LOG-017"} for each in found]
     assert about[0] == about[1] != set()
 
 

@@ -225,7 +225,7 @@ def test_damage_is_a_finding_and_the_dump_goes_on(dump, long_log):
     ]
     (finding,) = document["findings"]
     assert document["status"] == 1
-    assert (finding["code"], finding["position"], finding["expected"]) == ("DUMP-001", at, 102)
+    assert (finding["code"], finding["position"], finding["expected"]) == ("LOG-002", at, 102)
     assert (
         finding["message"]
         == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"

@@ -46,7 +46,7 @@ def test_text_goes_on_where_the_tool_dies(kcli, long_log):
     done = kcli("dump", "-o", "text", long_log / LOG)
 
     assert (done.exit_code, len(done.stdout.split("\n"))) == (1, 2 + 199 + 1)
-    assert "DUMP-001" in done.stderr
+    assert "LOG-002" in done.stderr
 
 
 def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):

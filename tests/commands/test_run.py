@@ -213,7 +213,7 @@ class TestFindings:
 
         assert [(finding["code"], finding["file"], finding["path"]) for finding in findings] == [
             (
-                "DIR-003",
+                "DIR-005",
                 "recovery-point-offset-checkpoint",
                 f"{orders}/recovery-point-offset-checkpoint",
             )

@@ -107,7 +107,7 @@ def test_segments_that_overlap_set_the_exit_status(kcli, data):
     (data / "orders-0" / "00000000000000000039.log").write_bytes(put_range(39, 3))
     answer, status = document(kcli, data)
 
-    assert ([finding["code"] for finding in answer["findings"]], status) == (["LOG-011"], 1)
+    assert ([finding["code"] for finding in answer["findings"]], status) == (["LOG-017"], 1)
 
 
 def test_files_that_are_no_log_are_refused(kcli, data):
@@ -146,14 +146,14 @@ def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
 
     def answers():
         scan, tail = (kcli(*words, partition).stdout for words in asked)
-        return json.loads(scan), [line for line in tail.splitlines() if '"code":"LOG-013"' not in line]
+        return json.loads(scan), [line for line in tail.splitlines() if '"code":"LOG-010"' not in line]
 
     (before, tail), findings = answers(), []
     (partition / name).write_bytes(put_range(9, 5))
     now, tail_now = answers()
 
     now["findings"], findings = [], now["findings"]
-    assert [(finding["code"], finding["file"]) for finding in findings] == [("LOG-013", name)]
+    assert [(finding["code"], finding["file"]) for finding in findings] == [("LOG-010", name)]
     complete = [
         row.pop("is_complete") for found in (before, now) for row in found["rows"] if "is_complete" in row
     ]

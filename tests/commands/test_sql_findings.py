@@ -32,7 +32,7 @@ def _misnamed(partition):
     ("damage", "codes", "status"),
     [
         (_lost, ["IDX-011"], 1),
-        (_overlapping, ["LOG-011"], 1),
+        (_overlapping, ["LOG-017"], 1),
         (_refused, ["LOG-009", "load-failed"], 4),
         (_misnamed, ["LOG-010", "LOG-012", "load-failed"], 4),
     ],

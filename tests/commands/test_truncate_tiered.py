@@ -72,7 +72,7 @@ def test_a_lookup_that_fails(story):
     assert [(one["rule"], one["truncate_to"], one["completed"]) for one in row["rounds"]] == [
         ("remote-offset", None, False)
     ]
-    assert [finding["code"] for finding in document["findings"]] == ["TRUNC-007"]
+    assert [finding["code"] for finding in document["findings"]] == ["TRUNC-005"]
 
 
 def test_a_damaged_batch_of_the_events_is_reported(story):

@@ -185,7 +185,7 @@ DEATHS = {
         {LOG: WHOLE[:8] + b"\xff" * 4 + WHOLE[12:]},
         LOG,
         (),
-        ({"DUMP-001"}, 1),
+        ({"LOG-002"}, 1),
         "the dump goes on with the next good batch, the range is a finding",
     ),
     "KafkaException: a payload that cannot be decompressed": (

@@ -40,7 +40,7 @@ OF_A_RECOVERY = frozenset(
         "LOG-009",
         "LOG-025",
         "CKPT-001",
-        "DIR-003",
+        "DIR-005",
     }
 )
 """Findings of a start that a walk over the batches does not make itself."""

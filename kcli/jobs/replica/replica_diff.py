@@ -310,7 +310,7 @@ def _differs(
                 f"offsets {found.first_offset} to {found.last_offset} cannot be compared with {there.dir}: "
                 "one of both has one fingerprint of them, and the log of the other ends among them"
             )
-            yield Finding("REPL-004", message, dir=here.dir)
+            yield Finding("REPL-003", message, dir=here.dir)
             return
 
 

@@ -38,7 +38,6 @@ SAME_FINDINGS = {
     "LOG-023": RECORDS_LOST,
     "LOG-022": MAY_BE_LOST,
     "LOG-025": RECORDS_LOST,
-    "LOG-024": MAY_BE_LOST,
     "CKPT-001": MAY_BE_LOST,
 }
 """What `check` finds, and what that means for a copy."""

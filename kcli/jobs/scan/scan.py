@@ -53,7 +53,7 @@ OF_A_START = frozenset(
         "LOG-007",
         "LOG-009",
         "LOG-014",
-        "LOG-024",
+        "LOG-022",
         "META-008",
         "START-003",
         "START-004",
@@ -280,12 +280,12 @@ def _findings(target: Target, piece: LogPart, before: int | None) -> Iterator[Fi
     if not reaches_back:
         overlap = f"offset {overlaps.first}: not above the batch before it"
     for code, (times, position, words) in (
-        ("DUMP-001", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
+        ("LOG-002", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
         ("LOG-003", piece.invalid),
         ("LOG-017", piece.above_v2),
         ("LOG-018", piece.out_of_reach),
         ("DUMP-002", piece.unreadable),
-        ("LOG-011", (overlaps.times + reaches_back, None, overlap)),
+        ("LOG-017", (overlaps.times + reaches_back, None, overlap)),
         ("LOG-005", (int(piece.grown > 0), None, growth_message(piece.grown))),
     ):
         if times:

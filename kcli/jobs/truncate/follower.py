@@ -243,5 +243,5 @@ def finding_of(partition: Partition, fetch_rounds: FetchRounds) -> Finding | Non
     if text is None:
         return None
     codes = {STUCK: "TRUNC-005", OUT_OF_RANGE: "TRUNC-004", TIERED: "TRUNC-006", CONVERGED: "TRUNC-008"}
-    code = codes.get(fetch_rounds.outcome, "TRUNC-007")
+    code = codes.get(fetch_rounds.outcome, "TRUNC-005")
     return Finding(code, text, dir=partition.shown)

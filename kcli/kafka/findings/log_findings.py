@@ -104,7 +104,7 @@ def unknown_codec_text(position: int, fields: "np.void") -> str:
 def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iterator[Finding]:
     """Yield the finding about a damaged range, keep the one about the end of a log."""
     if isinstance(item, DamagedRange):
-        yield findings.finding("DUMP-001", item.start, damaged_range_text(item))._replace(
+        yield findings.finding("LOG-002", item.start, damaged_range_text(item))._replace(
             expected=item.next_offset, found=item.found
         )
     elif item.reason in TORN and not findings.is_cut:

@@ -44,7 +44,7 @@ def checkpointed_epochs(
         return before
     if loaded.recovered_epochs:
         message = f"from the batches of recovered segments: {list_epochs(loaded.recovered_epochs)}"
-        yield Finding("EPOCH-006", message, dir=partition.shown, path=path)
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     return loaded.recovered_epochs
 
 

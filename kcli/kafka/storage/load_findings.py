@@ -54,7 +54,7 @@ class Reporter:
             f"taken as not tiered: the log start is {first_base_offset}, of the first segment; it is "
             f"{log_start}, of the checkpoint, if the topic is tiered"
         )
-        self.report("START-018", message, None, expected=log_start, found=first_base_offset)
+        self.report("START-006", message, None, expected=log_start, found=first_base_offset)
 
     def report_cut(
         self, segment: LoadedSegment, position: int, truncated: int, reason: BrokerError | None

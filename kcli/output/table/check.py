@@ -40,7 +40,7 @@ OF_FILES = {
 }
 """By the extension or the name of a file: what a finding is about that can be of any."""
 UNREADABLE = "LOG-008"
-OF_A_START = frozenset({"LOG-006", "LOG-009", "DIR-009"})
+OF_A_START = frozenset({"LOG-006", "LOG-009", "DIR-008"})
 """Findings with other codes that say what a start does."""
 MOST_CODES = 3
 """Codes of findings of a directory that are named."""

@@ -29,11 +29,6 @@ def _grown(row: RunDiffRow) -> int | None:
     return row.log_bytes_after - row.log_bytes_before
 
 
-def _segments(row: RunDiffRow) -> str:
-    signs = (("+", row.segments_new), ("-", row.segments_gone), ("~", row.segments_changed))
-    return " ".join(f"{sign}{len(some)}" for sign, some in signs if some)
-
-
 def _severity(row: RunDiffRow) -> str | None:
     return "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None
 
@@ -52,7 +47,7 @@ DIFFERENCES = TableView(
         ShownColumn("LOG END", _moved("log_end_offset"), CHANGE, rank=1),
         ShownColumn("EPOCH", _moved("latest_epoch"), CHANGE, rank=3),
         ShownColumn("GREW BY", _grown, SIZE, rank=5),
-        ShownColumn("SEGMENTS", _segments, rank=6),
+        ShownColumn("SEGMENTS", _moved("segments"), CHANGE, rank=6),
         ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
     ),
     verdict=_total,

@@ -13,7 +13,7 @@ from kcli.output.units import counted, joined, number, size
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
 
 ZEROS = "LOG-004"
-IN_NUMBERS = {"LOG-009", ZEROS, "LOG-001", "LOG-003", "DUMP-001"}
+IN_NUMBERS = {"LOG-009", ZEROS, "LOG-001", "LOG-003", "LOG-002"}
 """Findings that the numbers of a row say in words."""
 WORDS = {
     "IDX-002": "ends elsewhere by its index",

@@ -335,7 +335,7 @@ def test_a_selection_ends_after_the_last_offset(kcli, tmp_path):
     )
     found, result = rows_of(kcli, "--offsets", "5..7", tmp_path / "orders-0")
     assert found == [5, 6, 7]
-    assert "DUMP-001" not in result.stdout
+    assert "LOG-002" not in result.stdout
 
 
 def test_segments_may_overlap(kcli, tmp_path):

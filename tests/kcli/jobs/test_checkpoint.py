@@ -96,7 +96,7 @@ def test_the_checkpoint_of_the_cleaner(tmp_path):
     cleaner(directory, "0\n2\norders 0 25\n")
     row, found = shown(directory)
     assert row["cleaner_point"] is None
-    assert found == ["DIR-003"]
+    assert found == ["DIR-005"]
 
 
 @pytest.mark.parametrize("kind", ["delete", "stray"])

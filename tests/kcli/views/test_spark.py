@@ -87,7 +87,7 @@ def test_which_segments_are_damaged(spark, views, dirs, kcli):
     ).collect()
 
     assert [tuple(row) for row in found] == expected
-    assert Counter(row.code for row in found) == {"LOG-003": 4, "DUMP-001": 2}
+    assert Counter(row.code for row in found) == {"LOG-003": 4, "LOG-002": 2}
 
 
 def test_views_can_be_joined(spark, views, dirs):

@@ -8,34 +8,23 @@ REBUILD = (
 )
 
 CHECKS: dict[str, Rule] = {
-    "LOG-016": Rule(
-        "error",
-        "A file with the name of a log is something else: a git-lfs pointer, an archive, text.",
-        "A clean start takes its bytes for a batch that is not complete, and the log for empty.",
-        "Put the real segment in its place (git lfs pull, or a copy from another replica).",
-    ),
     "LOG-017": Rule(
         "error",
-        "A batch contradicts itself, or has a magic above 2: more records than offsets, a negative "
-        "number of them, or records whose offsets do not rise or lie outside of it.",
-        "Consumers and replicas fail on it, pass records over or see offsets twice.",
-        "No release writes such a batch, and no checksum covers the magic: find out what wrote it, and "
-        "compare with another replica.",
-    ),
-    "LOG-021": Rule(
-        "error",
-        "A segment that is not the last ends with bytes that are no batch.",
-        "A clean start does not look there: consumers and followers that come there fail, or get no further. "
-        "Recovery cuts the log there and deletes every later segment.",
-        "kcli salvage writes a copy without these bytes; or copy the segment from another replica.",
+        "A batch contradicts itself or the batch before it: a magic above 2, more records than offsets, "
+        "records outside of it, or offsets that do not rise from one batch or record to the next.",
+        "Consumers and replicas fail on it, pass records over or see offsets twice. A clean start does not "
+        "notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
+        "No release writes this, and no checksum covers the magic and the base offset: find out what wrote "
+        "it, and compare with another replica.",
     ),
     "LOG-022": Rule(
         "warning",
-        "Offsets are missing between two segments or batches of a log, or before the first batch of a "
-        "segment, and nothing else shows that it was cleaned.",
-        "It does not notice: consumers and followers go on at the next batch.",
-        "A segment may be lost: fetch the batches from another replica (kcli replica diff), if one has "
-        "them. Nothing is lost where this broker fetched the log from a leader that had compacted it.",
+        "Offsets are missing between two segments or batches of a log, or before its first segment, and "
+        "nothing else shows that it was cleaned or is tiered.",
+        "It does not notice: the log begins at its first segment, consumers and followers go on at the next "
+        "batch.",
+        "A segment may be lost: fetch the batches from another replica (kcli replica diff), if one has them. "
+        "Nothing is lost where this broker fetched the log from a leader that had compacted it.",
     ),
     "LOG-023": Rule(
         "error",
@@ -43,16 +32,7 @@ CHECKS: dict[str, Rule] = {
         "configuration.",
         "It does not notice: consumers go on at the next batch.",
         "These records are lost: copy them from another replica (kcli replica diff), or let this one fetch "
-        "anew. "
-        "Nothing is lost if the topic was compacted before.",
-    ),
-    "LOG-024": Rule(
-        "warning",
-        "The leader epochs of a cleanly stopped log, or its log start in the checkpoint, lie below its first "
-        "segment, and it is not tiered.",
-        "It does not notice: the log begins at its first segment.",
-        "The first segments were lost, or removed by hand: copy them from another replica (kcli replica "
-        "diff).",
+        "anew. Nothing is lost if the topic was compacted before.",
     ),
     "LOG-025": Rule(
         "error",
@@ -64,17 +44,10 @@ CHECKS: dict[str, Rule] = {
     ),
     "IDX-004": Rule(
         "error",
-        "An entry of an offset index leads to a byte at which no good batch begins, or past its offset.",
-        "It reads garbage there, or begins to read too late: fetches and lookups from this entry on "
-        "fail or miss records.",
-        REBUILD,
-    ),
-    "IDX-006": Rule(
-        "error",
-        "An entry of a time index contradicts the timestamps of the batches, or the index ends below "
-        "the largest one of its segment.",
-        "Lookups by time begin too late and miss records, search the wrong segment or pass it over. It "
-        "takes the last entry for the age of the segment: retention by time may delete it too early.",
+        "An entry of an offset index or a time index contradicts the batches that it leads to, or a time "
+        "index ends below the largest timestamp of its segment.",
+        "Lookups and fetches from this entry on fail, begin too late and miss records, or pass the segment "
+        "over. It takes the last time entry for the age of the segment: retention may delete it too early.",
         REBUILD,
     ),
     "IDX-007": Rule(
@@ -111,15 +84,11 @@ CHECKS: dict[str, Rule] = {
     ),
     "PROD-004": Rule(
         "error",
-        "A batch repeats sequences of its producer, or has a lower epoch than the one before.",
-        "A leader refuses such an append or drops it as a duplicate: consumers see records twice.",
-        "Find out what wrote the log: no broker appends such a batch.",
-    ),
-    "PROD-006": Rule(
-        "info",
-        "A producer of the batches is not in the snapshot after them.",
-        "It does not know the producer after a start: a batch that is sent again is accepted twice.",
-        "Ordinary for producers that were idle for producer.id.expiration.ms (a day).",
+        "A batch repeats sequences of its producer, has a lower epoch than the one before, or lies outside "
+        "the transaction that its producer has open.",
+        "A leader refuses such an append or drops it as a duplicate: consumers see records twice. A start "
+        "that reads both ends of a transaction ends the process (InvalidTxnStateException).",
+        "Find out what wrote the log: no broker appends such a batch. kcli startup says whether it loads.",
     ),
     "PROD-007": Rule(
         "warning",
@@ -131,24 +100,18 @@ CHECKS: dict[str, Rule] = {
     ),
     "PROD-008": Rule(
         "info",
-        "A producer snapshot is missing at the base offset of a segment, or at the end of a cleanly stopped "
-        "log.",
-        "It takes an older one and reads the batches after it. The upload of the segment before it to remote "
-        "storage fails.",
-        "Nothing without remote storage; else kcli salvage writes it.",
+        "A producer snapshot is missing at the base offset of a segment or at the end of a cleanly stopped "
+        "log, or lacks a producer of the batches before it.",
+        "It takes an older one and reads the batches after it; it accepts a batch of a producer that it does "
+        "not know twice. The upload of the segment before a missing one to remote storage fails.",
+        "Nothing without remote storage, or of producers that were idle for producer.id.expiration.ms (a "
+        "day); else kcli salvage writes it.",
     ),
     "PROD-009": Rule(
         "info",
         "A producer snapshot lies above the log end.",
         "It deletes it when it starts.",
         "The log was longer once: compare with another replica (kcli replica diff), unless it was truncated.",
-    ),
-    "PROD-010": Rule(
-        "error",
-        "A batch of a producer lies outside the transaction that the producer has open.",
-        "A start that reads both ends the process (InvalidTxnStateException): after an unclean stop, or "
-        "without a newer producer snapshot.",
-        "Find out what wrote the log: no broker appends such a batch. kcli startup says whether it loads.",
     ),
     "EPOCH-007": Rule(
         "error",
@@ -191,8 +154,8 @@ CHECKS: dict[str, Rule] = {
         "error",
         "The topic id of a partition is not that of its topic in the metadata log, or partitions of one "
         "topic have different ids.",
-        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an "
-        "empty replica.",
+        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an empty "
+        "replica.",
         "Keep a copy. The directory is of an older topic of this name, or from another cluster; kcli ls "
         "--columns dir,topic_id shows the ids.",
     ),

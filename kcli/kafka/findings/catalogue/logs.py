@@ -11,10 +11,12 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-002": Rule(
         "error",
-        "A batch length is impossible: the chain of batches breaks here.",
-        "A clean start that reads this place fails with CorruptRecordException; recovery truncates the log "
-        "here.",
-        "Do not delete files. Check other replicas; let an unclean start recover, or restore this replica.",
+        "A range of a log is no batch: the chain of batches breaks here.",
+        "A clean start that reads this place fails with CorruptRecordException, one that does not look there "
+        "lets consumers and followers fail on it. Recovery truncates the log here, and deletes every later "
+        "segment.",
+        "Do not delete files. Check other replicas, and save the records after it before this broker starts: "
+        "kcli salvage, or kcli dump --offsets from the next good offset on.",
     ),
     "LOG-003": Rule(
         "error",
@@ -52,10 +54,10 @@ LOGS: dict[str, Rule] = {
     "LOG-008": Rule(
         "error",
         "A file of a partition directory or of a log dir could not be read.",
-        "It takes the log dir offline, or does not start; where it may read the file, its answers "
-        "differ from these.",
-        "Check permissions and the disk, or run kcli as a user that may read the file; what depends on "
-        "it is null.",
+        "It takes the log dir offline, or does not start; where it may read the file, its answers differ "
+        "from these.",
+        "Check permissions and the disk, or run kcli as a user that may read the file; what depends on it is "
+        "null.",
     ),
     "LOG-009": Rule(
         "error",
@@ -67,33 +69,20 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-010": Rule(
         "error",
-        "A file has the extension of a log file, but its name is not an offset.",
-        "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline.",
-        "Move the file elsewhere before the broker starts.",
-    ),
-    "LOG-011": Rule(
-        "error",
-        "Offsets do not increase from one batch to the next.",
-        "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would "
-        "become an index entry.",
-        "No broker appends like this: find out what wrote the segment, and compare with another replica.",
+        "A file has the extension of a log file, but its name is not an offset of 20 digits.",
+        "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline. "
+        "With fewer digits it creates an empty segment with the canonical name, and never reads this file.",
+        "Before the broker starts: rename the file to 20 digits if it belongs here, else move it elsewhere.",
     ),
     "LOG-012": Rule(
         "error",
-        "An entry with the name of a log file or of a log dir's own file is not a regular file "
-        "(directory, pipe, broken symlink).",
-        "In a partition it ignores the entry, and fails when it creates a file of that name. In a log "
-        "dir a directory keeps it from starting, a broken link does or takes the log dir offline; it "
-        "waits for ever when it opens a pipe.",
-        "Find out what created it, and remove it before the broker starts; see whether a segment or an "
-        "index is missing.",
-    ),
-    "LOG-013": Rule(
-        "error",
-        "The name of a log file is not canonical (20 digits), and the canonical file is missing.",
-        "It reads the offset from the name, creates an empty segment with the canonical name, and never "
-        "reads this file.",
-        "Before the broker starts: rename the file to 20 digits if it belongs here, else move it elsewhere.",
+        "An entry with the name of a log file or of a log dir's own file is something else: a directory, a "
+        "pipe, a broken symlink, a git-lfs pointer, an archive, text.",
+        "In a partition it ignores what is no regular file, and fails when it creates a file of that name; a "
+        "clean start takes other bytes for a batch that is not complete. In a log dir a directory keeps it "
+        "from starting, a broken link does or takes the log dir offline; it waits for ever on a pipe.",
+        "Find out what created it, and put the real file in its place before the broker starts (git lfs "
+        "pull, or a copy from another replica).",
     ),
     "LOG-014": Rule(
         "info",
@@ -106,8 +95,8 @@ LOGS: dict[str, Rule] = {
         "error",
         "A segment holds a batch below its base offset, or more than 2147483647 offsets above it.",
         "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
-        "The file has a wrong name or place, or the batch is damaged (the checksum does not cover "
-        "its base offset): compare with another replica.",
+        "The file has a wrong name or place, or the batch is damaged (the checksum does not cover its base "
+        "offset): compare with another replica.",
     ),
     "IDX-001": Rule(
         "info",
@@ -127,13 +116,6 @@ LOGS: dict[str, Rule] = {
         "An index still has its preallocated tail.",
         "It rebuilds the index during recovery, or trims it when it closes.",
         "Nothing: this is how a running or killed broker leaves its active segment.",
-    ),
-    "DUMP-001": Rule(
-        "error",
-        "A range of a log cannot be read; the dump continues after it.",
-        "Recovery truncates the log where the range begins; a clean start that reads there fails.",
-        "The records after it are still in the file. Save them before this broker starts: kcli dump "
-        "--offsets, from the next good offset on.",
     ),
     "DUMP-002": Rule(
         "error",
@@ -163,21 +145,16 @@ LOGS: dict[str, Rule] = {
     ),
     "DUMP-006": Rule(
         "error",
-        "A file ends in the middle of an entry.",
-        "It rebuilds such an index when it starts; it ignores the partial entry of a transaction index.",
-        "Check the disk: brokers write whole entries.",
+        "An index fails the check that a starting broker makes, or ends in the middle of an entry.",
+        "It deletes the index, recovers the segment and writes the index anew; it ignores the partial entry "
+        "of a transaction index.",
+        "Nothing after a crash: brokers write whole entries. After a clean stop look at the disk.",
     ),
     "DUMP-007": Rule(
         "warning",
         "An index cannot be compared with its segment.",
         "It deletes an index without a log, and recovers a log without an index.",
         "Keep the files of a segment together when copying.",
-    ),
-    "DUMP-008": Rule(
-        "error",
-        "An index fails the check that a starting broker makes.",
-        "It deletes the index, recovers the segment and writes the index anew.",
-        "Nothing, unless the broker was stopped cleanly: then look at the disk.",
     ),
     "DUMP-009": Rule(
         "warning",

@@ -12,8 +12,8 @@ METADATA: dict[str, Rule] = {
     "META-003": Rule(
         "warning",
         "A metadata log or snapshot is not whole to its end, or a record does not fit those before it.",
-        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With "
-        "a wrong checksum in the snapshot it does not start; a record that does not fit stops it.",
+        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With a "
+        "wrong checksum in the snapshot it does not start; a record that does not fit stops it.",
         "Name the newest snapshot with its log: the answers here begin at the newest one that is whole. "
         "Compare with the metadata log of another controller or broker.",
     ),

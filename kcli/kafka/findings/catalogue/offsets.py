@@ -20,8 +20,8 @@ OFFSETS: dict[str, Rule] = {
     ),
     "EPOCH-003": Rule(
         "info",
-        "Epoch entries start at or past the log end offset, or lie below the log start offset.",
-        "When it loads the log it drops them, and moves the newest one below the log start to it.",
+        "A start loads other leader epochs than the checkpoint has.",
+        "It drops or moves those outside of the log, and adds newer ones of recovered segments.",
         "Ordinary after a crash, a truncation or the deletion of records.",
     ),
     "EPOCH-005": Rule(
@@ -31,18 +31,11 @@ OFFSETS: dict[str, Rule] = {
         "epoch.",
         "Check the offset; kcli ls shows where the log begins and ends.",
     ),
-    "EPOCH-006": Rule(
-        "info",
-        "Recovery adds leader epochs that the checkpoint lacks.",
-        "It assigns every epoch newer than those in its cache while it recovers segments at its start.",
-        "The first offset of an epoch that is found so is only right if its first batch lies in a recovered "
-        "segment.",
-    ),
     "EPOCH-011": Rule(
         "info",
         "The partition's leader epoch is known from the leader epoch cache alone.",
-        "It compares the current leader epoch of a request with the one of the controller: at least "
-        "the newest of its cache.",
+        "It compares the current leader epoch of a request with the one of the controller: at least the "
+        "newest of its cache.",
         "Name the KRaft metadata with --metadata: where the partition's epoch is newer, answers differ.",
     ),
     "LOOKUP-001": Rule(

@@ -44,10 +44,10 @@ REMOTE: dict[str, Rule] = {
     "RLMM-009": Rule(
         "warning",
         "A copy of a segment to remote storage, or a deletion, was begun and not finished.",
-        "It copies the offsets anew under another id, and deletes what is left of this copy when that "
-        "is beyond retention. A deletion it tries again each time it looks for such segments.",
-        "Nothing after a restart or a change of the leader. Otherwise look for errors of the remote "
-        "storage in the broker's log; objects may stay in the storage.",
+        "It copies the offsets anew under another id, and deletes what is left of this copy when that is "
+        "beyond retention. A deletion it tries again each time it looks for such segments.",
+        "Nothing after a restart or a change of the leader. Otherwise look for errors of the remote storage "
+        "in the broker's log; objects may stay in the storage.",
     ),
     "RLMM-011": Rule(
         "error",
@@ -82,28 +82,28 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-017": Rule(
         "info",
-        "Another remote segment serves offsets of a copied one: all of them, those of a leader epoch "
-        "that both have, or those that a later epoch wrote again.",
-        "It reads the offsets from the segment that begins later, or of the later epoch, and deletes "
-        "the other one with those beyond retention.",
-        "Nothing: brokers that led the partition in turn, or an unclean election, leave such segments. "
-        "Until then they take space in the remote storage.",
+        "Another remote segment serves offsets of a copied one: all of them, those of a leader epoch that "
+        "both have, or those that a later epoch wrote again.",
+        "It reads the offsets from the segment that begins later, or of the later epoch, and deletes the "
+        "other one with those beyond retention.",
+        "Nothing: brokers that led the partition in turn, or an unclean election, leave such segments. Until "
+        "then they take space in the remote storage.",
     ),
     "RLMM-020": Rule(
         "warning",
-        "Remote storage has what no broker deletes: objects of a segment that no event names, or that "
-        "is deleted by its events, or segments of a partition whose deletion was begun or finished.",
+        "Remote storage has what no broker deletes: objects of a segment that no event names, or that is "
+        "deleted by its events, or segments of a partition whose deletion was begun or finished.",
         "It knows nothing of them, or does not take the deletion up again.",
-        "Delete the objects, once you are sure that they are of this cluster, that the topic is gone "
-        "and that no broker copies now.",
+        "Delete the objects, once you are sure that they are of this cluster, that the topic is gone and "
+        "that no broker copies now.",
     ),
     "RLMM-021": Rule(
         "error",
-        "A segment is copied by its events, and an object of it is not in remote storage, has another "
-        "size than by its event or manifest, or is a manifest that cannot be read.",
+        "A segment is copied by its events, and an object of it is not in remote storage, has another size "
+        "than by its event or manifest, or is a manifest that cannot be read.",
         "It fails each fetch that needs the object (RemoteResourceNotFoundException, "
-        "RemoteStorageException). Of a log of another size it reads up to the end: records are missing, "
-        "or a batch is cut.",
+        "RemoteStorageException). Of a log of another size it reads up to the end: records are missing, or a "
+        "batch is cut.",
         "Restore the objects from a version or a backup of the storage, see kcli dump of them; save the "
         "local log of a replica if that has the offsets.",
     ),
@@ -118,10 +118,10 @@ REMOTE: dict[str, Rule] = {
         "warning",
         "A remote_log_snapshot does not hold what the events up to its offset come to, or "
         "_rlmm_committed_offsets is ahead of it.",
-        "It takes the file for true, and answers from it until it reads the events anew; up to 3.5 it "
-        "goes on after the committed offset.",
-        "Remove both files while the broker is stopped: it reads all events then. Compare kcli rlmm "
-        "state --from snapshots with --from events.",
+        "It takes the file for true, and answers from it until it reads the events anew; up to 3.5 it goes "
+        "on after the committed offset.",
+        "Remove both files while the broker is stopped: it reads all events then. Compare kcli rlmm state "
+        "--from snapshots with --from events.",
     ),
     "RLMM-028": Rule(
         "warning",

@@ -15,21 +15,14 @@ STARTS: dict[str, Rule] = {
         "It deletes -delete directories, keeps -stray ones, and goes on with -future ones.",
         "Add --include-leftovers to read them too.",
     ),
-    "DIR-003": Rule(
-        "error",
-        "A checkpoint file of the log dir is damaged.",
-        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at "
-        "the first segments. Then the log dir goes offline, unless only a number in it is malformed.",
-        "The rows show what the broker would see. Move the damaged file elsewhere before the start: without "
-        "one the log dir stays online.",
-    ),
     "DIR-005": Rule(
         "error",
-        "A file of the log dir itself is damaged in a way that stops the broker.",
-        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir "
-        "offline, or its partitions are not served where only a number in it is malformed.",
-        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad "
-        "checkpoint may be removed.",
+        "A file of the log dir itself is damaged.",
+        "A bad meta.properties keeps it from starting. A bad checkpoint takes the log dir offline, unless "
+        "only a number in it is malformed; of recovery points or log starts it means a full recovery, and "
+        "logs that begin at their first segments.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs); move a "
+        "damaged checkpoint elsewhere before the start: without one the log dir stays online.",
     ),
     "DIR-006": Rule(
         "error",
@@ -40,18 +33,12 @@ STARTS: dict[str, Rule] = {
     ),
     "DIR-008": Rule(
         "warning",
-        "A meta.properties lacks the id of the node, or in version 1 that of the cluster.",
-        "From 4.0 on it does not start (RuntimeException: node ID not found, cluster ID not found); a "
-        "release with ZooKeeper takes them from elsewhere.",
-        "Restore the file from another log dir of the same node (directory.id differs).",
-    ),
-    "DIR-009": Rule(
-        "warning",
-        "Log dirs side by side are of the same node id, and of different clusters.",
-        "If they are of one broker it does not start (RuntimeException: Invalid cluster.id); brokers of two "
-        "clusters do.",
-        "Ask again with --server-config, or for the log dirs of one broker alone. One of another cluster was "
-        "mounted or copied by mistake: take it out of log.dirs.",
+        "A meta.properties lacks the id of the node or of the cluster, or log dirs side by side are of the "
+        "same node id and of different clusters.",
+        "Log dirs of two clusters do not start in one broker (RuntimeException: Invalid cluster.id). From "
+        "4.0 on none starts without ids; a release with ZooKeeper takes them from elsewhere.",
+        "Restore the file from another log dir of the same node (directory.id differs), or take a log dir of "
+        "another cluster out of log.dirs. Of two brokers ask for the log dirs of one alone.",
     ),
     "DIR-010": Rule(
         "warning",
@@ -72,11 +59,11 @@ STARTS: dict[str, Rule] = {
     ),
     "START-001": Rule(
         "warning",
-        "Recovery cuts a segment at its first bad batch, and deletes every later segment, whether "
-        "damaged or not.",
+        "Recovery cuts a segment at its first bad batch, and deletes every later segment, whether damaged or "
+        "not.",
         "It truncates the log there; what follows is lost on this replica.",
-        "Keep a copy of the directory, and compare with the other replicas before this broker starts: "
-        "they may hold what is cut.",
+        "Keep a copy of the directory, and compare with the other replicas before this broker starts: they "
+        "may hold what is cut.",
     ),
     "START-003": Rule(
         "info",
@@ -99,11 +86,12 @@ STARTS: dict[str, Rule] = {
     ),
     "START-006": Rule(
         "info",
-        "There is no log dir around the partition directory, or no file of one: how the broker stopped is "
-        "assumed.",
-        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
-        "checks no checksum.",
-        "Copy the files of the log dir, too; kcli startup --shutdown clean or unclean shows either case.",
+        "The answer rests on an assumption: how the broker stopped, or whether the topic is tiered.",
+        "It reads from its log dir how it stopped and the checkpointed offsets, from the metadata log the "
+        "topic's remote.storage.enable: the log of a tiered topic starts at the checkpointed offset, another "
+        "one at its first segment or above.",
+        "Name all log dirs of the broker, with their files. kcli startup --shutdown clean or unclean and "
+        "--remote-storage show either case.",
     ),
     "START-007": Rule(
         "warning",
@@ -118,8 +106,8 @@ STARTS: dict[str, Rule] = {
         "The broker would not load a log.",
         "It stops there: its process ends with the exception that the finding names, or the log dir goes "
         "offline, and the other log dirs are served, unless it is the one of the metadata log.",
-        "The finding names the file and the byte. Copy the directory before anything else; kcli "
-        "startup --shutdown unclean shows whether recovery would repair it.",
+        "The finding names the file and the byte. Copy the directory before anything else; kcli startup "
+        "--shutdown unclean shows whether recovery would repair it.",
     ),
     "START-009": Rule(
         "error",
@@ -150,8 +138,8 @@ STARTS: dict[str, Rule] = {
         "A partition directory with records has no partition.metadata.",
         "From 3.7 on a KRaft broker takes the log for a stray one, renames the directory to -stray and "
         "begins an empty replica. A release before writes the file anew, with the id of its metadata.",
-        "Put the file back before the start: version: 0 and topic_id, as on the other replicas "
-        "(kcli dump partition.metadata).",
+        "Put the file back before the start: version: 0 and topic_id, as on the other replicas (kcli dump "
+        "partition.metadata).",
     ),
     "START-013": Rule(
         "warning",
@@ -191,14 +179,6 @@ STARTS: dict[str, Rule] = {
         "file before the first record: a crash after the topic was created leaves this.",
         "Nothing: no record is lost.",
     ),
-    "START-018": Rule(
-        "info",
-        "Whether a topic is tiered is not known, and its log start depends on it.",
-        "The log of a tiered topic starts at the checkpointed offset, that of another one at its first "
-        "segment or above. The topic's remote.storage.enable in the metadata log decides.",
-        "Name all log dirs of the broker: one of them has __cluster_metadata-0. Of a ZooKeeper broker, or of "
-        "a copy, see kcli startup --remote-storage.",
-    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",
@@ -223,18 +203,12 @@ STARTS: dict[str, Rule] = {
     ),
     "REPL-003": Rule(
         "warning",
-        "Two directories of one name are no replicas of one partition: another cluster, or another topic id. "
-        "Or the metadata of --metadata has another topic of this name.",
-        "A follower fetches by topic id. After a topic was created again the broker renames the directory "
-        "of the old one to -stray.",
-        "Compare directories of one cluster and one topic id: what these two say together means nothing.",
-    ),
-    "REPL-004": Rule(
-        "warning",
-        "Offsets that both replicas hold were not compared: their fingerprints are too wide.",
-        "Nothing.",
-        "Take both fingerprints at about the same time, or with a smaller --every; or compare one of them "
-        "with the other's log dir.",
+        "Two directories were not compared, or only in part: they are of different clusters or topic ids, "
+        "the metadata has another topic of this name, or their fingerprints are too wide.",
+        "A follower fetches by topic id. After a topic was created again the broker renames the directory of "
+        "the old one to -stray.",
+        "Compare directories of one cluster and one topic id; take both fingerprints at about the same time "
+        "or with a smaller --every, or compare one of them with the other's log dir.",
     ),
     "REPL-005": Rule(
         "error",
@@ -282,11 +256,12 @@ STARTS: dict[str, Rule] = {
     ),
     "TRUNC-005": Rule(
         "error",
-        "A follower would repeat a fetch that is out of range for ever.",
-        "The leader knows no end for the follower's newest epoch, and neither log is short of the other: the "
-        "fetch fails, resets to the same offset and fails again.",
+        "A follower would repeat a fetch for ever.",
+        "The leader knows no end for its newest epoch, so the fetch is out of range again and again, or no "
+        "remote segment has the state that a follower of a tiered log needs (RemoteStorageException).",
         "A leader that has written down its own epoch answers: look at its leader-epoch-checkpoint, or name "
-        "the epoch that it leads in with --leader-epoch.",
+        "the epoch that it leads in with --leader-epoch. kcli rlmm coverage and kcli rlmm check show which "
+        "offsets have no remote segment.",
     ),
     "TRUNC-006": Rule(
         "info",
@@ -294,12 +269,6 @@ STARTS: dict[str, Rule] = {
         "It answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower drops its log, takes leader epochs and "
         "producer state that were uploaded with a segment, and goes on past that segment.",
         "Nothing is lost that remote storage has. kcli rlmm follow shows the requests and the segment.",
-    ),
-    "TRUNC-007": Rule(
-        "error",
-        "No remote segment has the state that a follower of a tiered log needs.",
-        "The lookup throws RemoteStorageException; the follower asks again for ever, out of the ISR.",
-        "kcli rlmm coverage and kcli rlmm check show which offsets have no remote segment.",
     ),
     "TRUNC-008": Rule(
         "warning",

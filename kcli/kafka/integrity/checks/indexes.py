@@ -206,10 +206,10 @@ class TimeIndexJudge(_Entries):
         missed, unknown = earlier > times, times > top[at]
         for number in np.flatnonzero(missed).tolist():
             words = f"timestamp {times[number]} at offset {offsets[number]}: before it there is"
-            self.add("IDX-006", int(slots[number]), f"{words} {earlier[number]}")
+            self.add("IDX-004", int(slots[number]), f"{words} {earlier[number]}")
         for number in np.flatnonzero(unknown).tolist():
             words = f"timestamp {times[number]} at offset {offsets[number]}: up to there the largest is"
-            self.add("IDX-006", int(slots[number]), f"{words} {top[at[number]]}")
+            self.add("IDX-004", int(slots[number]), f"{words} {top[at[number]]}")
         loose = ~missed & ~unknown & (times != batches.timestamp[at]) & (times != earlier)
         for number in np.flatnonzero(loose)[:MOST_LOOSE].tolist():
             words = f"timestamp {times[number]}: the batch of offset {offsets[number]} has"
@@ -219,7 +219,7 @@ class TimeIndexJudge(_Entries):
         """Keep findings about entries past the log, and about times that no batch has."""
         self.report_shape()
         for slot, words in self.past():
-            self.add("IDX-006", slot, words)
+            self.add("IDX-004", slot, words)
         if not is_compacted:
             for slot, words in self._loose:
                 self.add("DUMP-004", slot, words)

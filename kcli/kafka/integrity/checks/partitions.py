@@ -179,7 +179,7 @@ class PartitionJudge:
         end = before.base if before.end is None else before.end
         if (before.is_remembered or facts.is_remembered) and facts.first is not None and facts.first < end:
             words = f"offset {facts.first}: not above {end - 1}, the last of the segment before"
-            yield FindingCollector(facts.target).finding("LOG-011", None, words)
+            yield FindingCollector(facts.target).finding("LOG-017", None, words)
         begin = facts.base if facts.first is None else min(facts.base, facts.first)
         is_cleaned = self._is_cleaned(before) or self._is_cleaned(facts)
         if begin > end and not is_cleaned and not before.is_cut and self.has_log_dir:
@@ -211,7 +211,7 @@ class PartitionJudge:
         """Yield that bytes follow the batches of a segment that is not the last."""
         if before.tail > 0:
             words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
-            yield FindingCollector(before.target).finding("LOG-021", before.size - before.tail, words)
+            yield FindingCollector(before.target).finding("LOG-002", before.size - before.tail, words)
 
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""

@@ -80,7 +80,7 @@ def snapshot_misfits(
             yield from (("PROD-002", f"{who}: {words}") for words in differences)
     missing = runs.keys() - {entry.producer_id for entry in entries}
     for producer_id in sorted(missing):
-        yield "PROD-006", f"producer {producer_id} of the batches before is not in the snapshot"
+        yield "PROD-008", f"producer {producer_id} of the batches before is not in the snapshot"
 
 
 def _is_behind(entry: ProducerEntry, run: ProducerRun) -> bool:

@@ -234,7 +234,7 @@ def _sequence_violations(
 
 def _outside(producer_id: int, open_since: int, base: int, position: int) -> ProducerViolation:
     return ProducerViolation(
-        "PROD-010", base, position, f"offset {base}: {outside_message(producer_id, open_since)}"
+        "PROD-004", base, position, f"offset {base}: {outside_message(producer_id, open_since)}"
     )
 
 

@@ -281,7 +281,7 @@ class SegmentJudge:
             if what is None and len(head) >= HEADER_UP_TO_MAGIC and is_strange:
                 what = "text" if head.isascii() and not head.count(0) else "another file"
             if what is not None:
-                self._of_log.add("LOG-016", 0, f"{what} lies in the place of a log")
+                self._of_log.add("LOG-012", 0, f"{what} lies in the place of a log")
 
     def _if_closed(self) -> Iterator[Finding]:
         """Yield what is wrong with the indexes of a segment to which nothing is appended any more."""
@@ -295,7 +295,7 @@ class SegmentJudge:
         if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
             return
         if times.last_time < times.largest:
-            code, words = "IDX-006", f"the last entry has timestamp {times.last_time}"
+            code, words = "IDX-004", f"the last entry has timestamp {times.last_time}"
             if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
                 code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
             yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
@@ -317,7 +317,7 @@ class SegmentJudge:
         if self._offsets is not None:
             found.append(("index", "IDX-004", self._offsets, [*self._offsets.past(facts.size, end)]))
         if self._times is not None and not facts.is_cut:
-            found.append(("timeindex", "IDX-006", self._times, [*self._times.past(self._times.largest)]))
+            found.append(("timeindex", "IDX-004", self._times, [*self._times.past(self._times.largest)]))
         found.sort(key=lambda one: not one[2].is_whole)
         for extension, code, index, entries in found:
             if entries:

@@ -212,7 +212,7 @@ def test_a_large_damaged_range_is_bounded(tmp_path):
     assert [row["size"] for row in shown] == [4096] * 16 + [100_000 - 65536]
     assert (shown[-1]["bytes"], shown[-1]["value"]) == (None, f"{100_000 - 65536} bytes more")
     assert sum(row["size"] for row in rows) == len(data)
-    assert codes == ["DUMP-001"]
+    assert codes == ["LOG-002"]
 
 
 def test_damage_inside_a_record(tmp_path):

@@ -173,4 +173,4 @@ def test_a_closed_segment_that_ends_within_a_batch_is_damage_however_the_broker_
     os.truncate(log, log.stat().st_size - 5)
     done = kcli("check", directory.parent, "--topic", "orders", "--partition", "0", "-o", "json")
     errors = [one["code"] for one in json.loads(done.stdout)["findings"] if one["severity"] == "error"]
-    assert ("LOG-021" in errors, done.exit_code) == (True, 1)
+    assert ("LOG-002" in errors, done.exit_code) == (True, 1)

@@ -159,7 +159,7 @@ def test_batches_that_a_follower_fetched_again_are_read_again(check, tmp_path):
     ("code", "then"),
     [
         ("EPOCH-008", lambda last, epoch: put_range(10, 5, 0, last.timestamp, 0) + put_range(15, 2, epoch)),
-        ("LOG-011", lambda last, epoch: last.raw * 2),
+        ("LOG-017", lambda last, epoch: last.raw * 2),
     ],
 )
 def test_a_last_batch_that_another_of_its_size_replaced_or_follows(check, tmp_path, code, then):

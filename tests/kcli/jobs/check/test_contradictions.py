@@ -45,7 +45,7 @@ def findings(command, *paths):
     done = CliRunner().invoke(app, [command, *map(str, paths), "-o", "json"])
     found = json.loads(done.stdout)["findings"]
     reported = [
-        (one["code"], one["path"]) for one in found if one["code"] in {"START-009", "DIR-009", "DIR-010"}
+        (one["code"], one["path"]) for one in found if one["code"] in {"START-009", "DIR-008", "DIR-010"}
     ]
     return reported, done.exit_code
 
@@ -87,7 +87,7 @@ def test_a_folder_of_copies_is_no_log_dir_where_nothing_says_so(log_dirs, tmp_pa
 @pytest.mark.parametrize("command", COMMANDS)
 def test_log_dirs_of_one_node_id_and_two_clusters_side_by_side(log_dirs, command, tmp_path):
     meta(log_dirs[1], cluster="xyz", directory=IDS[1])
-    assert findings(command, *log_dirs)[0] == [("DIR-009", str(log_dirs[1] / "meta.properties"))]
+    assert findings(command, *log_dirs)[0] == [("DIR-008", str(log_dirs[1] / "meta.properties"))]
     assert findings(command, log_dirs[1])[0] == []
     (tmp_path / "elsewhere").mkdir()
     moved = log_dirs[1].rename(tmp_path / "elsewhere" / "d1")

@@ -109,12 +109,12 @@ def test_a_missing_checkpoint_is_an_empty_cache_and_a_finding(tmp_path):
 def test_recovery_finds_epochs_again(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0),), clean=False)
     assert shown(epoch_cache.show(unit(directory))) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
-    assert codes(epoch_cache.show(unit(directory))) == ["EPOCH-006"]
+    assert codes(epoch_cache.show(unit(directory))) == ["EPOCH-003"]
     (directory.parent / ".kafka_cleanshutdown").write_text("")
     assert shown(epoch_cache.show(unit(directory))) == [(0, 0, 25)]
     (directory / "00000000000000000000.index").unlink()
     assert shown(epoch_cache.show(unit(directory)))[-1] == (4, 20, 25)
-    assert codes(epoch_cache.show(unit(directory))) == ["IDX-001", "EPOCH-006"]
+    assert codes(epoch_cache.show(unit(directory))) == ["IDX-001", "EPOCH-003"]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_what_the_log_dir_cannot_tell(tmp_path):
     (tmp_path / "d" / "log-start-offset-checkpoint").write_text("7\n")
     outcome = epoch_cache.show(unit(directory))
     assert len(outcome.rows) == 3
-    assert codes(outcome) == ["DIR-003"]
+    assert codes(outcome) == ["DIR-005"]
 
 
 def test_a_negative_base_offset_is_named_with_its_place(tmp_path):

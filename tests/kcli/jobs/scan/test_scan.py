@@ -95,7 +95,7 @@ def test_findings(data):
 
     assert reported == [
         ("LOG-003", "00000000000000000000.log", 9 * size),
-        ("DUMP-001", "00000000000000000040.log", 10 * size),
+        ("LOG-002", "00000000000000000040.log", 10 * size),
         ("LOG-001", "00000000000000000040.log", 11 * size + 64),
     ]
 
@@ -184,7 +184,7 @@ def test_overlaps_and_unreadable_markers_are_reported(tmp_path):
     (outcome,) = scanned(tmp_path / "t-0")
 
     assert [(finding.code, finding.message, finding.more) for finding in outcome.findings][1:] == [
-        ("LOG-011", "offset 3: not above the batch before it", 1)
+        ("LOG-017", "offset 3: not above the batch before it", 1)
     ]
     assert outcome.findings[0].code == "DUMP-002"
 
@@ -230,7 +230,7 @@ def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
     )
     assert (again[-1].start, again[-1].end) == (0, 0)
     assert len(again) > len(seen) > 1
-    assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("DUMP-001", 10 * size)
+    assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("LOG-002", 10 * size)
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,12 @@ def test_the_metadata_of_another_cluster_says_nothing(broker):
     other = moved(broker, "t-retention-0")
     meta = other / "meta.properties"
     meta.write_text(meta.read_text().replace("cluster.id=Y", "cluster.id=Z"))
-    assert log_starts("t-retention", broker, other) == ({342}, "below log start", {"START-018"})
+    assert log_starts("t-retention", broker, other) == ({342}, "below log start", {"START-006"})
 
 
 def test_without_metadata_a_log_is_taken_as_not_tiered_and_a_finding_says_so(broker):
     other = moved(broker, "t-retention-0")
-    assert log_starts("t-retention", other) == ({342}, "below log start", {"START-018"})
+    assert log_starts("t-retention", other) == ({342}, "below log start", {"START-006"})
 
 
 def test_without_metadata_a_log_dir_with_an_index_cache_has_tiered_logs(broker):
@@ -99,7 +99,7 @@ def test_a_metadata_log_that_lost_the_topic_says_nothing_about_it(broker, size, 
     if has_index_cache:
         (broker / "remote-log-index-cache").mkdir()
 
-    expected = ({48}, "remote", set()) if has_index_cache else ({342}, "below log start", {"START-018"})
+    expected = ({48}, "remote", set()) if has_index_cache else ({342}, "below log start", {"START-006"})
     assert log_starts("t-retention", broker) == expected
 
 
@@ -126,4 +126,4 @@ def test_a_tiered_log_begins_at_0_without_its_checkpoint(broker, damage):
 def test_the_metadata_is_read_again_when_it_changed(broker):
     assert log_starts("t-retention", broker)[0] == {48}
     shutil.rmtree(broker / "__cluster_metadata-0")
-    assert log_starts("t-retention", broker) == ({342}, "below log start", {"START-018"})
+    assert log_starts("t-retention", broker) == ({342}, "below log start", {"START-006"})
