@@ -9,12 +9,11 @@ record is a word.
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, NamedTuple
 
-from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.election import NO_LEADER, PartitionState, Rules, changed, merged
 from kcli.kafka.replication.follower import (
     FETCH,
@@ -31,12 +30,18 @@ from kcli.logdir.buffers import read_whole
 from kcli.rows.replicas import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 
 LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
-KEYS = frozenset({"title", "protocol", "replicas", "leader", "steps"})
-LOSING = re.compile(r"(\S+)(?: losing (\d+))?")
-LARGEST_FILE = 1 << 20
-LONGEST_WORD, MOST_REPLICAS, MOST_STEPS, MOST_RECORDS = 100, 9, 1000, 10_000
-STEPS = ("produce", "fetch", "crash", "bounce", "restart", "elect")
-"""First words of steps: the methods of `Simulation` that do them."""
+KEYS = ("title", "protocol", "replicas", "leader", "steps")
+LARGEST_STORY = 1 << 20
+LOSS = r"\S+?(?: losing \d{1,9})?"
+STEPS = {
+    "produce": ("RECORD...", "(.+)"),
+    "fetch": ("REPLICA [unanswered]", r"(\S+)( unanswered)?"),
+    "crash": ("REPLICA [losing N][, REPLICA...]", f"((?:{LOSS}(?: ?, ?|$))+)"),
+    "bounce": ("REPLICA [losing N]", f"({LOSS})"),
+    "restart": ("REPLICA", r"(\S+)"),
+    "elect": ("REPLICA", r"(\S+)"),
+}
+"""First word of a step, and the method that does it -> what follows, the arguments of the method."""
 
 
 class ScenarioError(Exception):
@@ -77,56 +82,38 @@ def load_scenario(word: str) -> Scenario:
     if not word.endswith(".toml"):
         raise ScenarioError(f"{word}: expected a .toml file, or one of {', '.join(stories)}")
     try:
-        table = tomllib.loads(read_whole(word, LARGEST_FILE).decode())
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{word}: byte {error.start}: expected UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
+        return checked_scenario(word, tomllib.loads(read_whole(word, LARGEST_STORY).decode()))
+    except ValueError as error:
         raise ScenarioError(f"{word}: {error}") from error
-    return checked_scenario(word, table)
 
 
 def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
     """Return the story that a TOML document holds; ScenarioError with the key that is wrong."""
-    unknown = set(table) - KEYS
-    if unknown:
-        raise ScenarioError(f"{name}: {min(unknown)}: expected title, protocol, replicas, leader and steps")
-    replicas = _texts(name, table, "replicas", MOST_REPLICAS)
-    scenario = Scenario(
-        name,
-        str(table.get("title", name)),
-        str(table.get("protocol", FETCH)),
-        replicas,
-        str(table.get("leader", replicas[0])),
-        _texts(name, table, "steps", MOST_STEPS),
-    )
-    if scenario.protocol not in PROTOCOLS:
-        raise ScenarioError(f"{name}: protocol {scenario.protocol}: expected one of {', '.join(PROTOCOLS)}")
+    for key in sorted(table.keys() - set(KEYS)):
+        raise ScenarioError(f"{name}: {key}: expected {', '.join(KEYS[:-1])} and {KEYS[-1]}")
+    for key in ("replicas", "steps"):
+        texts = table.get(key)
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            raise ScenarioError(f"{name}: {key}: expected a list of texts")
+    replicas = tuple(table["replicas"])
+    title, protocol = str(table.get("title", name)), str(table.get("protocol", FETCH))
+    leader = str(table.get("leader", replicas[0]))
+    if protocol not in PROTOCOLS:
+        raise ScenarioError(f"{name}: protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
     if len(set(replicas)) < len(replicas) or any(len(text.split()) != 1 or "," in text for text in replicas):
         raise ScenarioError(f"{name}: replicas: expected names of one word, each once")
-    if scenario.leader not in replicas:
-        raise ScenarioError(f"{name}: leader {scenario.leader}: expected one of the replicas")
-    return scenario
-
-
-def _texts(name: str, table: dict[str, Any], key: str, most: int) -> tuple[str, ...]:
-    texts = table.get(key)
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise ScenarioError(f"{name}: {key}: expected a list of texts")
-    if len(texts) > most or max(map(len, texts)) > LONGEST_WORD:
-        raise ScenarioError(f"{name}: {key}: expected at most {most}, of {LONGEST_WORD} characters each")
-    return tuple(texts)
+    if leader not in replicas:
+        raise ScenarioError(f"{name}: leader {leader}: expected one of the replicas")
+    return Scenario(name, title, protocol, replicas, leader, tuple(table["steps"]))
 
 
 def simulate(scenario: Scenario) -> list[SimulationRow]:
     """Return a row for each replica after each step; ScenarioError for a step that cannot be done."""
     model = Simulation(scenario)
-    rows = model.rows(0, "start")
+    rows = list(model.rows(0, "start"))
     for number, step in enumerate(scenario.steps, 1):
-        word, *words = step.split() or [""]
-        if word not in STEPS or not words:
-            raise ScenarioError(f"step {number}, {step!r}: expected one of {', '.join(STEPS)}, and a name")
         try:
-            getattr(model, word)(*words)
+            model.do(step)
         except ScenarioError as error:
             raise ScenarioError(f"step {number}, {step!r}: {error}") from error
         model.report_differences()
@@ -153,29 +140,24 @@ class SimulatedReplica:
     events: list[str] = field(default_factory=list)
 
     @property
-    def log_end_offset(self) -> int:
-        """The offset that the next record gets."""
-        return len(self.log)
-
-    @property
     def state(self) -> ReplicaEpochs:
         """What counts of it where a follower fetches from a leader."""
-        return ReplicaEpochs(self.epochs, self.log_end_offset, high_watermark=self.high_watermark)
+        return ReplicaEpochs(self.epochs, len(self.log), high_watermark=self.high_watermark)
 
     def truncate(self, offset: int, reason: str = "") -> str:
         """Truncate to an offset; return the words that are gone. With a reason that is an event."""
         gone = ", ".join(record.value for record in self.log[offset:])
         del self.log[offset:]
         self.epochs = truncate_from_end(self.epochs, offset)
-        self.high_watermark = min(self.high_watermark, self.log_end_offset)
+        self.high_watermark = min(self.high_watermark, len(self.log))
         if reason:
             what = f"truncates to {offset}, {gone} gone" if gone else "keeps all"
             self.events.append(f"{what}: {reason}")
         return gone
 
-    def lose(self, records: int) -> None:
+    def lose(self, records: str) -> None:
         """Lose so many of the newest records."""
-        gone = self.truncate(max(0, self.log_end_offset - records))
+        gone = self.truncate(max(0, len(self.log) - int(records or 0)))
         if gone:
             self.events.append(f"loses {gone}: not yet on disk")
 
@@ -199,55 +181,57 @@ class Simulation:
         leader = self._leader()
         leader.remote_ends = dict.fromkeys(leader.remote_ends, 0)
 
-    def rows(self, number: int, action: str) -> list[SimulationRow]:
-        """Return the replicas after a step, and forget their events."""
-        rows = []
+    def rows(self, number: int, action: str) -> Iterator[SimulationRow]:
+        """Yield the replicas after a step, and forget their events."""
         for replica in self.replicas:
             role = LEADER if replica.number == self.partition.leader else FOLLOWER
-            rows.append(
-                SimulationRow(
-                    self.scenario.name,
-                    number,
-                    action,
-                    self.partition.leader_epoch,
-                    replica.name,
-                    role if replica.is_up else DOWN,
-                    in_isr=replica.number in self.partition.isr,
-                    log_end_offset=replica.log_end_offset,
-                    high_watermark=replica.high_watermark,
-                    remote_log_end_offsets=tuple(RemoteEnd(*end) for end in replica.remote_ends.items()),
-                    epochs=replica.epochs,
-                    log=tuple(replica.log),
-                    events=tuple(replica.events),
-                    title=self.scenario.title,
-                    protocol=self.scenario.protocol,
-                )
+            yield SimulationRow(
+                self.scenario.name,
+                number,
+                action,
+                self.partition.leader_epoch,
+                replica.name,
+                role if replica.is_up else DOWN,
+                in_isr=replica.number in self.partition.isr,
+                log_end_offset=len(replica.log),
+                high_watermark=replica.high_watermark,
+                remote_log_end_offsets=tuple(RemoteEnd(*end) for end in replica.remote_ends.items()),
+                epochs=replica.epochs,
+                log=tuple(replica.log),
+                events=tuple(replica.events),
+                title=self.scenario.title,
+                protocol=self.scenario.protocol,
             )
             replica.events.clear()
-        return rows
 
-    def produce(self, *values: str) -> None:
+    def do(self, step: str) -> None:
+        """Do a step as it is written."""
+        word, _, rest = " ".join(step.split()).partition(" ")
+        if word not in STEPS or not rest:
+            raise ScenarioError(f"expected one of {', '.join(STEPS)}, and a name")
+        expected, pattern = STEPS[word]
+        match = re.fullmatch(pattern, rest)
+        if match is None:
+            raise ScenarioError(f"expected: {word} {expected}")
+        getattr(self, word)(*match.groups())
+
+    def produce(self, values: str) -> None:
         """Append records to the leader."""
         leader = self._leader()
-        if leader.log_end_offset + len(values) > MOST_RECORDS:
-            raise ScenarioError(f"more than {MOST_RECORDS} records")
-        leader.log += [SimulatedRecord(self.partition.leader_epoch, value) for value in values]
+        leader.log += [SimulatedRecord(self.partition.leader_epoch, value) for value in values.split()]
         self._advance(leader)
 
-    def fetch(self, name: str, *words: str) -> None:
+    def fetch(self, name: str, unanswered: str | None) -> None:
         """Let a follower fetch once, to the leader's log end; `unanswered`: the response does not arrive."""
-        if words not in ((), ("unanswered",)):
-            raise ScenarioError("expected: fetch REPLICA [unanswered]")
-        follower, leader = self._replica((name,)), self._leader()
+        follower, leader = self._replica(name), self._leader()
         if follower is leader:
             raise ScenarioError(f"{name} is the leader")
-        offset = follower.log_end_offset
-        last_epoch = follower.state.last_epoch
+        offset, last_epoch = len(follower.log), follower.state.last_epoch
         names_epoch = self.scenario.protocol == FETCH and follower.epochs
         answer = fetch(leader.state, offset, last_epoch if names_epoch else None)
         if answer.diverging is not None:
             state = truncation_state(answer.diverging, follower.state, offset)
-            follower.truncate(state.offset, _exchange(leader.name, last_epoch, answer.diverging))
+            follower.truncate(state.offset, _exchange(leader.name, last_epoch, *answer.diverging))
             return
         if answer.is_out_of_range:
             reset = out_of_range_state(leader.state, offset)
@@ -261,65 +245,62 @@ class Simulation:
             self._change_isr({*self.partition.isr, follower.number})
             follower.events.append("is in the ISR again")
         self._advance(leader)
-        if words:
+        if unanswered:
             follower.events.append("gets no answer")
             return
         for record in leader.log[offset:]:
             if self.scenario.protocol != HIGH_WATERMARK:
-                follower.epochs = assign(follower.epochs, record.epoch, follower.log_end_offset)
+                follower.epochs = assign(follower.epochs, record.epoch, len(follower.log))
             follower.log.append(record)
-        follower.high_watermark = min(leader.high_watermark, follower.log_end_offset)
+        follower.high_watermark = min(leader.high_watermark, len(follower.log))
         follower.is_checked = True
 
-    def crash(self, *words: str) -> None:
+    def crash(self, losses: str) -> None:
         """Stop replicas at once, each losing so many records that are not on its disk yet.
 
         One alone leaves the ISR; where several fail together no controller changes it.
         """
-        crashes = self._losses(" ".join(words).split(","), "crash REPLICA [losing N][, REPLICA...]")
-        for name, records in crashes.items():
-            replica = self._replica((name,))
+        crashes = re.split(" ?, ?", losses)
+        for name, _, records in (crash.partition(" losing ") for crash in crashes):
+            replica = self._replica(name)
             replica.is_up, replica.remote_ends = False, {}
             replica.lose(records)
             if replica.number == self.partition.leader:
                 self.partition = self.partition._replace(leader=NO_LEADER)
-        if len(crashes) == 1:
-            self._change_isr(
-                number for number in self.partition.isr if self.replicas[number].name not in crashes
-            )
+            if len(crashes) == 1:
+                self._change_isr({*self.partition.isr} - {replica.number})
         if self.partition.leader != NO_LEADER:
             self._advance(self._leader())
 
-    def bounce(self, *words: str) -> None:
+    def bounce(self, loss: str) -> None:
         """Stop and start a follower so fast that it stays in the ISR."""
-        ((name, records),) = self._losses([" ".join(words)], "bounce REPLICA [losing N]").items()
-        replica = self._replica((name,))
+        name, _, records = loss.partition(" losing ")
+        replica = self._replica(name)
         if self.partition.leader in {replica.number, NO_LEADER}:
             raise ScenarioError(f"{name} has no leader to follow; use crash, restart, elect")
         replica.lose(records)
         self._follow(replica)
 
-    def restart(self, *names: str) -> None:
+    def restart(self, name: str) -> None:
         """Start a replica that is down; where there is a leader it follows."""
-        replica = self._replica(names, is_up=False)
+        replica = self._replica(name, is_up=False)
         replica.is_up = True
         if self.partition.leader != NO_LEADER:
             self._follow(replica)
 
-    def elect(self, *names: str) -> None:
+    def elect(self, name: str) -> None:
         """Have the controller elect a replica as if it were the only one; the others follow it."""
-        leader = self._replica(names)
+        leader = self._replica(name)
         before = self.partition._replace(leader=NO_LEADER)
         live = tuple(number for number in before.isr if self.replicas[number].is_up)
-        change, elected = changed(
-            before, live, Rules(lambda number: number == leader.number, may_be_unclean=True)
-        )
+        rules = Rules(lambda number: number == leader.number, may_be_unclean=True)
+        change, elected = changed(before, live, rules)
         assert change is not None
         self.partition = merged(before, change)
         if elected.is_unclean:
             leader.events.append("is elected out of sync: an unclean election")
         if self.scenario.protocol != HIGH_WATERMARK:
-            leader.epochs = assign(leader.epochs, self.partition.leader_epoch, leader.log_end_offset)
+            leader.epochs = assign(leader.epochs, self.partition.leader_epoch, len(leader.log))
         leader.is_checked = True
         others = [replica for replica in self.replicas if replica is not leader]
         leader.remote_ends = dict.fromkeys(replica.name for replica in others)
@@ -334,34 +315,28 @@ class Simulation:
         if self.partition.leader == NO_LEADER:
             return
         leader = self._leader()
-        for record in self.committed:
-            offset, value = record
-            has_record = offset < leader.log_end_offset and leader.log[offset].value == value
-            if has_record and record in self.lost:
-                self.lost.discard(record)
+        own = {(offset, record.value) for offset, record in enumerate(leader.log)}
+        for offset, value in self.committed:
+            if (offset, value) in self.lost & own:
                 leader.events.append(f"{value} is back: offset {offset}")
-            elif not has_record and record not in self.lost:
-                self.lost.add(record)
+            elif (offset, value) not in self.lost | own:
                 leader.events.append(f"{value} is lost: offset {offset} was committed")
-        for follower in self.replicas:
-            if not follower.is_up or not follower.is_checked:
-                continue
+        self.lost = self.committed.keys() - own
+        for follower in (replica for replica in self.replicas if replica.is_up and replica.is_checked):
             pairs = enumerate(zip(leader.log, follower.log, strict=False))
-            for offset, first, second in ((offset, *pair) for offset, pair in pairs if pair[0] != pair[1]):
-                event = f"differs from {leader.name} at offset {offset}: {second.value}, not {first.value}"
-                if event not in self.differences:
-                    self.differences.add(event)
-                    follower.events.append(event)
-                break
+            offset, pair = next((each for each in pairs if each[1][0] != each[1][1]), (0, None))
+            if pair is not None:
+                values = f"{pair[1].value}, not {pair[0].value}"
+                event = f"differs from {leader.name} at offset {offset}: {values}"
+                follower.events += [event] if event not in self.differences else []
+                self.differences.add(event)
 
-    def _replica(self, names: tuple[str, ...], *, is_up: bool = True) -> SimulatedReplica:
-        if len(names) != 1:
-            raise ScenarioError("expected one name")
-        replica = next((replica for replica in self.replicas if replica.name == names[0]), None)
+    def _replica(self, name: str, *, is_up: bool = True) -> SimulatedReplica:
+        replica = next((replica for replica in self.replicas if replica.name == name), None)
         if replica is None:
-            raise ScenarioError(f"there is no replica {names[0]}")
+            raise ScenarioError(f"there is no replica {name}")
         if replica.is_up != is_up:
-            raise ScenarioError(f"{replica.name} is {'up' if replica.is_up else 'down'}")
+            raise ScenarioError(f"{name} is {'up' if replica.is_up else 'down'}")
         return replica
 
     def _leader(self) -> SimulatedReplica:
@@ -369,14 +344,7 @@ class Simulation:
             raise ScenarioError("there is no leader; elect one first")
         return self.replicas[self.partition.leader]
 
-    def _losses(self, parts: Iterable[str], expected: str) -> dict[str, int]:
-        """Return replicas and how many records each loses: `B`, or `B losing 2`."""
-        matches = [LOSING.fullmatch(" ".join(part.split())) for part in parts]
-        if not all(matches):
-            raise ScenarioError(f"expected: {expected}")
-        return {match[1]: min(int((match[2] or "0")[:9]), MOST_RECORDS) for match in matches if match}
-
-    def _change_isr(self, isr: Iterable[int]) -> None:
+    def _change_isr(self, isr: set[int]) -> None:
         """Have the controller change the ISR; whom it elects is a step of its own."""
         rules = Rules(lambda number: self.replicas[number].is_up)
         change, _ = changed(self.partition, tuple(sorted(isr)), rules)
@@ -387,7 +355,7 @@ class Simulation:
         """Raise the leader's high watermark to the lowest log end in the ISR, as far as it is known."""
         in_sync = [replica for replica in self.replicas if replica.number in self.partition.isr]
         ends = [leader.remote_ends.get(replica.name) or 0 for replica in in_sync if replica is not leader]
-        leader.high_watermark = max(leader.high_watermark, min([leader.log_end_offset, *ends]))
+        leader.high_watermark = max(leader.high_watermark, min([len(leader.log), *ends]))
         for offset in range(leader.high_watermark):
             self.committed.setdefault((offset, leader.log[offset].value))
 
@@ -397,20 +365,15 @@ class Simulation:
         if self.scenario.protocol == FETCH and follower.epochs:
             follower.is_checked = False
             return
-        rounds = truncating(leader.state, follower.state, self.scenario.protocol)
-        for number, done in enumerate(list(rounds)):
+        for number, done in enumerate(truncating(leader.state, follower.state, self.scenario.protocol)):
             assert done.truncate_to is not None
-            if (
-                done.requested_epoch is not None
-                and done.leader_epoch is not None
-                and done.end_offset is not None
-            ):
-                answer = EpochEntry(done.leader_epoch, done.end_offset)
-                follower.truncate(done.truncate_to, _exchange(leader.name, done.requested_epoch, answer))
+            if done.requested_epoch is not None:
+                exchange = _exchange(leader.name, done.requested_epoch, done.leader_epoch, done.end_offset)
+                follower.truncate(done.truncate_to, exchange)
             elif not number and follower.log:
                 follower.truncate(done.truncate_to, f"its high watermark is {done.truncate_to}")
 
 
-def _exchange(leader: str, requested_epoch: int, answer: EpochEntry) -> str:
-    epoch = "" if answer.epoch == UNDEFINED_EPOCH else f"epoch {answer.epoch} "
-    return f"asks for epoch {requested_epoch}, {leader} answers: {epoch}ends at {answer.start_offset}"
+def _exchange(leader: str, requested_epoch: int, epoch: int | None, end_offset: int | None) -> str:
+    of = "" if epoch == UNDEFINED_EPOCH else f"epoch {epoch} "
+    return f"asks for epoch {requested_epoch}, {leader} answers: {of}ends at {end_offset}"

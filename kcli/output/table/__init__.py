@@ -30,7 +30,7 @@ DRAWINGS = {
     "uuid": "identifiers.UUIDS",
     "election": "replica.view_elections",
     "salvage": "salvage.view_salvages",
-    "simulation": "simulation.draw_story",
+    "simulation": "simulation.view_story",
     "scenario": "simulation.SCENARIOS",
     "failover": "failover.FAILOVER",
     "failover_controller": "failover.CONTROLLERS",

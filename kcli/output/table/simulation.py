@@ -8,9 +8,9 @@ from rich.console import RenderableType
 
 from kcli.output.screen import Screen
 from kcli.output.table.columns import NUMBER, ShownColumn
-from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
+from kcli.output.table.fitted_table import sentences
 from kcli.output.table.severities import STYLES
-from kcli.output.table.table_view import TableInput, TableView, title
+from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted
 from kcli.rows.replicas import SimulationRow
 
@@ -26,29 +26,6 @@ SCENARIOS = TableView(
 )
 
 
-def draw_story(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield the replicas after each step with what happened to them, then what it came to."""
-    rows, screen, _ = answer
-    first = rows[0]
-    columns = (
-        ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
-        ShownColumn("WHAT HAPPENS", lambda row: row.action * (row.replica == first.replica), style="bold"),
-        ShownColumn("REPLICA", "replica"),
-        ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
-        ShownColumn("LEO", "log_end_offset", NUMBER),
-        ShownColumn("HW", "high_watermark", NUMBER),
-        ShownColumn("REMOTE LEO", _remote_ends, rank=2),
-        ShownColumn("LOG", _log),
-    )
-    name = [] if first.scenario == first.title else [first.scenario]
-    yield title([*name, first.title, f"protocol {first.protocol}"], screen)
-    yield ""
-    yield StyledLines(_with_events(table(columns, rows, screen).lines, rows, screen), screen)
-    if not screen.is_part:
-        yield ""
-        yield sentences(screen, _verdict(rows), style="bold")
-
-
 def _log(row: SimulationRow) -> str:
     """Return the records, each run of one leader epoch with the epoch before it."""
     runs = groupby(row.log, key=attrgetter("epoch"))
@@ -58,28 +35,6 @@ def _log(row: SimulationRow) -> str:
 def _remote_ends(row: SimulationRow) -> str:
     ends = row.remote_log_end_offsets
     return " ".join(f"{replica} {'?' if end is None else end}" for replica, end in ends)
-
-
-def _with_events(drawn: Sequence[Line], rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Line]:
-    """Yield the lines of the table, after those of each step what happened in it.
-
-    After all of them where the screen is so narrow that rows take several lines.
-    """
-    header, *lines = drawn
-    yield header
-    is_folded = len(lines) != len(rows)
-    if is_folded:
-        yield from lines
-    for _, pairs in groupby(zip(rows, lines, strict=False), key=lambda pair: pair[0].step):
-        step = list(pairs)
-        if not is_folded:
-            yield from (line for _, line in step)
-        for row in (row for row, _ in step):
-            for event in row.events:
-                text = event if is_loss(event) or is_return(event) else f"{row.replica} {event}"
-                style = STYLES["error" if is_loss(event) else "warning"]
-                line = f"      {screen.symbols.arrow} {text}"
-                yield from sentences(screen, line, style=style, indent=" " * 8).lines
 
 
 def is_loss(event: str) -> bool:
@@ -99,3 +54,35 @@ def _verdict(rows: Sequence[SimulationRow]) -> str:
     agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
     words = "No committed record is lost" if not lost else f"{counted(lost, 'committed record')} lost"
     return f"{words}; the replicas {'agree' if agree else 'differ'} at the end."
+
+
+def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield what happened to the replicas in each step."""
+    yield ""
+    for row in rows:
+        for event in row.events:
+            text = event if is_loss(event) or is_return(event) else f"{row.replica} {event}"
+            style = STYLES["error" if is_loss(event) else "warning"]
+            yield sentences(screen, f"  {row.step:>3}  {text}", style=style, indent=" " * 7)
+
+
+def view_story(answer: TableInput) -> TableView:
+    """Return the replicas after each step, what happened to them, and what it came to."""
+    first = answer.rows[0]
+    return TableView(
+        columns=(
+            ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
+            ShownColumn(
+                "WHAT HAPPENS", lambda row: row.action * (row.replica == first.replica), style="bold"
+            ),
+            ShownColumn("REPLICA", "replica"),
+            ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
+            ShownColumn("LEO", "log_end_offset", NUMBER),
+            ShownColumn("HW", "high_watermark", NUMBER),
+            ShownColumn("REMOTE LEO", _remote_ends, rank=2),
+            ShownColumn("LOG", _log),
+        ),
+        facts=lambda _: list(dict.fromkeys((first.scenario, first.title, f"protocol {first.protocol}"))),
+        below=_events,
+        verdict=_verdict,
+    )
