@@ -98,7 +98,6 @@ ELSEWHERE = {
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/jobs/scan/scan_rows.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/jobs/log_search.py": "tests/kcli/jobs/test_lookup.py",
-    "kcli/jobs/truncate/truncation_warnings.py": "tests/kcli/jobs/truncate/test_truncate.py",
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",
     "kcli/logdir/targets.py": "tests/kcli/logdir/test_find.py",

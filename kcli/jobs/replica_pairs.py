@@ -1,6 +1,6 @@
 """Units of two replicas of a partition: each with the first that was named, or each with its leader."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -8,6 +8,13 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.replication.follower import (
+    FetchRounds,
+    LoadedReplica,
+    ReplicaEpochs,
+    below_start,
+    replica_epochs,
+)
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
@@ -90,3 +97,20 @@ def with_leaders(
         leader = found.get((name.topic, name.partition)) if name else None
         paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
     return paired
+
+
+def start_finding(
+    partition: Partition,
+    leader: ReplicaEpochs,
+    loaded: LoadedLog,
+    fetch_rounds: FetchRounds | None,
+    name: str = "the leader",
+) -> Iterator[Finding]:
+    """Yield that a follower deletes what lies below the log start of a leader, which `name` names."""
+    follower = replica_epochs(LoadedReplica(loaded, None))
+    count = below_start(leader, follower, fetch_rounds)
+    if count:
+        first, start = follower.log_start_offset, leader.log_start_offset
+        deleted = f"as its follower this replica drops offsets {first}..{first + count - 1}"
+        words = f"the log of {name} begins at offset {start}: {deleted}"
+        yield Finding("REPL-006", words, dir=partition.shown, expected=first, found=start)

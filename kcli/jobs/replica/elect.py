@@ -8,8 +8,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, other_identity, where
-from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
-from kcli.jobs.truncate.follower import start_finding
+from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.kafka.kraft.failover import Defaults, rules_for

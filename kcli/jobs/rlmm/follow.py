@@ -31,7 +31,6 @@ from kcli.kafka.replication.follower import (
     OUT_OF_RANGE,
     STUCK,
     LoadedReplica,
-    ReplicaEpochs,
     TieredFetch,
     fetch_from_remote,
     follow_leader,
@@ -91,9 +90,8 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     leader = yield from load_leader(replica, replica.topic_id(), cache_of(replica, events))
     given = checkpoints(partition)
     follower = replica_epochs(LoadedReplica(log, given.high_watermark))
-    leading = epochs_of_tiered(leader)
-    fetch_rounds = follow_leader(leading, follower)
-    followed = fetch_from_remote(leading, leader.remote, fetch_rounds, follower)
+    fetch_rounds = follow_leader(leader.replica_epochs, follower)
+    followed = fetch_from_remote(leader.replica_epochs, leader.remote, fetch_rounds, follower)
     auxiliary = _auxiliary(followed, leader, storage)
     if auxiliary is None:
         auxiliary = Auxiliary(follower.cut(followed.fetch_offset).epochs, None)
@@ -122,17 +120,6 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
         auxiliary.producers,
         next_offset,
         tuple(_steps(followed, leader, auxiliary)),
-    )
-
-
-def epochs_of_tiered(leader: Leader) -> ReplicaEpochs:
-    """Return what counts of a leader where a follower meets it."""
-    return ReplicaEpochs(
-        leader.epochs,
-        leader.log.log_end_offset,
-        leader.log_start_offset,
-        leader.high_watermark or 0,
-        leader.local_start,
     )
 
 

@@ -25,6 +25,7 @@ from kcli.kafka.remote.lineage import (
     serving,
     tiered_ranges,
 )
+from kcli.kafka.replication.follower import ReplicaEpochs
 from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
@@ -61,6 +62,17 @@ class Leader(NamedTuple):
         """The checkpointed one as the broker takes it; None where it is unknown."""
         known = self.log.checkpoints.high_watermark
         return None if known is None else self.log.bounded(known)
+
+    @property
+    def replica_epochs(self) -> ReplicaEpochs:
+        """What counts of it where a follower meets it."""
+        return ReplicaEpochs(
+            self.epochs,
+            self.log.log_end_offset,
+            self.log_start_offset,
+            self.high_watermark or 0,
+            self.local_start,
+        )
 
     def tiered_ranges(self) -> Iterator[TieredRange]:
         """Yield the ranges of offsets from log start to log end, with their tiers."""

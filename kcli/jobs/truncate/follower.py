@@ -1,12 +1,14 @@
 """A replica that follows a leader: who the leader is, and the rounds in which it truncates."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Unit
 from kcli.jobs.common import other_identity
+from kcli.jobs.replica_pairs import OtherReplicaError
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.epoch_comparison import find_divergence
@@ -22,22 +24,35 @@ from kcli.kafka.replication.follower import (
     LoadedReplica,
     ReplicaEpochs,
     as_leader,
-    below_start,
     fetch_from_remote,
     follow_leader,
     replica_epochs,
 )
-from kcli.kafka.replication.truncation import Prediction, with_remote_state
-from kcli.kafka.storage.leader_epochs import truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.rows.truncation import TruncationRound
 
 if TYPE_CHECKING:
     from kcli.kafka.remote.cache import RemoteCache
 
-LARGEST_EPOCH = 2**31 - 1
+CODES = {
+    OUT_OF_RANGE: "TRUNC-004",
+    STUCK: "TRUNC-005",
+    TIERED: "TRUNC-006",
+    FAILED: "TRUNC-005",
+    CONVERGED: "TRUNC-008",
+}
+WARNINGS = {
+    OUT_OF_RANGE: "the fetch is out of the leader's range: the follower goes on from the leader's log end",
+    LEADER_START: "the leader's log starts past the end of this one: every record here goes",
+    STUCK: "the follower repeats a fetch that is out of range for ever: the leader lacks its newest epoch",
+    TIERED: "the leader has the next offset in remote storage alone: every record here goes, and the follower"
+    " goes on at {0.truncate_to} with state from there (kcli rlmm follow shows it)",
+    FAILED: "no remote segment has the state that the follower needs: it asks again for ever",
+    CONVERGED: "the logs differ from offset {0.differs_from} on, below the end of what is kept: no later "
+    "fetch finds that",
+}
+"""What an outcome means, or the reset to a later start of the leader's log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,56 +74,61 @@ class Following:
 
 
 class FollowedLeader(NamedTuple):
-    """What counts of a leader's log, and its remote segments; None where its log begins on local disk."""
+    """What counts of a leader's log, where it is on disk, and its remote segments.
 
+    None for a described leader; no remote segments where its log begins on local disk.
+    """
+
+    following: Following
     side: ReplicaEpochs
+    dir: str | None = None
     remote: "RemoteCache | None" = None
 
 
 def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
-        return FollowedLeader(following.leader)
+        return FollowedLeader(following, following.leader)
     if len(unit.targets) == 1:
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
     replica = Partition(unit.targets[1])
-    yield from other_identity(Partition(unit.target), replica)
-    log = yield from start(replica)
-    if not log.is_tiered:
-        return FollowedLeader(replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark)))
-    from kcli.jobs.rlmm.follow import epochs_of_tiered
-    from kcli.jobs.rlmm.leader import leader_with
-    from kcli.jobs.rlmm.read import read_events
+    try:
+        yield from other_identity(Partition(unit.target), replica)
+        log = yield from start(replica)
+        if not log.is_tiered:
+            side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
+            return FollowedLeader(following, side, replica.shown)
+        from kcli.jobs.rlmm.leader import leader_with
+        from kcli.jobs.rlmm.read import read_events
 
-    yield from read_events(unit.targets[2:]).findings
-    leader = leader_with(replica, log, unit.targets[2:])
-    return FollowedLeader(epochs_of_tiered(leader), leader.remote)
+        yield from read_events(unit.targets[2:]).findings
+        leader = leader_with(replica, log, unit.targets[2:])
+    except FileError as error:
+        raise OtherReplicaError(unit.targets[1], error) from error
+    return FollowedLeader(following, leader.replica_epochs, replica.shown, leader.remote)
 
 
 def rounds_with_leader(
-    partition: Partition,
-    loaded: LoadedLog,
-    high_watermark: int | None,
-    followed: FollowedLeader,
-    following: Following,
+    partition: Partition, loaded: LoadedLog, high_watermark: int | None, followed: FollowedLeader
 ) -> FetchRounds:
     """Return what becomes of a loaded replica; FileError where its high watermark decides and is unknown.
 
     So it is where a tiered leader's remote segments decide, and no event about them is known.
     """
-    leader, remote = followed
+    following, leader = followed.following, followed.side
     follower = replica_epochs(LoadedReplica(loaded, high_watermark))
     epoch = following.epoch
     if epoch is None and following.leader is None:
-        epoch = min(max(leader.last_epoch, follower.last_epoch) + 1, LARGEST_EPOCH)
+        epoch = min(max(leader.last_epoch, follower.last_epoch) + 1, MAX_INT)
     if epoch is not None:
         if epoch < leader.last_epoch:
             message = f"--leader-epoch {epoch}: the leader's log holds epoch {leader.last_epoch} already"
             raise FileError(partition.path, "older-epoch", message)
         leader = as_leader(leader, epoch)
     fetch_rounds = follow_leader(leader, follower, following.protocol)
-    if partition.topic == CLUSTER_METADATA and _lacks_offsets(fetch_rounds):
+    is_reset = any(one.rule == LEADER_START for one in fetch_rounds.rounds)
+    if partition.topic == CLUSTER_METADATA and (is_reset or fetch_rounds.outcome in {OUT_OF_RANGE, TIERED}):
         message = (
             f"the leader's metadata log has offsets {leader.log_start_offset} to {leader.log_end_offset}: "
             "its follower fetches the newest snapshot, and what follows is not predicted here"
@@ -116,29 +136,17 @@ def rounds_with_leader(
         raise FileError(partition.path, "unsupported", message)
     is_empty = follower.log_end_offset == follower.log_start_offset
     if fetch_rounds.needs_high_watermark and high_watermark is None and not is_empty:
-        why = (
-            "this protocol truncates to it"
-            if following.protocol == HIGH_WATERMARK
-            else "leader epochs cannot say where to truncate"
-        )
-        raise FileError(
-            partition.path,
-            "unknown-high-watermark",
-            f"no high watermark is known for this partition, and {why}; name it with --high-watermark",
-        )
+        is_asked = following.protocol == HIGH_WATERMARK
+        why = "this protocol truncates to it" if is_asked else "leader epochs cannot say where to truncate"
+        message = f"no high watermark is known for this partition, and {why}; name it with --high-watermark"
+        raise FileError(partition.path, "unknown-high-watermark", message)
     if fetch_rounds.outcome == TIERED:
-        return _by_remote(partition, leader, remote, fetch_rounds, follower)
+        return _by_remote(partition, leader, followed.remote, fetch_rounds, follower)
     if fetch_rounds.starts_over:
         return fetch_rounds
     kept = follower.cut(fetch_rounds.truncate_to)
     parted = find_divergence(leader.epochs, leader.log_end_offset, kept.epochs, kept.log_end_offset)
     return fetch_rounds._replace(differs_from=parted.offset)
-
-
-def _lacks_offsets(fetch_rounds: FetchRounds) -> bool:
-    """Whether the leader's log begins after, or ends before, what the follower fetches."""
-    is_out = fetch_rounds.outcome in {OUT_OF_RANGE, TIERED}
-    return is_out or any(one.rule == LEADER_START for one in fetch_rounds.rounds)
 
 
 def _by_remote(
@@ -165,14 +173,6 @@ def _by_remote(
     return fetch_rounds._replace(truncate_to=found.next_offset, starts_over=True, rounds=rounds)
 
 
-def with_state_of(leader: FollowedLeader, fetch_rounds: FetchRounds, prediction: Prediction) -> Prediction:
-    """Return what a truncation leaves of a follower, with what it takes from remote storage."""
-    if fetch_rounds.outcome != TIERED:
-        return prediction
-    epochs = truncate_from_end(leader.side.epochs, fetch_rounds.truncate_to)
-    return with_remote_state(prediction, epochs, leader.side.log_start_offset)
-
-
 def kept_remotely(fetch_rounds: FetchRounds) -> int | None:
     """Return the offset below which remote storage has the follower's records; None where it has none.
 
@@ -190,58 +190,10 @@ def without_remote(lost: str | None, fetch_rounds: FetchRounds, loaded: LoadedLo
     return f"{kept}..{lost.rpartition('..')[2]}" if kept < loaded.log_end_offset else None
 
 
-def rounds_of(fetch_rounds: FetchRounds) -> tuple[TruncationRound, ...]:
-    """Return the rounds as rows hold them."""
-    return tuple(TruncationRound(number, *one) for number, one in enumerate(fetch_rounds.rounds, 1))
-
-
-def warning_of(fetch_rounds: FetchRounds) -> str | None:
-    """Return what a person should know about how the rounds end."""
-    if fetch_rounds.outcome == STUCK:
-        return "the follower repeats a fetch that is out of range for ever: the leader lacks its newest epoch"
-    if fetch_rounds.outcome == TIERED:
-        return (
-            "the leader has the next offset in remote storage alone: every record here goes, and the "
-            f"follower goes on at {fetch_rounds.truncate_to} with state from there (kcli rlmm follow shows "
-            "it)"
-        )
-    if fetch_rounds.outcome not in {OUT_OF_RANGE, CONVERGED}:
-        return "no remote segment has the state that the follower needs: it asks again for ever"
-    if fetch_rounds.outcome == CONVERGED:
-        return None if fetch_rounds.differs_from is None else _kept_differs(fetch_rounds.differs_from)
-    if fetch_rounds.rounds[-1].rule == LEADER_START:
-        return "the leader's log starts past the end of this one: every record here goes"
-    return "the fetch is out of the leader's range: the follower goes on from the leader's log end"
-
-
-def _kept_differs(offset: int) -> str:
-    return (
-        f"the logs differ from offset {offset} on, below the end of what is kept: no later fetch finds that"
-    )
-
-
-def start_finding(
-    partition: Partition,
-    leader: ReplicaEpochs,
-    loaded: LoadedLog,
-    fetch_rounds: FetchRounds | None,
-    name: str = "the leader",
-) -> Iterator[Finding]:
-    """Yield that a follower deletes what lies below the log start of a leader, which `name` names."""
-    follower = replica_epochs(LoadedReplica(loaded, None))
-    count = below_start(leader, follower, fetch_rounds)
-    if count:
-        first, start = follower.log_start_offset, leader.log_start_offset
-        deleted = f"as its follower this replica drops offsets {first}..{first + count - 1}"
-        words = f"the log of {name} begins at offset {start}: {deleted}"
-        yield Finding("REPL-006", words, dir=partition.shown, expected=first, found=start)
-
-
-def finding_of(partition: Partition, fetch_rounds: FetchRounds) -> Finding | None:
-    """Return the finding about rounds that do not simply converge."""
-    text = warning_of(fetch_rounds)
-    if text is None:
+def outcome_finding(partition: Partition, fetch_rounds: FetchRounds) -> Finding | None:
+    """Return the finding about rounds that do not simply converge; its words are a warning, too."""
+    if fetch_rounds.outcome == CONVERGED and fetch_rounds.differs_from is None:
         return None
-    codes = {STUCK: "TRUNC-005", OUT_OF_RANGE: "TRUNC-004", TIERED: "TRUNC-006", CONVERGED: "TRUNC-008"}
-    code = codes.get(fetch_rounds.outcome, "TRUNC-005")
-    return Finding(code, text, dir=partition.shown)
+    is_reset = fetch_rounds.outcome == OUT_OF_RANGE and fetch_rounds.rounds[-1].rule == LEADER_START
+    text = WARNINGS[LEADER_START if is_reset else fetch_rounds.outcome].format(fetch_rounds)
+    return Finding(CODES[fetch_rounds.outcome], text, dir=partition.shown)

@@ -3,43 +3,49 @@
 Nothing is written: the start of the broker, the truncation and the restart after it are worked out in memory.
 """
 
+import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import chain
 
-from formats.names import DELETE, STRAY
+from formats.names import CLUSTER_METADATA, DELETE, STRAY
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others
+from kcli.jobs.common import Yield, where
+from kcli.jobs.replica_pairs import answer_with_others, start_finding
 from kcli.jobs.truncate.follower import (
     FollowedLeader,
     Following,
-    finding_of,
     kept_remotely,
     leader_of,
-    rounds_of,
+    outcome_finding,
     rounds_with_leader,
-    start_finding,
-    warning_of,
-    with_state_of,
     without_remote,
 )
-from kcli.jobs.truncate.truncation_warnings import input_warnings, rescue_command, warnings_of
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import lone_finding, start_from
-from kcli.kafka.replication.follower import FetchRounds
-from kcli.kafka.replication.truncation import NONE, Prediction, SegmentChange, truncate
-from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
+from kcli.kafka.replication.follower import TIERED, FetchRounds
+from kcli.kafka.replication.truncation import (
+    FULL,
+    NONE,
+    Prediction,
+    SegmentChange,
+    truncate,
+    with_remote_state,
+)
+from kcli.kafka.storage.leader_epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for, truncate_from_end
 from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
+from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError
-from kcli.logdir.partition import Partition, shown_path
-from kcli.rows.partitions import Where
-from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRow
+from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
+from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRound, TruncationRow
 
 WOULD_FAIL = "would-fail"
 CLEAN = "clean"
+LOGS = "?" * len(f"{0:020}") + ".log"
+"""What a shell takes for the logs of a directory, not for copies that somebody made of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +76,11 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
 
     The unit's second target, if it has one, is the leader's replica; those after it are remote metadata's.
     """
-    following = request.following
-    if following is None:
-        return answer(unit, lambda partition: _partition(partition, request, None))
 
     def work(partition: Partition) -> Yield:
-        try:
-            leader = yield from leader_of(following, unit)
-        except FileError as error:
-            if len(unit.targets) == 1:
-                raise
-            raise OtherReplicaError(unit.targets[1], error) from error
-        for item in _partition(partition, request, leader):
-            if isinstance(item, TruncationRow) and len(unit.targets) > 1:
-                yield item._replace(leader_dir=unit.targets[1].shown)
-            else:
-                yield item
+        followed = request.following
+        leader = None if followed is None else (yield from leader_of(followed, unit))
+        yield from _partition(partition, request, leader)
 
     return answer_with_others(unit, work)
 
@@ -102,39 +97,36 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         segment_index_bytes=request.segment_index_bytes,
     )
     loaded = yield from start_from(partition, given, settings=settings)
-    given = _with_high_watermark(given, loaded, request)
-    fetch_rounds: FetchRounds | None = None
-    if leader is not None and request.following is not None:
-        fetch_rounds = rounds_with_leader(partition, loaded, given.high_watermark, leader, request.following)
-    target = fetch_rounds.truncate_to if fetch_rounds else _target(partition, loaded, given, request)
-    if target is None:
-        yield Finding(
-            "TRUNC-001",
-            f"leader epoch {request.to_epoch} has no end offset in this replica",
-            dir=partition.shown,
-        )
-        return
-    fully = fetch_rounds is not None and fetch_rounds.starts_over
-    kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds else 0
-    prediction = _predicted(loaded, target, given.high_watermark, fully=fully, kept_elsewhere=kept)
-    lost = _lost(loaded, prediction)
-    if fetch_rounds is not None and leader is not None:
-        prediction = with_state_of(leader, fetch_rounds, prediction)
-        lost = without_remote(lost, fetch_rounds, loaded)
-    warnings = (
-        *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
-        *warnings_of(loaded, prediction, partition, None if request.is_saved else lost),
-    )
-    row = _row(where(partition), loaded, prediction, warnings)
-    row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))
-    if fetch_rounds is not None and request.following is not None:
-        row = _with_rounds(row, fetch_rounds, request.following)
-        finding = finding_of(partition, fetch_rounds)
+    if loaded.high_watermark is not None and request.high_watermark is None:  # the start itself sets it
+        given = given._replace(high_watermark=loaded.high_watermark)
+    if leader is None:
+        target = _target(partition, loaded, given, request)
+        if target is None:
+            message = f"leader epoch {request.to_epoch} has no end offset in this replica"
+            yield Finding("TRUNC-001", message, dir=partition.shown)
+            return
+        prediction = _predicted(loaded, target, given.high_watermark)
+        lost = _lost(loaded, prediction)
+        yield _row(partition, loaded, prediction, request, lost)
+    else:
+        fetch_rounds = rounds_with_leader(partition, loaded, given.high_watermark, leader)
+        prediction = _predicted(loaded, fetch_rounds.truncate_to, given.high_watermark, fetch_rounds)
+        lost = without_remote(_lost(loaded, prediction), fetch_rounds, loaded)
+        if fetch_rounds.outcome == TIERED:
+            epochs = truncate_from_end(leader.side.epochs, fetch_rounds.truncate_to)
+            prediction = with_remote_state(prediction, epochs, leader.side.log_start_offset)
+        row = _row(partition, loaded, prediction, request, lost)
+        finding = outcome_finding(partition, fetch_rounds)
         if finding is not None:
             yield finding
-        if leader is not None:
-            yield from start_finding(partition, leader.side, loaded, fetch_rounds)
-    yield row
+            row = row._replace(warnings=(*row.warnings, finding.message))
+        yield from start_finding(partition, leader.side, loaded, fetch_rounds)
+        yield row._replace(
+            leader_dir=leader.dir,
+            protocol=leader.following.protocol,
+            rounds=tuple(TruncationRound(number, *one) for number, one in enumerate(fetch_rounds.rounds, 1)),
+            outcome=fetch_rounds.outcome,
+        )
     yield from _findings(partition, prediction)
 
 
@@ -150,25 +142,16 @@ def _refuse_others(partition: Partition) -> None:
 
 
 def _predicted(
-    loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool, kept_elsewhere: int
+    loaded: LoadedLog, target: int, high_watermark: int | None, fetch_rounds: FetchRounds | None = None
 ) -> Prediction:
     """Return what the truncation does; FileError `would-fail` where it fails in the broker."""
+    fully = fetch_rounds is not None and fetch_rounds.starts_over
+    kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds is not None else 0
     try:
-        return truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept_elsewhere)
+        return truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
-
-
-def _with_rounds(row: TruncationRow, fetch_rounds: FetchRounds, following: Following) -> TruncationRow:
-    """Return a row with the rounds with its leader."""
-    said = warning_of(fetch_rounds)
-    return row._replace(
-        protocol=following.protocol,
-        rounds=rounds_of(fetch_rounds),
-        outcome=fetch_rounds.outcome,
-        warnings=(*row.warnings, *([said] if said else [])),
-    )
 
 
 def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
@@ -180,13 +163,6 @@ def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
         found.log_start_offset if request.log_start_offset is None else request.log_start_offset,
         found.high_watermark if request.high_watermark is None else request.high_watermark,
     )
-
-
-def _with_high_watermark(given: Checkpoints, loaded: LoadedLog, request: Request) -> Checkpoints:
-    """Return the same with the high watermark that the start itself sets, unless another was asked."""
-    if loaded.high_watermark is None or request.high_watermark is not None:
-        return given
-    return given._replace(high_watermark=loaded.high_watermark)
 
 
 def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:
@@ -205,10 +181,17 @@ def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request
     return request.to_offset
 
 
-def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...]) -> TruncationRow:
+def _row(
+    partition: Partition, loaded: LoadedLog, prediction: Prediction, request: Request, lost: str | None
+) -> TruncationRow:
+    """Return the row of a truncation without a leader."""
     removed, after = prediction.removed, prediction.after
+    warnings = (
+        *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
+        *warnings_of(loaded, prediction, partition, None if request.is_saved else lost),
+    )
     return TruncationRow(
-        place,
+        where(partition),
         target_offset=prediction.target,
         kind=prediction.kind,
         log_end_offset_before=loaded.log_end_offset,
@@ -238,46 +221,23 @@ def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tupl
         rounds=(),
         outcome=None,
         warnings=warnings,
-        lost_offsets=None,
-        rescue_command=None,
+        lost_offsets=lost,
+        rescue_command=rescue_command(partition, lost),
         records_lost=removed.lost,
     )
 
 
-class _Counts(NamedTuple):
-    """Bytes of a segment's log, and entries of its indexes; null without the segment."""
-
-    size: int | None = None
-    offset_index_entries: int | None = None
-    time_index_entries: int | None = None
-    txn_index_entries: int | None = None
-
-
 def _segment(change: SegmentChange) -> TruncatedSegment:
-    before, after = _counts(change.before), _counts(change.after)
-    return TruncatedSegment(
-        change.base_offset,
-        change.action,
-        size_before=before.size,
-        size_after=after.size,
-        offset_index_entries_before=before.offset_index_entries,
-        offset_index_entries_after=after.offset_index_entries,
-        time_index_entries_before=before.time_index_entries,
-        time_index_entries_after=after.time_index_entries,
-        txn_index_entries_before=before.txn_index_entries,
-        txn_index_entries_after=after.txn_index_entries,
-    )
+    pairs = zip(_counts(change.before), _counts(change.after), strict=True)
+    return TruncatedSegment(change.base_offset, change.action, *chain.from_iterable(pairs))
 
 
-def _counts(segment: LoadedSegment | None) -> _Counts:
+def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
+    """Return the bytes of a segment's log, and the entries of its indexes; nulls without the segment."""
     if segment is None:
-        return _Counts()
-    return _Counts(
-        size=segment.log_size,
-        offset_index_entries=segment.offset_index.entries,
-        time_index_entries=segment.time_index.entries,
-        txn_index_entries=len(segment.aborted),
-    )
+        return (None,) * 4
+    indexes = segment.offset_index, segment.time_index
+    return (segment.log_size, *(index.entries for index in indexes), len(segment.aborted))
 
 
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
@@ -316,3 +276,121 @@ def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]
     if trouble is not None:
         path = shown_path(partition, trouble.path)
         yield Finding("TRUNC-003", str(trouble), dir=partition.shown, path=path, position=trouble.position)
+
+
+# What a person should know
+
+
+def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator[str]:
+    """Yield what is not known for certain of a partition: how its broker stopped, its partition.metadata."""
+    if not is_shutdown_given:
+        if partition.topic == CLUSTER_METADATA:
+            yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
+        elif partition.target.log_dir is None:
+            yield (
+                "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the "
+                "other case)"
+            )
+    if PARTITION_METADATA not in partition.names:
+        yield (
+            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never "
+            "truncates it"
+        )
+
+
+def warnings_of(
+    loaded: LoadedLog, prediction: Prediction, partition: Partition, lost: str | None
+) -> Iterator[str]:
+    """Yield what the start, the cut and a restart do that an operator may not expect.
+
+    `lost`: as of `rescue_command`; None where it is saved.
+    """
+    yield from _start_warnings(loaded)
+    yield from _target_warnings(loaded, prediction)
+    yield from _restart_warnings(prediction)
+    if prediction.removed.trouble is not None:
+        yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
+    if lost is not None:
+        yield (
+            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_logs(partition)}"
+        )
+
+
+def _start_warnings(loaded: LoadedLog) -> Iterator[str]:
+    if loaded.deleted:
+        bases = ", ".join(map(str, loaded.deleted))
+        yield f"the start itself deletes segments first (base offsets {bases}): see the findings"
+    if any(finding.code == "START-001" for finding in loaded.findings):
+        yield f"recovery cuts the log first: it then ends at offset {loaded.log_end_offset}"
+
+
+def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
+    target, watermark = prediction.target, prediction.high_watermark_before
+    if prediction.kind == NONE:
+        yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
+    elif watermark is None:
+        yield (
+            "the high watermark is unknown: records that consumers may have read could be among those that go"
+        )
+    elif target < watermark:
+        yield f"the target lies below the high watermark {watermark}: committed records go"
+    if prediction.kind == FULL and target < loaded.log_end_offset:
+        yield (
+            "every segment goes: the target lies below the first one, and the log begins anew, empty, at "
+            f"offset {target}"
+        )
+    if target < loaded.log_start_offset:
+        yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
+    recordless = [entry.epoch for entry in loaded.epochs if entry.start_offset >= loaded.log_end_offset]
+    if recordless:
+        yield f"epochs without records are dropped: {', '.join(map(str, recordless))}"
+
+
+def _restart_warnings(prediction: Prediction) -> Iterator[str]:
+    after, restarted = prediction.after, prediction.log_end_offset_after_restart
+    if restarted is None:
+        yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
+    elif prediction.restart_deletes_all:
+        yield (
+            "after a restart nothing is left: the log would end below its log start offset "
+            f"{after.log_start_offset}, "
+            "and then the broker deletes every segment"
+        )
+    elif restarted < after.log_end_offset:
+        yield (
+            f"after a restart the log ends at offset {restarted}, not at {after.log_end_offset}: "
+            "the batch that holds the target goes as a whole"
+        )
+
+
+def rescue_command(partition: Partition, lost: str | None) -> str | None:
+    """Return the command line that writes the lost records to a file in the working directory.
+
+    `lost`: offsets as `kcli dump --offsets` takes them, `first..last`, both inclusive, or `first..`.
+    """
+    if lost is None:
+        return None
+    name = os.path.basename(os.path.abspath(partition.path))
+    out = _quoted(f"{name}-{lost.rstrip('.').replace('..', '-')}.ndjson")
+    return f"kcli dump --records --offsets {lost} --out {out} {_logs(partition)}"
+
+
+def _logs(partition: Partition) -> str:
+    """Return the logs of a directory as words of a shell: each by its name where a swap was interrupted."""
+    opened = opened_files(partition, partition.names)
+    if all(name == new for name, new in opened.items()):
+        return f"{_quoted(partition.path)}/{LOGS}"
+    names = [name for name, new in opened.items() if new.endswith(".log")]
+    return " ".join(_quoted(os.path.join(partition.path, name)) for name in names)
+
+
+def _quoted(path: str) -> str:
+    """Return a path as a POSIX shell takes it, whatever bytes it is made of."""
+    if path.startswith("-"):
+        path = f"./{path}"
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        octal = "".join(f"\\{byte:03o}" for byte in os.fsencode(path))
+        return f"\"$(printf '{octal}')\""
+    return shlex.quote(path)

@@ -45,13 +45,15 @@ class SegmentChange(NamedTuple):
     after: LoadedSegment | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Removed:
     """What is removed: batches, records (None: not countable), bytes of .log files, and its ends.
 
-    `lost`: of the records those that could be read before; None where they cannot be counted.
+    `lost`: of the records those from `first_lost` on; None where they cannot be counted. `trouble`: why not
+    all are counted.
     """
 
+    first_lost: int
     batches: int = 0
     records: int | None = 0
     lost: int | None = 0
@@ -61,6 +63,18 @@ class Removed:
     first_timestamp: int | None = None
     max_timestamp: int | None = None
     trouble: BrokerError | None = None
+
+    def add(self, batch: Header) -> None:
+        """Count one more batch by its header, in the order of the log."""
+        if not self.batches:
+            self.first_offset = None if batch.records_count is None else batch.base_offset
+            self.first_timestamp = _first_timestamp(batch)
+            self.max_timestamp = batch.max_timestamp
+        self.batches += 1
+        self.records = _sum(self.records, record_count(batch))
+        self.lost = _sum(self.lost, _from(batch, self.first_lost))
+        self.last_offset = batch.last_offset
+        self.max_timestamp = max(self.max_timestamp or 0, batch.max_timestamp)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +164,12 @@ def _prediction(
     *,
     first_lost: int,
 ) -> Prediction:
-    restarted, error = log_end_after_restart(after.segments)
+    restarted: int | None = None
+    error: BrokerError | None = None
+    try:
+        restarted = read_next_offset(after.segments[-1])
+    except BrokerError as raised:
+        error = raised
     changes = _changes(loaded.segments, after.segments)
     return Prediction(
         target=target,
@@ -165,14 +184,6 @@ def _prediction(
         snapshots=_snapshot_actions(loaded.snapshots_before, after.producers.disk),
         removed=_removed(changes, first_lost),
     )
-
-
-def log_end_after_restart(segments: Sequence[LoadedSegment]) -> tuple[int | None, BrokerError | None]:
-    """Return the log end offset after a clean restart, or None and the reason why the log does not load."""
-    try:
-        return read_next_offset(segments[-1]), None
-    except BrokerError as error:
-        return None, error
 
 
 def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) -> tuple[SegmentChange, ...]:
@@ -201,28 +212,20 @@ def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tupl
 
 
 def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
-    count = _Count(first_lost)
+    removed = Removed(first_lost)
     for change in changes:
         start = change.after.log_size if change.after else 0
         if change.before is not None and start < change.before.log_size:
-            count.size += change.before.log_size - start
+            removed.size += change.before.log_size - start
             try:
                 with change.before.log() as log:
                     for place in file_batches(log, start, change.before.log_size):
-                        count.add(header(log, place))
+                        removed.add(header(log, place))
             except BrokerError as error:
-                count.trouble = count.trouble or error
-    return Removed(
-        batches=count.batches,
-        records=count.records if count.trouble is None else None,
-        lost=count.lost if count.trouble is None else None,
-        size=count.size,
-        first_offset=count.first_offset,
-        last_offset=count.last_offset,
-        first_timestamp=count.first_timestamp,
-        max_timestamp=count.max_timestamp,
-        trouble=count.trouble,
-    )
+                removed.trouble = removed.trouble or error
+    if removed.trouble is not None:
+        removed.records = removed.lost = None
+    return removed
 
 
 def _from(batch: Header, offset: int) -> int | None:
@@ -254,32 +257,3 @@ def _first_timestamp(batch: Header) -> int | None:
     if isinstance(batch, BatchHeader):
         return batch.base_timestamp if batch.delete_horizon_ms is None else None
     return None if batch.codec else batch.max_timestamp
-
-
-@dataclass(slots=True)
-class _Count:
-    """Adds up batches by their headers; `lost` counts records from `first_lost` on."""
-
-    first_lost: int
-    batches: int = 0
-    records: int | None = 0
-    lost: int | None = 0
-    size: int = 0
-    first_offset: int | None = None
-    first_timestamp: int | None = None
-    last_offset: int | None = None
-    max_timestamp: int | None = None
-    trouble: BrokerError | None = None
-
-    def add(self, batch: Header) -> None:
-        """Count one more batch, in the order of the log."""
-        records, timestamp = record_count(batch), batch.max_timestamp
-        if not self.batches:
-            self.first_offset = None if batch.records_count is None else batch.base_offset
-            self.first_timestamp = _first_timestamp(batch)
-        self.batches += 1
-        self.records = _sum(self.records, records)
-        self.lost = _sum(self.lost, _from(batch, self.first_lost))
-        self.last_offset = batch.last_offset
-        if self.max_timestamp is None or timestamp > self.max_timestamp:
-            self.max_timestamp = timestamp

@@ -58,7 +58,8 @@ def _verdict(rows: Sequence[SimulationRow]) -> str:
 
 def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[RenderableType]:
     """Yield what happened to the replicas in each step."""
-    yield ""
+    if any(row.events for row in rows):
+        yield ""
     for row in rows:
         for event in row.events:
             text = event if is_loss(event) or is_return(event) else f"{row.replica} {event}"

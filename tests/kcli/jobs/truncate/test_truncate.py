@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from jsonschema import Draft202012Validator
 
-from kcli.jobs.truncate import truncation_warnings
+from kcli.jobs.truncate import truncate
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.rows.declare import row_schema
@@ -354,9 +354,9 @@ def test_the_work_can_be_sent_to_another_process(partition):
     ],
 )
 def test_the_command_that_saves_can_be_pasted(name, written):
-    assert f"{truncation_warnings._quoted(name)}/*.log" == written
+    assert f"{truncate._quoted(name)}/*.log" == written
     shown = subprocess.run(
-        ["sh", "-c", f"printf %s {truncation_warnings._quoted(name)}"], capture_output=True, check=True
+        ["sh", "-c", f"printf %s {truncate._quoted(name)}"], capture_output=True, check=True
     )
     assert shown.stdout.endswith(os.fsencode(name))
 
