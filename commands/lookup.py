@@ -49,7 +49,7 @@ def offset(
     from kcli.jobs import lookup as jobs
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        from kcli.jobs.rlmm.leader import metadata_targets
+        from kcli.jobs.tiered_leader import metadata_targets
 
         found = metadata_targets(remote_metadata or [])
         if found.failures:

@@ -70,9 +70,9 @@ def dump(
     if layout == KIP and output.format == TEXT:
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.cli.run import Answer, Command, RowTopics, run
+    from kcli.jobs.metadata_partitions import expand
     from kcli.jobs.rlmm import dump as jobs
     from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
-    from kcli.jobs.rlmm.read import expand
 
     texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
     if text_format == KIP:

@@ -137,12 +137,11 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from kcli.cli.run import Command, RowTopics, run
+    from kcli.jobs.rlmm.check import RemoteCheck, StorageReducer
     from kcli.jobs.rlmm.check import check as job
-    from kcli.jobs.rlmm.check import reducer
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.event_checks import RemoteCheck
     from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
-    from kcli.jobs.rlmm.stored_objects import Storage, objects_of
+    from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
@@ -164,7 +163,7 @@ def check(
     command = Command(
         name="rlmm check",
         job=partial(job, query=query, options=options),
-        reduce=None if listings is None else partial(reducer, listings, query.selection),
+        reduce=None if listings is None else lambda _: StorageReducer(listings, query.selection),
         topics=RowTopics(topics),
         accepts=ACCEPTS,
         expand=partial(expand_source, source, selection=query.selection),

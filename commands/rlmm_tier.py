@@ -27,11 +27,7 @@ STORAGE = option(
 def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) -> "Command":
     """Return the command of a job over user partitions, each with the directories of the metadata topic."""
     from kcli.cli.run import Command, RowTopics
-    from kcli.jobs.rlmm.leader import (
-        metadata_targets,
-        topics,
-        with_metadata,
-    )
+    from kcli.jobs.tiered_leader import metadata_targets, topics, with_metadata
 
     elsewhere = metadata_targets(metadata or [])
     if elsewhere.failures:
@@ -205,7 +201,7 @@ def follow(
     from formats.names import REMOTE_LOG_METADATA
     from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs.rlmm import follow as jobs
-    from kcli.jobs.rlmm.leader import topics
+    from kcli.jobs.tiered_leader import topics
     from kcli.kafka.kraft.log_settings import NEVER_TIERED
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection

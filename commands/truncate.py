@@ -157,7 +157,7 @@ def _with_leaders(
 ) -> "Callable[[list[Unit], bool], list[Unit]]":
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
     from kcli.jobs.replica_pairs import with_leaders
-    from kcli.jobs.rlmm.leader import metadata_targets
+    from kcli.jobs.tiered_leader import metadata_targets
     from kcli.logdir.find import find
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called

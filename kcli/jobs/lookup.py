@@ -19,7 +19,7 @@ from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 
 if TYPE_CHECKING:
-    from kcli.jobs.rlmm.leader import Leader
+    from kcli.jobs.tiered_leader import Leader
 
 
 def offset(unit: Unit, *, offset: int | str, by_events: bool = False) -> Outcome:
@@ -82,9 +82,8 @@ def _led(
     """
     if unit is None:
         return (yield from start(partition)), None, None
-    from kcli.jobs.rlmm.leader import load_leader
-    from kcli.jobs.rlmm.locate import cache_of
-    from kcli.jobs.rlmm.read import read_events
+    from kcli.jobs.metadata_partitions import read_events
+    from kcli.jobs.tiered_leader import cache_of, load_leader
 
     metadata = read_events(unit.targets[1:])
     yield from metadata.findings

@@ -25,9 +25,9 @@ from kcli.jobs.check.log_dirs import BrokerLogDirs
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
+from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import dump_selected
-from kcli.jobs.rlmm.read import expand as expand_events
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_ranges import split_on_chain
 from kcli.jobs.scan.scan import (

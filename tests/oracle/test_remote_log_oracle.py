@@ -16,7 +16,7 @@ import pytest
 
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import tiers
-from kcli.jobs.rlmm.leader import with_metadata
+from kcli.jobs.tiered_leader import with_metadata
 from kcli.kafka.remote.retention import Limits
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection

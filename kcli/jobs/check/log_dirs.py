@@ -11,7 +11,7 @@ from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.checkpoint import CLEANER
-from kcli.jobs.rlmm.read import RemoteEvents, read_events
+from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.jobs.startup.brokers import (
     KnownMetadata,
     brokers_of,

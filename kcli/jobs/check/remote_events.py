@@ -6,10 +6,9 @@ from contextlib import suppress
 from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir, parse_file, parse_partition_dir
 from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
-from kcli.jobs.rlmm.event_checks import EventChecks, RemoteCheck
-from kcli.jobs.rlmm.leader import load_leader, unreached
-from kcli.jobs.rlmm.locate import cache_of
-from kcli.jobs.rlmm.read import RemoteEvents, fold_unit
+from kcli.jobs.metadata_partitions import RemoteEvents, fold_unit
+from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
+from kcli.jobs.tiered_leader import cache_of, load_leader, unreached
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.events import EventQuery

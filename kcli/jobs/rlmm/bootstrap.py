@@ -18,9 +18,9 @@ from kcli.broker.cluster import (
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.rlmm.dump import event_row, is_selected
-from kcli.jobs.rlmm.leader import with_metadata
 from kcli.jobs.rlmm.state import every_segment
 from kcli.jobs.rlmm.tiers import offsets
+from kcli.jobs.tiered_leader import with_metadata
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore

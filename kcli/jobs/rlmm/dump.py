@@ -29,7 +29,7 @@ from formats.remote_snapshot import LENGTH_SIZE, SNAPSHOT_HEADER, read_entries, 
 from kcli.engine.contract import Job, Map, Outcome, ResumePoint, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm.read import file_place, metadata_partition
+from kcli.jobs.metadata_partitions import file_place, metadata_partition
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import EventReader, log_end, records_of, report_end

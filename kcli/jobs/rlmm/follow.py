@@ -15,12 +15,11 @@ from formats.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_SNAPSHOT, file_prefi
 from formats.producer_snapshot import read_snapshot
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.metadata_partitions import read_events
 from kcli.jobs.replica_pairs import with_leaders
-from kcli.jobs.rlmm.leader import Leader, load_leader
-from kcli.jobs.rlmm.locate import cache_of
-from kcli.jobs.rlmm.read import read_events
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
+from kcli.jobs.tiered_leader import Leader, cache_of, load_leader
 from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (

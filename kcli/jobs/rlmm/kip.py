@@ -11,7 +11,7 @@ from formats.names import COMMITTED_OFFSETS, REMOTE_LOG_SNAPSHOT, UNKNOWN
 from formats.remote_metadata import PARTITION_DELETE_STATES, SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed
-from kcli.jobs.rlmm.read import file_place
+from kcli.jobs.metadata_partitions import file_place
 from kcli.kafka.remote.partitioning import partition_of_key
 from kcli.logdir.buffers import FileError, file_error, read_whole, reading
 from kcli.rows import Item

@@ -17,8 +17,7 @@ from formats.remote_metadata import RemoteLogSegmentMetadata, RemoteLogSegmentMe
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import log_dir_findings
-from kcli.jobs.rlmm.locate import without_events
-from kcli.jobs.rlmm.read import (
+from kcli.jobs.metadata_partitions import (
     COMMITTED_OFFSETS_NAME,
     Answer,
     MetadataPartition,
@@ -29,6 +28,7 @@ from kcli.jobs.rlmm.read import (
     partition_units,
     unread,
 )
+from kcli.jobs.tiered_leader import without_events
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteCache, RemoteStore, UserPartition

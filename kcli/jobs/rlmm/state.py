@@ -11,7 +11,7 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
 )
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm.read import MetadataPartition, fold_unit
+from kcli.jobs.metadata_partitions import MetadataPartition, fold_unit
 from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay, replay_row
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
 from kcli.kafka.remote.events import Event, EventQuery

@@ -23,8 +23,8 @@ from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch.epoch_cache import resolve
 from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, search
 from kcli.jobs.log_search import batch_of as batch_in
-from kcli.jobs.rlmm.leader import Leader, with_leader
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
+from kcli.jobs.tiered_leader import Leader, with_leader
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.kafka.remote.lineage import (

@@ -99,8 +99,8 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
         if not log.is_tiered:
             side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
             return FollowedLeader(following, side, replica.shown)
-        from kcli.jobs.rlmm.leader import leader_with
-        from kcli.jobs.rlmm.read import read_events
+        from kcli.jobs.metadata_partitions import read_events
+        from kcli.jobs.tiered_leader import leader_with
 
         yield from read_events(unit.targets[2:]).findings
         leader = leader_with(replica, log, unit.targets[2:])

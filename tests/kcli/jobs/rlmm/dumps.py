@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 from kcli.jobs.common import plan
+from kcli.jobs.metadata_partitions import expand
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.read import expand
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records

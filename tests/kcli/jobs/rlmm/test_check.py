@@ -3,8 +3,8 @@
 import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
-from kcli.jobs.rlmm.event_checks import EventChecks, RemoteCheck
-from kcli.jobs.rlmm.read import MetadataPartition
+from kcli.jobs.metadata_partitions import MetadataPartition
+from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
 from tests.remote_events import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update

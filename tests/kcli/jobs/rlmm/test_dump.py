@@ -7,9 +7,9 @@ import pytest
 
 from formats.remote_metadata import decode
 from kcli.engine.contract import Unit
+from kcli.jobs.metadata_partitions import expand
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_record
-from kcli.jobs.rlmm.read import expand
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name
