@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.bounds import describe
+from formats.control import CONTROL_KEY, control_key, control_value
 from formats.errors import FormatError, LimitError, UnsupportedError
+from formats.layout import FieldSpan
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.collector import BYTES_PER_ELEMENT, ELEMENTS_MAX
@@ -17,6 +19,7 @@ from formats.messages.decode import (
     INT16_SIZE,
     KEYS,
     PREVIEW_KEYS,
+    TOPICS,
     VALUES,
     decode_key,
     decode_preview,
@@ -36,6 +39,7 @@ from formats.remote_metadata import LONGEST_VALUE, row_of
 from formats.types import Buffer
 from kcli.kafka.remote.serde import unreadable
 
+DECODED_TOPICS = frozenset({*TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 AnyRecord: TypeAlias = Record | LegacyRecord
 
 NULL_VALUE = "null value"
@@ -273,3 +277,71 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
         return number, short_varint(value or b"", at)[0]
     except FormatError:
         return number, None
+
+
+# Field by field
+
+
+class Contents:
+    """Splits keys and values of records: of control records, and of a topic's that is internal.
+
+    The key comes first. Contents of other topics have no fields. `longest`: bytes of a key or value that is
+    split.
+    """
+
+    def __init__(self, topic: str | None, *, control: bool = False, longest: int = LONGEST_VALUE) -> None:
+        self.topic = topic
+        self.control = control
+        self.longest = longest
+        self.type: int | None = None
+
+    def split(self, field: str, data: bytes) -> tuple[list[FieldSpan], FormatError | None] | None:
+        """Return the fields of a key or value that can be read, and the error that ended the reading.
+
+        None for bytes without fields.
+        """
+        spans: list[FieldSpan] = []
+        if not self.control and self.topic in DECODED_TOPICS and len(data) > self.longest:
+            return spans, LimitError(0, field, f"at most {self.longest} bytes to decode", len(data))
+        try:
+            has_fields = (self._control if self.control else self._message)(field, data, spans)
+        except FormatError as error:
+            return self._with_one_frame(spans, data), error
+        return (spans, None) if has_fields else None
+
+    def _control(self, field: str, data: bytes, spans: list[FieldSpan]) -> bool:
+        if field == "key":
+            self.type = control_key(data).type
+            spans += CONTROL_KEY.parts(data)
+            return True
+        return self.type is not None and control_value(self.type, data, self.longest, spans=spans) is not None
+
+    def _message(self, field: str, data: bytes, spans: list[FieldSpan]) -> bool:
+        message: Message | Unknown | None = None
+        if self.topic in KEYS and field == "key":
+            self.type = _int16(data)
+            message = decode_key(self.topic, data, spans=spans)
+        elif self.topic in KEYS and self.type is not None:
+            message = decode_value(self.topic, self.type, data, spans=spans)
+        elif self.topic == CLUSTER_METADATA and field == "value":
+            message = decode_metadata(data, spans=spans)
+        elif self.topic == REMOTE_LOG_METADATA and field == "value":
+            message = decode_remote(data, spans=spans)
+        if isinstance(message, Unknown):
+            words = "of a type or version that is not declared"
+            spans.append(FieldSpan(f"type {message.api_key}", field, 0, len(data), data, words))
+        return message is not None
+
+    def _with_one_frame(self, spans: list[FieldSpan], data: bytes) -> list[FieldSpan]:
+        """Return the fields of a damaged message: type and version are one field.
+
+        A value of remote log metadata has none: which layout it has shows at its end.
+        """
+        if self.control or not spans:
+            return spans
+        if self.topic == REMOTE_LOG_METADATA:
+            return []
+        count = 3 if self.topic == CLUSTER_METADATA else 1
+        end = spans[count - 1].end
+        frame = FieldSpan(spans[0].structure, "frame", 0, end, data[:end], "type and version")
+        return [frame, *spans[count:]]

@@ -160,15 +160,13 @@ def last_rows(
         yield stop
 
 
-def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
-    """Return one batch of a block with all of its bytes; without them if it is above the bound."""
-    position = int(block.positions[number])
-    size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
+def verified_batch(log: Log, block: Block) -> VerifiedBatch:
+    """Return the batch of a block of one with all of its bytes; without them if it is above the bound."""
+    position = int(block.positions[0])
+    size = LOG_OVERHEAD + int(block.fields["batch_length"][0])
     is_small = size <= log.options.max_batch_bytes
     raw = log.file.read(position, size if is_small else min(size, LARGEST_HEADER))
-    return VerifiedBatch(
-        Batch(position, read_header(raw)), raw if is_small else None, bool(block.valid[number])
-    )
+    return VerifiedBatch(Batch(position, read_header(raw)), raw if is_small else None, bool(block.valid[0]))
 
 
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:

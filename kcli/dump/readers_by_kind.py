@@ -138,9 +138,9 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if kind == REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
-        from kcli.dump.render.layout import LAYOUT_READERS
+        from kcli.dump.render.layout import LAYOUT_KINDS, read_layout
 
-        return read_log if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
+        return read_log if kind in LOGS else read_layout if kind in LAYOUT_KINDS else name_file
     return _print_file if options.text else _ROW_READERS.get(kind)
 
 
@@ -155,7 +155,7 @@ def row_types_of(kind: str, options: DumpOptions) -> set[str]:
     if kind in {*LOGS, PARTITION}:
         return {row_type_of_a_log(options)}
     if options.layout:
-        from kcli.dump.render.layout import LAYOUT_READERS
+        from kcli.dump.render.layout import LAYOUT_KINDS
 
-        return {(DUMP_LAYOUT if kind in LAYOUT_READERS else DUMP_FILE).name}
+        return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
     return _ROW_TYPES.get(kind, {DUMP_FILE.name})

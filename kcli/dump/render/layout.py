@@ -7,53 +7,55 @@ As text a line has 16 bytes, with their field and what they say:
 
 Positions are in decimal, as everywhere in kcli; `+` before one says that it counts in the decompressed
 records. Lines that repeat the bytes of the line before are one `*`.
+
+The fields of a structure follow each other without gaps; what cannot be read is a field of its own,
+`unreadable`, up to the end of what holds it.
 """
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from formats.batch import BatchHeader
-from formats.bounds import RAISES_THE_BOUND
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    COMPRESSION_NAMES,
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    MAGIC_POSITION,
+    TIMESTAMP_TYPE_MASK,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL_MASK,
+    BatchHeader,
+)
+from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
+from formats.control import control_record
 from formats.errors import FormatError
-from formats.layout import FieldSpan
+from formats.layout import FieldSpan, Layout
+from formats.legacy import is_valid
 from formats.magic import LARGEST_HEADER, format_of, holds_header, is_legacy, magic_of
+from formats.message_set import message_parts, message_set, messages
 from formats.names import (
-    CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
-    LEADER_EPOCH_CHECKPOINT,
-    META_PROPERTIES,
-    OFFSET_CHECKPOINT,
-    PARTITION_METADATA,
     PRODUCER_SNAPSHOT,
-    QUORUM_STATE,
     REMOTE_LOG_METADATA,
     REMOTE_LOG_SNAPSHOT,
-    SEGMENT_MANIFEST,
 )
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
-from formats.remote_snapshot import LENGTH_SIZE, SnapshotEntry, read_entries, read_header
+from formats.record import batch_records, record_parts, unpacked
+from formats.remote_snapshot import LENGTH_SIZE, read_entries
 from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
-from kcli.dump.batch_fields import (
-    BATCH_HEADER,
-    SHOWN_OF_A_RANGE,
-    Annotated,
-    Annotation,
-    ByteRange,
-    Contents,
-    Defect,
-    batch,
-    batch_header,
-    bytes_range,
-    message,
-)
-from kcli.dump.blocks import Block
+from formats.remote_snapshot import read_header as read_remote_header
+from formats.types import Buffer
+from kcli.dump.blocks import Block, Problem
+from kcli.dump.decoded_records import Contents, longest_for
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions
-from kcli.dump.pauses import Pause, Reader, Scanned
+from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.read_blocks import Log, verified_batch
 from kcli.dump.render.decoders import decoder_for
+from kcli.dump.small_files import READERS
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
@@ -70,7 +72,106 @@ from kcli.rows.partitions import FromFile
 
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20
-ZEROS = "zeros"
+BYTES_A_ROW = 4096
+"""Of a range without a structure."""
+SHOWN_OF_A_RANGE = 64 << 10
+"""Bytes of a range without structure that are shown; of a larger one the rest is counted."""
+LONGEST_TEXT = 1 << 20
+"""Bytes of a field that are reported as text or hex besides the bytes. Of a longer one their number."""
+BATCH_HEADER = "batch header"
+RECORD = "record "
+FLAGS = {TRANSACTIONAL_MASK: "transactional", CONTROL_MASK: "control", DELETE_HORIZON_MASK: "delete horizon"}
+
+Fields: TypeAlias = Iterator[DumpLayoutRow | Problem]
+"""The fields of a batch, and what is wrong with it."""
+
+
+class ByteRange(NamedTuple):
+    """Bytes that fields lie in: `base` is where they begin in the file, or in the decompressed records."""
+
+    source: FromFile
+    data: Buffer
+    base: int = 0
+    in_stream: bool = False
+
+    def row(self, span: FieldSpan, **changed: Any) -> DumpLayoutRow:
+        """Return the row of a field of these bytes."""
+        raw = bytes(self.data[span.start : span.end])
+        if isinstance(span.value, bytes) and span.value == raw:
+            raw = span.value  # one copy of a long one is enough
+        at = self.base + span.start
+        return DumpLayoutRow(
+            self.source,
+            span.structure,
+            span.field,
+            None if self.in_stream else at,
+            at if self.in_stream else None,
+            len(raw),
+            raw,
+            **{"value": value_text(span.value), "meaning": span.doc or None} | changed,
+        )
+
+    def rows(self, layout: Layout[Any], position: int = 0, structure: str = "") -> Iterator[DumpLayoutRow]:
+        """Yield the fields of a structure."""
+        return map(self.row, layout.parts(self.data, position, structure))
+
+    def unreadable(self, structure: str, start: int, error: FormatError) -> DumpLayoutRow:
+        """Return the bytes from a place on, which could not be read, and why."""
+        why = str(type(error)(self.base + error.position, error.field, error.expected, error.found))
+        span = FieldSpan(structure, "unreadable", start, len(self.data), None)
+        return self.row(span, value=why, meaning=f"{error.code}: {error.field}")
+
+    def inside(self, start: int, end: int) -> "ByteRange":
+        """Return some of these bytes as a place of their own."""
+        return self._replace(data=self.data[start:end], base=self.base + start)
+
+    def without_structure(self, structure: str, field: str, size: int) -> Iterator[DumpLayoutRow]:
+        """Yield bytes that have no structure, in rows of 4 KiB, and how many of `size` are not at hand."""
+        for start in range(0, len(self.data), BYTES_A_ROW):
+            chunk = bytes(self.data[start : start + BYTES_A_ROW])
+            span = FieldSpan(structure, field, start, start + BYTES_A_ROW, None)
+            yield self.row(span, value=f"0x{chunk.hex()}")
+        left = size - len(self.data)
+        if left > 0:
+            yield self.not_shown(structure, field, len(self.data), left, f"{left} bytes more")
+
+    def not_shown(self, structure: str, field: str, start: int, size: int, words: str) -> DumpLayoutRow:
+        """Return bytes that words alone tell of."""
+        position = self.base + start
+        return DumpLayoutRow(self.source, structure, field, position, None, size, None, words, None)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as text: numbers in decimal, bytes as text if they are printable UTF-8, else in hex."""
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_bytes_text)
+
+
+def _bytes_text(data: bytes) -> str:
+    if len(data) > LONGEST_TEXT:
+        return f"{len(data)} bytes"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    return text if text.isprintable() else f"0x{data.hex()}"
+
+
+def attributes_text(attributes: int, magic: int) -> str:
+    """Return the attributes of a batch, or of a message of magic 0 or 1: the number and its bits in words."""
+    codec = attributes & COMPRESSION_CODEC_MASK
+    words = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
+    known = COMPRESSION_CODEC_MASK
+    if magic:
+        words.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
+        known |= TIMESTAMP_TYPE_MASK
+    for mask, word in FLAGS.items() if magic > 1 else ():
+        known |= mask
+        words += [word] if attributes & mask else []
+    unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~known
+    words += [f"unknown bits 0x{unknown:x}"] if unknown else []
+    return f"{attributes} ({', '.join(words)})"
 
 
 # Logs and KRaft snapshots
@@ -86,222 +187,337 @@ def render_layout(
     source, decoder, shown_to = source_of(log.target), decoder_for(log.target, log.options), 0
     for item in items:
         if isinstance(item, Block):
-            for number in range(len(item.positions)):
-                batch = verified_batch(log, item, number)
-                yield from _batch(source, batch, _batch_fields(log, batch, decoder), log.findings, cursor)
-                cursor = 0
+            batch = verified_batch(log, item)
+            yield from _paused(batch, _batch(log, source, batch, decoder), log.findings, cursor)
+            cursor = 0
             continue
         yield from report_damage(item, log.findings)
-        yield from (DumpLayoutRow(source, *field) for field in _damage(log.file, item, shown_to, end))
+        yield from _damage(log.file, source, item, shown_to, end)
         shown_to = end if isinstance(item, DamagedRange) and item.next_offset is None else 0
 
 
-def _batch(
-    source: FromFile,
-    item: VerifiedBatch,
-    annotations: Iterator[Annotation],
-    findings: FindingCollector,
-    skip: int,
-) -> Scanned:
-    """Yield the rows of a batch after the first `skip`."""
+def _paused(item: VerifiedBatch, fields: Fields, findings: FindingCollector, skip: int) -> Scanned:
+    """Yield the rows of a batch after the first `skip`, and places to stop at."""
     position, held, number = item.batch.position, 0, 0
-    for annotation in annotations:
-        if isinstance(annotation, Defect):
+    for field in fields:
+        if isinstance(field, Problem):
             if number >= skip:
-                findings.add(annotation.code, position, annotation.message)
+                findings.add(*field)
             continue
         if number >= skip:
             if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
                 yield Pause(ResumePoint(position, number), held)
                 held = 0
-            held += len(annotation.data or b"") + len(annotation.value or "")
-            yield DumpLayoutRow(source, *annotation)
+            held += len(field.bytes or b"") + len(field.value or "")
+            yield field
         number += 1
     yield Pause(ResumePoint(position + item.batch.header.size), held)
 
 
-def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[Annotation]:
+def _batch(log: Log, source: FromFile, item: VerifiedBatch, topic: str | None) -> Fields:
     (position, header), raw, _ = item
     largest, records = log.options.max_batch_bytes, log.options.records
     if raw is None:
-        yield from _too_large(log.file, item)
+        place = ByteRange(source, b"", position)
+        structure = "message"
+        if isinstance(header, BatchHeader):
+            size, structure = format_of(header.magic).layout.size, "records"
+            yield from _header(place._replace(data=log.file.read(position, size)))
+            place = place._replace(base=position + size)
+        yield from place.without_structure(structure, "not read", position + header.size - place.base)
+        words = f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
+        yield Problem("DUMP-002", position, words)
     elif isinstance(header, BatchHeader):
-        yield from batch(raw, position, largest, topic, records=records)
+        yield from _records_batch(ByteRange(source, raw, position), largest, topic, records=records)
     else:
-        yield from message(raw, position, largest, records=records)
+        place = ByteRange(source, raw, position)
+        packed = bool(header.codec)
+        error = yield from _message(place, "message", packed=packed)
+        if error is not None and not packed:
+            yield _unreadable(position, header.base_offset, error)
+        elif packed and records:
+            yield from _wrapped(place, header.base_offset, largest)
 
 
-def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Annotation]:
-    """Yield the header of a batch that is not read, and how much follows."""
-    (position, header), _, _ = item
-    read = 0
-    if isinstance(header, BatchHeader):
-        read = format_of(header.magic).layout.size
-        yield from batch_header(file.read(position, read), position)
-    left = header.size - read
-    yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
-    yield Defect("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
+def _header(place: ByteRange, structure: str = BATCH_HEADER) -> Iterator[DumpLayoutRow]:
+    """Yield the fields of a header of magic 2."""
+    magic = magic_of(place.data)
+    for span in format_of(magic).layout.parts(place.data, 0, structure):
+        value = attributes_text(span.value, magic) if span.field == "attributes" else span.value
+        yield place.row(span._replace(value=value))
 
 
-def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
+def _records_batch(place: ByteRange, limit: int, topic: str | None, *, records: bool) -> Fields:
+    """Yield the fields of a batch of magic 2, those of its records too on request.
+
+    `topic` is the internal topic whose records' keys and values are reported field by field.
+    """
+    raw, position = bytes(place.data), place.base
+    yield from _header(place)
+    layout = format_of(magic_of(raw)).layout
+    header, begin = layout.read(raw), layout.size
+    field = "compressed records" if header.codec else "records"
+    payload = place.row(FieldSpan("records", field, begin, len(raw), None), value=None)
+    if not records:
+        yield payload
+        return
+    try:
+        header, body = unpacked(raw, limit)
+    except FormatError as error:
+        yield place.unreadable("records", begin, error)
+        yield _unreadable(position, header.base_offset, error)
+        return
+    if not header.records_count:
+        if payload.size:
+            yield payload._replace(meaning="not looked at: there are no records")
+        return
+    inside = place.inside(begin, len(raw))
+    if header.codec:
+        yield payload._replace(value=f"{len(body)} bytes decompressed")
+        inside = ByteRange(place.source, body, in_stream=True)
+    longest = limit // CONTROL_SHARE if header.is_control else longest_for(limit)
+    end, contents = 0, Contents(topic, control=header.is_control, longest=longest)
+    try:
+        for span in record_parts(header, body):
+            yield from _record_field(span, inside, contents, position)
+            end = span.end
+        if header.is_control:
+            yield from _without_contents(raw, limit, position)
+    except FormatError as error:
+        yield inside.unreadable("records", end, error)
+        located = _of_stream(error, begin) if header.codec else error.moved(begin)
+        yield _unreadable(position, header.base_offset, located)
+
+
+def _record_field(span: FieldSpan, place: ByteRange, contents: Contents, position: int) -> Fields:
+    """Yield one field of a record, or the fields of its key or value."""
+    if span.field == "length":
+        contents.type = None
+    is_content = span.field in {"key", "value"} and span.structure.startswith(RECORD)
+    split = contents.split(span.field, bytes(span.value)) if is_content else None
+    if split is None:
+        yield place.row(span)
+        return
+    (spans, error), name = split, f"{span.field} of {span.structure}"
+    inside, end = place.inside(span.start, span.end), spans[-1].end if spans else 0
+    yield from map(inside.row, spans)
+    if error is not None:
+        yield inside.unreadable(name, end, error)
+        yield Problem("DUMP-002", position, f"batch at byte {position}: {name}: {describe(error)}")
+    elif end < len(inside.data):
+        rest = bytes(inside.data[end:])
+        yield inside.row(FieldSpan(name, "trailing", end, len(inside.data), rest, "after the message"))
+
+
+def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Problem]:
+    """Yield what is wrong with control records that have no key or no value: no row shows it."""
+    for number, record in enumerate(batch_records(raw, limit)):
+        try:
+            if record.key is None or record.value is None:
+                control_record(record.key, record.value)
+        except FormatError as error:
+            words = f"batch at byte {position}: record {number}: {describe(error)}"
+            yield Problem("DUMP-002", position, words)
+
+
+def _message(
+    place: ByteRange, structure: str, *, packed: bool
+) -> Generator[DumpLayoutRow, None, FormatError | None]:
+    """Yield the fields of a message of magic 0 or 1; return why its key or value cannot be read."""
+    end = 0
+    try:
+        for span in message_parts(place.data, structure):
+            end = span.end
+            if packed and span.field == "value":
+                yield place.row(span._replace(field="compressed messages"), value=None)
+            elif span.field == "attributes":
+                magic = 1 if place.data[MAGIC_POSITION] else 0
+                yield place.row(span, value=attributes_text(span.value, magic))
+            else:
+                yield place.row(span)
+    except FormatError as error:
+        yield place.unreadable(structure, end, error)
+        return error
+    return None
+
+
+def _wrapped(wrapper: ByteRange, offset: int, limit: int) -> Fields:
+    """Yield the fields of the messages in a wrapper, up to the first that cannot be read."""
+    position, end = wrapper.base, 0
+    try:
+        opened = message_set(bytes(wrapper.data), limit)
+    except FormatError as error:
+        yield wrapper.unreadable("compressed messages", len(wrapper.data), error)
+        yield _unreadable(position, offset, error)
+        return
+    place = ByteRange(wrapper.source, opened.body, in_stream=True)
+    try:
+        for number, message in enumerate(messages(opened)):
+            end = message.position + len(message.data)
+            inside = place.inside(message.position, end)
+            trouble = yield from _message(inside, f"message {number}", packed=False)
+            if trouble is not None:
+                located = _of_stream(trouble.moved(message.position), opened.stream or 0)
+                yield _unreadable(position, message.offset, located)
+            if not is_valid(message.data):
+                words = "the checksum of a message inside a wrapper does not match"
+                yield Problem("LOG-003", position, f"offset {message.offset}: {words}")
+    except FormatError as error:
+        if end < len(opened.body):
+            yield place.unreadable("messages", end, error)
+        yield _unreadable(position, offset, error)
+        return
+    if opened.cut:
+        rest = bytes(opened.body[end:])
+        yield place.row(FieldSpan("messages", "cut message", end, len(opened.body), rest))
+        yield Problem("DUMP-009", position, f"offset {offset}: {opened.cut} bytes of a message that is cut")
+
+
+def _of_stream(error: FormatError, stream: int) -> FormatError:
+    """Return an error met in decompressed bytes as one of the batch, as the readers of records tell it."""
+    field = f"{error.field} at decompressed byte {error.position}"
+    return type(error)(stream, field, error.expected, error.found)
+
+
+def _unreadable(position: int, offset: int, error: FormatError) -> Problem:
+    return Problem("DUMP-002", position, f"offset {offset}: {describe(error.moved(position))}")
+
+
+def _damage(
+    file: DataFile, source: FromFile, item: DamagedRange | Stop, shown_to: int, end: int
+) -> Iterator[DumpLayoutRow]:
     """Yield the bytes of a damaged range, or of what follows the last batch, that no row has shown."""
     if isinstance(item, DamagedRange):
-        yield from _range(file, item.broke_at, item.end, "damaged bytes", item.reason)
-    elif item.reason == ZEROS:
-        yield _zeros(item.position, end - item.position)
+        place = _range(file, source, item.broke_at, item.end)
+        yield from place.without_structure("damaged bytes", item.reason, item.end - item.broke_at)
+    elif item.reason == "zeros":
+        yield _zeros(ByteRange(source, b"", item.position), end - item.position)
     elif item.position >= shown_to:
         position = item.position
         if item.reason == "incomplete":
             raw = file.read(position, min(LARGEST_HEADER, end - position))
             if holds_header(raw) and not is_legacy(magic_of(raw)):
                 header = raw[: format_of(magic_of(raw)).layout.size]
-                yield from batch_header(header, position, f"{BATCH_HEADER}, incomplete")
+                yield from _header(ByteRange(source, header, position), f"{BATCH_HEADER}, incomplete")
                 position += len(header)
-        yield from _range(file, position, end, "incomplete batch", item.reason)
+        place = _range(file, source, position, end)
+        yield from place.without_structure("incomplete batch", item.reason, end - position)
 
 
-def _range(file: DataFile, start: int, end: int, structure: str, field: str) -> Iterator[Annotated]:
-    size = max(end - start, 0)
-    return bytes_range(file.read(start, min(size, SHOWN_OF_A_RANGE)), start, size, structure, field)
+def _range(file: DataFile, source: FromFile, start: int, end: int) -> ByteRange:
+    return ByteRange(source, file.read(start, min(max(end - start, 0), SHOWN_OF_A_RANGE)), start)
 
 
-def _zeros(position: int, size: int) -> Annotated:
-    return Annotated("preallocated", ZEROS, position, None, size, None, f"{size} bytes of zeros", None)
+def _zeros(place: ByteRange, size: int) -> DumpLayoutRow:
+    return place.not_shown("preallocated", "zeros", 0, size, f"{size} bytes of zeros")
 
 
 # Other files
 
-_Shown: TypeAlias = Iterator[Annotated | Pause]
+
+def read_layout(
+    unit: Unit,
+    options: DumpOptions,  # noqa: ARG001 - as every reader
+    findings: FindingCollector,
+) -> Scanned:
+    """Yield the fields of a file of LAYOUT_KINDS that is no log."""
+    return LAYOUT_KINDS[unit.target.kind](unit, findings)
 
 
-def _index(unit: Unit, findings: FindingCollector) -> _Shown:
+def _index(unit: Unit, findings: FindingCollector) -> Scanned:
     with ExitStack() as stack:
-        index = open_index(stack, unit.target)
+        index, source = open_index(stack, unit.target), source_of(unit.target)
         start, size = index.file.start, index.entry_size
         for block in read_index(index, unit.position, findings, check_order=False):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))
-            place = ByteRange(block.raw, start + block.slot * size)
+            place = ByteRange(source, block.raw, start + block.slot * size)
             for number in range(len(block.entries)):
-                parts = index.layout.parts(block.raw, number * size, f"entry {block.slot + number}")
-                yield from map(place.annotated, parts)
+                yield from place.rows(index.layout, number * size, f"entry {block.slot + number}")
         zeros, whole = index.first_trailing_zero * size, index.entries * size
         if zeros < whole:
-            yield _zeros(start + zeros, whole - zeros)
-        if index.partial_bytes:
-            rest = index.file.read(whole, index.partial_bytes)
-            yield from bytes_range(rest, start + whole, len(rest), "partial entry", index.layout.name)
+            yield _zeros(ByteRange(source, b"", start + zeros), whole - zeros)
+        rest = index.file.read(whole, index.partial_bytes)
+        place = ByteRange(source, rest, start + whole)
+        yield from place.without_structure("partial entry", index.layout.name, len(rest))
 
 
-def _producers(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
+def _producers(unit: Unit, _: FindingCollector) -> Scanned:
     start, data = read_target(unit.target)
-    place, end, count = ByteRange(data, start), 0, 0
+    place, end, count = ByteRange(source_of(unit.target), data, start), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
-            yield from map(place.annotated, SNAPSHOT_HEADER.parts(data))
+            yield from place.rows(SNAPSHOT_HEADER)
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
     for number in range(unit.position, whole):
         yield Pause(ResumePoint(number))
-        parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
-        yield from map(place.annotated, parts)
+        yield from place.rows(PRODUCER_ENTRY, end + number * PRODUCER_ENTRY.size, f"entry {number}")
     end += whole * PRODUCER_ENTRY.size
-    rest = data[end:]
-    yield from bytes_range(rest[:SHOWN_OF_A_RANGE], start + end, len(rest), "trailing bytes", "bytes")
+    rest = place.inside(end, end + SHOWN_OF_A_RANGE)
+    yield from rest.without_structure("trailing bytes", "bytes", len(data) - end)
     try:
         read_snapshot(data)
     except FormatError as error:
         raise file_error(unit.target.path, error.moved(start)) from error
 
 
-def _remote_snapshot(unit: Unit, findings: FindingCollector) -> _Shown:
+def _remote_snapshot(unit: Unit, findings: FindingCollector) -> Scanned:
+    source = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
+        place = ByteRange(source, raw)
         if not has_whole_header(raw, findings):
-            yield from bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
+            yield from place.without_structure(REMOTE_HEADER.name, "bytes", len(raw))
             return
         if unit.begins:
-            yield from map(ByteRange(raw).annotated, REMOTE_HEADER.parts(raw))
+            yield from place.rows(REMOTE_HEADER)
         end = unit.position or REMOTE_HEADER.size
         try:
-            header = read_header(raw)
+            header = read_remote_header(raw)
             assert header is not None  # the bytes are a whole header
             for entry in read_entries(file.read, file.size, header, position=end, number=unit.cursor):
                 yield Pause(ResumePoint(end, entry.number), 3 * len(entry.value))
-                place = ByteRange(file.read(end, entry.next_position - end), end)
-                yield from _remote_entry(entry, place, findings)
+                place = ByteRange(source, file.read(end, entry.next_position - end), end)
+                name, size = f"entry {entry.number}", len(entry.value)
+                yield place.row(
+                    FieldSpan(name, "length", 0, LENGTH_SIZE, size, "bytes of the entry that follow")
+                )
+                split = Contents(REMOTE_LOG_METADATA).split("value", entry.value)
+                assert split is not None  # a value of this topic is split, or an error says why not
+                (spans, error), inside = split, place.inside(LENGTH_SIZE, LENGTH_SIZE + size)
+                yield from map(inside.row, spans)
+                if error is not None:
+                    yield inside.unreadable(name, spans[-1].end if spans else 0, error)
+                    findings.add("RLMM-001", entry.position, f"{name}: {error}")
                 end = entry.next_position
         except FormatError:
-            yield from _range(file, end, file.size, "unreadable", "bytes")
+            place = _range(file, source, end, file.size)
+            yield from place.without_structure("unreadable", "bytes", file.size - end)
             raise
 
 
-def _remote_entry(entry: SnapshotEntry, place: ByteRange, findings: FindingCollector) -> Iterator[Annotated]:
-    name, size = f"entry {entry.number}", len(entry.value)
-    yield place.annotated(FieldSpan(name, "length", 0, LENGTH_SIZE, size, "bytes of the entry that follow"))
-    split = Contents(REMOTE_LOG_METADATA).split("value", entry.value)
-    assert split is not None  # a value of this topic is split, or an error says why not
-    inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + size), 0
-    for inner in split.parts:
-        yield inside.annotated(inner)
-        end = inner.end
-    if split.error is not None:
-        yield inside.unreadable(name, end, split.error)
-        findings.add("RLMM-001", entry.position, f"{name}: {split.error}")
-
-
-def _lines(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
+def _lines(unit: Unit, _: FindingCollector) -> Scanned:
     (start, data), end = read_target(unit.target), 0
+    place = ByteRange(source_of(unit.target), data, start)
     for number, line in enumerate(data.splitlines(keepends=True), 1):
-        span = FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))
-        yield ByteRange(data, start).annotated(span)
+        yield place.row(FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n")))
         end += len(line)
 
 
-def _reader(read: Callable[[Unit, FindingCollector], _Shown]) -> Reader:
-    """Return a reader whose fields are rows."""
-
-    def rows(
-        unit: Unit,
-        options: DumpOptions,  # noqa: ARG001 - as every reader
-        findings: FindingCollector,
-    ) -> Scanned:
-        source = source_of(unit.target)
-        for item in read(unit, findings):
-            yield item if isinstance(item, Pause) else DumpLayoutRow(source, *item)
-
-    return rows
-
-
-LAYOUT_READERS: dict[str, Reader] = {
-    **dict.fromkeys(INDEX_FILES, _reader(_index)),
-    PRODUCER_SNAPSHOT: _reader(_producers),
-    REMOTE_LOG_SNAPSHOT: _reader(_remote_snapshot),
-    **dict.fromkeys(
-        (
-            LEADER_EPOCH_CHECKPOINT,
-            OFFSET_CHECKPOINT,
-            META_PROPERTIES,
-            PARTITION_METADATA,
-            QUORUM_STATE,
-            CLEAN_SHUTDOWN,
-            COMMITTED_OFFSETS,
-            SEGMENT_MANIFEST,
-        ),
-        _reader(_lines),
-    ),
+LAYOUT_KINDS: dict[str, Callable[[Unit, FindingCollector], Scanned]] = {
+    **dict.fromkeys((*READERS, COMMITTED_OFFSETS), _lines),
+    **dict.fromkeys(INDEX_FILES, _index),
+    PRODUCER_SNAPSHOT: _producers,
+    REMOTE_LOG_SNAPSHOT: _remote_snapshot,
 }
-"""Of the kinds of files that have a layout to show, logs apart."""
+"""The kinds of files that have a layout to show, logs apart."""
 
+
+# As text
 
 BYTES_PER_LINE = 16
-POSITION = 8
-SIZE = 6
-FIELD = 24
-HEX = 3 * BYTES_PER_LINE - 1
-NOT_SHOWN = ".."
-REPEATED = "*"
-CHUNK = 1 << 16
+POSITION_WIDTH = 8
 
 
 def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -323,41 +539,24 @@ def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
         if row.structure != structure:
             structure = row.structure
             yield one_line(structure)
-        yield from _field(row)
+        yield from _field_lines(row)
 
 
-def _field(row: DumpLayoutRow) -> Iterator[str]:
+def _field_lines(row: DumpLayoutRow) -> Iterator[str]:
+    """Yield the bytes of a field, 16 a line, with what is said of it beside the first."""
     start, sign = (row.stream_position or 0, "+") if row.position is None else (row.position, "")
     data = row.bytes or b""
-    words = "" if data and _is_hex_of(row.value, data) else row.value
-    last = (len(data) - 1) // BYTES_PER_LINE
-    chunks = _hex(data) if data else iter([NOT_SHOWN if row.bytes is None else ""])
-    before = next(chunks)
-    yield _line(f"{sign}{start:0{POSITION}d}", str(row.size), row.field, before, words, row.meaning)
-    repeated = False
-    for number, chunk in enumerate(chunks, 1):
-        if before == chunk and number < last:
-            if not repeated:
-                yield REPEATED
-            repeated = True
+    says_more = row.value is not None and not (row.value.startswith("0x") and row.value[2:] == data.hex())
+    words = [word for word in (row.value if says_more else None, row.meaning) if word]
+    before, is_repeated = "", False
+    for at in range(0, max(len(data), 1), BYTES_PER_LINE):
+        chunk = ".." if row.bytes is None else data[at : at + BYTES_PER_LINE].hex(" ")
+        if at and chunk == before and at + BYTES_PER_LINE < len(data):
+            if not is_repeated:
+                yield "*"
+            is_repeated = True
             continue
-        repeated, before = False, chunk
-        yield _line(f"{sign}{start + number * BYTES_PER_LINE:0{POSITION}d}", "", "", chunk, None, None)
-
-
-def _hex(data: bytes) -> Iterator[str]:
-    return (data[at : at + BYTES_PER_LINE].hex(" ") for at in range(0, len(data), BYTES_PER_LINE))
-
-
-def _is_hex_of(value: str | None, data: bytes) -> bool:
-    """Whether a value says no more than the bytes beside it do."""
-    if value is None or len(value) != 2 + 2 * len(data) or not value.startswith("0x"):
-        return False
-    return all(value.startswith(data[at : at + CHUNK].hex(), 2 + 2 * at) for at in range(0, len(data), CHUNK))
-
-
-def _line(  # noqa: PLR0917
-    position: str, size: str, field: str, chunk: str, value: str | None, meaning: str | None
-) -> str:
-    start = f"{position:>{POSITION + 1}}  {size:>{SIZE}}  {one_line(field):<{FIELD}}  {chunk:<{HEX}}"
-    return "  ".join([start, *(one_line(word) for word in (value, meaning) if word)]).rstrip()
+        before, is_repeated = chunk, False
+        position, size, field = f"{sign}{start + at:0{POSITION_WIDTH}d}", row.size, one_line(row.field)
+        columns = f"{position:>9}  {size:>6}  {field:<24}" if not at else f"{position:>9}{'':34}"
+        yield "  ".join([f"{columns}  {chunk:<47}", *map(one_line, () if at else words)]).rstrip()

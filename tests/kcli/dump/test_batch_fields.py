@@ -5,7 +5,8 @@ import json
 import pytest
 
 from formats.messages.decode import SCHEMAS, Message, decode_remote
-from kcli.dump.batch_fields import Contents, attributes_text
+from kcli.dump.decoded_records import Contents
+from kcli.dump.render.layout import attributes_text
 from tests.formats.messages.kafka import made_of_each_version, small
 
 
@@ -58,17 +59,17 @@ def test_damaged_messages_are_reported_up_to_the_damage(message):
         if message.framing == "value":
             contents.type = SCHEMAS[message.name].api_key
         split = contents.split("key" if message.framing == "key" else "value", message.data[:size])
-        assert split.error is not None
+        assert split[1] is not None
         end = 0
-        for part in split.parts:
+        for part in split[0]:
             assert part.start == end
             end = part.end
         assert end <= size
-        reported = [repr(part) for part in split.parts if part.field != "frame"]  # as text: NaN is not NaN
+        reported = [repr(part) for part in split[0] if part.field != "frame"]  # as text: NaN is not NaN
         assert (
             reported == [repr(part) for part in whole[framed(message) :] if part.end <= end][: len(reported)]
         )
-        assert not reported or split.parts[0].field == "frame"
+        assert not reported or split[0][0].field == "frame"
 
 
 def framed(message):
@@ -106,8 +107,8 @@ def test_a_value_of_remote_log_metadata():
 def test_a_tagged_field_and_one_that_no_version_has():
     data = bytes.fromhex("01170001000403")
     (split,) = [Contents("__cluster_metadata").split("value", bytes.fromhex("011700020003036162050163"))]
-    assert split.error is None
-    assert [(part.field, part.value) for part in split.parts[3:]] == [
+    assert split[1] is None
+    assert [(part.field, part.value) for part in split[0][3:]] == [
         ("tagged fields: count", 2),
         ("tagged fields: tag 0 and size", "tag 0, 3 bytes"),
         ("name", "ab"),
@@ -115,12 +116,12 @@ def test_a_tagged_field_and_one_that_no_version_has():
         ("tagged fields: tag 5", b"c"),
     ]
     damaged = Contents("__cluster_metadata").split("value", data)
-    assert [(part.field, part.value) for part in damaged.parts] == [
+    assert [(part.field, part.value) for part in damaged[0]] == [
         ("frame", b"\1\x17\0"),
         ("tagged fields: count", 1),
         ("tagged fields: tag 0 and size", "tag 0, 4 bytes"),
     ]
-    assert type(damaged.error).__name__ == "TruncatedError"
+    assert type(damaged[1]).__name__ == "TruncatedError"
 
 
 def test_tags_as_kafka_takes_them():
@@ -128,8 +129,8 @@ def test_tags_as_kafka_takes_them():
     split = Contents("__cluster_metadata").split(
         "value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", ""))
     )
-    assert split.error is None
-    assert [(part.field, part.value) for part in split.parts[3:]] == [
+    assert split[1] is None
+    assert [(part.field, part.value) for part in split[0][3:]] == [
         ("tagged fields: count", 3),
         ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
         ("tagged fields: tag 5", b"c"),
@@ -139,24 +140,24 @@ def test_tags_as_kafka_takes_them():
         ("name", "ab"),
     ]
     none = Contents("__cluster_metadata").split("value", bytes.fromhex("011700ffffffff0f"))
-    assert [(part.field, part.value) for part in none.parts[3:]] == [("tagged fields: count", -1)]
+    assert [(part.field, part.value) for part in none[0][3:]] == [("tagged fields: count", -1)]
 
 
 def test_a_frame_of_longer_numbers():
-    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00")).parts
+    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00"))[0]
     assert [part.value for part in parts] == [1, 20, 0, 0]
 
 
 def test_lengths_below_0_are_null():
     change = bytes.fromhex("01050000000000" + "00" * 16 + "010000" + "ffffffff0f")
-    parts = Contents("__cluster_metadata").split("value", change).parts
+    parts = Contents("__cluster_metadata").split("value", change)[0]
     assert (parts[-1].field, parts[-1].value) == ("isr", None)
     contents = Contents("__consumer_offsets")
     contents.type = 5
     member = contents.split(
         "value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", ""))
     )
-    assert [(part.field, part.value) for part in member.parts[-2:]] == [
+    assert [(part.field, part.value) for part in member[0][-2:]] == [
         ("tagged fields: tag 0 and size", "tag 0, 5 bytes"),
         ("classicMemberMetadata: null or not", "null"),
     ]
@@ -166,62 +167,58 @@ def test_the_key_says_what_the_value_is():
     contents = Contents("__consumer_offsets")
     key = bytes.fromhex("000100016700017400000005")
     value = bytes.fromhex("0003000000000000002a0000000700000000000000000001")
-    contents.begin()
-    assert [(part.field, part.value) for part in contents.split("key", key).parts] == [
+    contents.type = None
+    assert [(part.field, part.value) for part in contents.split("key", key)[0]] == [
         ("record type", 1),
         ("group", "g"),
         ("topic", "t"),
         ("partition", 5),
     ]
-    assert [(part.field, part.value) for part in contents.split("value", value).parts] == [
+    assert [(part.field, part.value) for part in contents.split("value", value)[0]] == [
         ("version", 3),
         ("offset", 42),
         ("leaderEpoch", 7),
         ("metadata", ""),
         ("commitTimestamp", 1),
     ]
-    contents.begin()
+    contents.type = None
     assert contents.split("value", value) is None
 
 
 def test_a_damaged_key_still_says_what_the_value_is():
     contents = Contents("__consumer_offsets")
-    contents.begin()
+    contents.type = None
     key = contents.split("key", bytes.fromhex("00010001670005"))
-    assert [(part.field, part.value) for part in key.parts] == [("frame", b"\0\1"), ("group", "g")]
-    assert type(key.error).__name__ == "TruncatedError"
+    assert [(part.field, part.value) for part in key[0]] == [("frame", b"\0\1"), ("group", "g")]
+    assert type(key[1]).__name__ == "TruncatedError"
     assert (
-        contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001"))
-        .parts[1]
-        .value
+        contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001"))[0][1].value
         == 42
     )
 
 
 def test_what_is_not_declared_stays_whole():
     contents = Contents("__transaction_state")
-    contents.begin()
+    contents.type = None
     key = contents.split("key", b"\0\x09any")
-    assert [(part.structure, part.field, part.value) for part in key.parts] == [
-        ("type 9", "key", b"\0\x09any")
-    ]
+    assert [(part.structure, part.field, part.value) for part in key[0]] == [("type 9", "key", b"\0\x09any")]
     assert Contents("orders").split("key", b"\0\0") is None
     assert Contents(None).split("value", b"\0\0") is None
 
 
 def test_control_records():
     contents = Contents(None, control=True)
-    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1").parts] == [
+    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1")[0]] == [
         ("version", 0),
         ("type", 1),
     ]
-    assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7").parts] == [
+    assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7")[0]] == [
         ("version", 0),
         ("coordinatorEpoch", 7),
     ]
     short = contents.split("value", b"\0\0\0")
-    assert (short.parts, type(short.error).__name__) == ([], "TruncatedError")
-    assert type(contents.split("key", b"\0").error).__name__ == "TruncatedError"
+    assert (short[0], type(short[1]).__name__) == ([], "TruncatedError")
+    assert type(contents.split("key", b"\0")[1]).__name__ == "TruncatedError"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.dump.readers_by_kind import LOGS
 from kcli.dump.render import layout as dump_layout
-from kcli.dump.render.layout import LAYOUT_READERS, layout_lines
+from kcli.dump.render.layout import LAYOUT_KINDS, layout_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir.find import file_target
@@ -87,7 +87,7 @@ def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
         kind = parse_file(path.name).kind
-        if path.is_file() and kind in {*LAYOUT_READERS, *LOGS}:
+        if path.is_file() and kind in {*LAYOUT_KINDS, *LOGS}:
             rows, codes, errors = run(path)
             check_no_gap(rows, path.read_bytes())
             assert (errors, set(codes) - {"IDX-003"}) == ([], set()), path
