@@ -15,6 +15,7 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from formats.record_columns import CHUNK_BYTES, PART_RECORDS, RecordColumns, taken
+from kcli.dump.filter import contents_at
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
@@ -103,12 +104,13 @@ def records_at(columns: RecordColumns, numbers: Ints) -> Iterator[Record]:
     return (Record(offset, 0, NO_SEQUENCE, key, value, (), 0) for offset, key, value in values)
 
 
-def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
-    """Yield parts of the data; None where a length is below 0."""
-    return (
-        None if length < 0 else data[start : start + length]
-        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
-    )
+def headers_of(columns: RecordColumns) -> Iterator[list[tuple[bytes, bytes | None]]]:
+    """Yield the headers of each record: keys and values."""
+    keys = contents_at(columns.data, columns.header_key_start, columns.header_key_length)
+    values = contents_at(columns.data, columns.header_value_start, columns.header_value_length)
+    pairs = [(key or b"", value) for key, value in zip(keys, values, strict=True)]
+    for first, count in zip(columns.headers_first.tolist(), columns.headers_count.tolist(), strict=True):
+        yield pairs[first : first + count]
 
 
 def by_batch(block: Block) -> Iterator[Block]:

@@ -130,7 +130,7 @@ class RecordFilter:
             able &= (columns.key_length == len(self.key)) & (self.key in columns.data)
             able[able] = [
                 data == self.key
-                for data in _slices(columns.data, columns.key_start[able], columns.key_length[able])
+                for data in contents_at(columns.data, columns.key_start[able], columns.key_length[able])
             ]
         if self.grep is not None:
             able[able] = _contains(self.grep, columns, able.nonzero()[0])
@@ -152,7 +152,8 @@ def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list
     found = [
         any(search(part) for part in pair if part is not None)
         for pair in zip(
-            *(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in contents), strict=True
+            *(contents_at(data, starts[numbers], lengths[numbers]) for starts, lengths in contents),
+            strict=True,
         )
     ]
     headers = (
@@ -166,13 +167,13 @@ def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list
             found[at] = any(
                 search(part)
                 for starts, lengths in headers
-                for part in _slices(data, starts[span], lengths[span])
+                for part in contents_at(data, starts[span], lengths[span])
                 if part is not None
             )
     return found
 
 
-def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
+def contents_at(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
     """Yield parts of the data, one at a time; None where a length is below 0."""
     return (
         None if length < 0 else data[start : start + length]

@@ -15,12 +15,12 @@ import numpy as np
 from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
-from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
+from kcli.dump.blocks import Block, headers_of, record_sizes, records_at
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Scanned, read_until_pause
 from kcli.dump.read_blocks import Log, byte_range, finished, read_blocks
-from kcli.dump.render.batch_columns import batch_columns, is_control, listed
+from kcli.dump.render.batch_columns import batch_columns, is_control
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of
@@ -34,12 +34,19 @@ from kcli.logdir.targets import Target, entry_of
 from kcli.output.files import new_file, writer
 from kcli.output.formats import NDJSON, PARQUET, OutputFormat
 from kcli.output.view import View
+from kcli.rows.arrow_arrays import integers
 from kcli.rows.partitions import FromFile
 from kcli.rows.truncation import RESCUED_RECORD, RescuedHeader, RescuedRecordRow, TruncationRow
 
 FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""
-OF_BATCH = ("timestamp_type", "partition_leader_epoch", "producer_id", "producer_epoch", "is_transactional")
+BATCH_COLUMNS = (
+    "timestamp_type",
+    "partition_leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "is_transactional",
+)
 TWENTY_DIGITS = len(f"{0:020}")
 
 
@@ -132,37 +139,26 @@ def _read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scann
 
 def _rows(block: Block, records: RecordColumns, source: FromFile) -> Iterator[RescuedRecordRow]:
     """Yield the records of a block."""
+    batch = integers(records.batch)
     of_batch = {
-        name: np.array(listed(column), dtype=object)[records.batch].tolist()
-        for name, column in batch_columns(block, OF_BATCH).items()
+        name: column.take(batch).to_pylist() for name, column in batch_columns(block, BATCH_COLUMNS).items()
     }
     control = is_control(block)[records.batch].tolist()
     columns = zip(
         records_at(records, np.arange(len(control))),
         records.timestamp.tolist(),
         of_batch.pop("timestamp_type"),
-        _headers(records),
+        headers_of(records),
         records.sequence.tolist(),
         control,
         zip(*of_batch.values(), strict=True),
         strict=True,
     )
-    for record, timestamp, kind, headers, sequence, is_marker, (
-        epoch,
-        *producer,
-        is_transactional,
-    ) in columns:
+    for record, timestamp, kind, pairs, sequence, is_marker, (epoch, *producer, is_transactional) in columns:
         name = control_type(record.key) if is_marker else None
+        headers = tuple(_header(*pair) for pair in pairs)
         contents = (record.offset, timestamp, kind, record.key, record.value, headers)
         yield RescuedRecordRow._make((source, *contents, epoch, *producer, sequence, is_transactional, name))
-
-
-def _headers(records: RecordColumns) -> Iterator[tuple[RescuedHeader, ...]]:
-    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
-    values = contents_at(records.data, records.header_value_start, records.header_value_length)
-    pairs = [_header(key or b"", value) for key, value in zip(keys, values, strict=True)]
-    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
-        yield tuple(pairs[first : first + count])
 
 
 def _header(key: bytes, value: bytes | None) -> RescuedHeader:

@@ -71,19 +71,6 @@ def chosen(choices: Sequence[str], which: NDArray[np.integer[Any]]) -> TextColum
     return choices[which[0]] if is_constant(which) else words(choices, which)
 
 
-def optional(
-    values: NDArray[np.integer[Any]],
-    missing: NDArray[np.bool_],
-    none: str,
-    around: tuple[str, str] = ("", ""),
-) -> TextColumn:
-    """Return numbers as decimal text with what is around each; `none` where they are missing."""
-    before, after = around
-    if missing.all():
-        return none
-    return either(missing, none, joined([before, decimal(values), after], len(values)))
-
-
 def parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
     """Return parts of the data, which lie in order, as texts; null where a length is below 0."""
     return as_texts(binary_parts(data, starts, lengths))

@@ -1,7 +1,7 @@
-"""The columns of DUMP_BATCH, as numpy makes them of header fields."""
+"""The columns of DUMP_BATCH as Arrow arrays, made of header fields."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,42 +19,25 @@ from formats.batch import (
 )
 from formats.bulk import UNKNOWN_COUNT
 from formats.record_columns import add_sequences
-from kcli.dump.blocks import Block
+from kcli.dump.blocks import Block, Ints
 from kcli.dump.filter import last_offsets
+from kcli.rows.arrow_arrays import booleans, integers, words
 
-CODECS = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
+Array: TypeAlias = Any
+
+CODEC_NAMES = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
 ALL_TIMESTAMP_TYPES = (*TIMESTAMP_TYPES, "NoTimestampType")
-NO_TIMESTAMP_TYPE = len(TIMESTAMP_TYPES)
 
 
-class DictionaryColumn(NamedTuple):
-    """A column of few texts, and which of them each row has."""
-
-    texts: Sequence[str]
-    which: NDArray[np.integer[Any]]
-
-
-class NullableColumn(NamedTuple):
-    """A column of numbers, and in which rows there is none."""
-
-    values: NDArray[np.integer[Any]]
-    missing: NDArray[np.bool_]
-
-
-BatchColumn: TypeAlias = NDArray[Any] | DictionaryColumn | NullableColumn
-
-
-def batch_columns(block: Block, names: Iterable[str]) -> dict[str, BatchColumn]:
+def batch_columns(block: Block, names: Iterable[str]) -> dict[str, Array]:
     """Return columns of DUMP_BATCH by name, in the order of the names; those of its source apart."""
-    return {name: _MADE[name](block) if name in _MADE else block.fields[name] for name in names}
+    return {name: _MADE[name](block) if name in _MADE else integers(block.fields[name]) for name in names}
 
 
-def timestamp_types(block: Block) -> DictionaryColumn:
-    """Return the timestamp type of each batch; magic 0 has none."""
-    which = (block.fields["attributes"] & TIMESTAMP_TYPE_MASK != 0).astype(np.int64)
-    if not block.is_v2:
-        which = np.where(block.fields["magic"] == 0, NO_TIMESTAMP_TYPE, which)
-    return DictionaryColumn(ALL_TIMESTAMP_TYPES, which)
+def timestamp_types(block: Block) -> Ints:
+    """Return which of ALL_TIMESTAMP_TYPES each batch has; magic 0 has none."""
+    which: Ints = (block.fields["attributes"] & TIMESTAMP_TYPE_MASK != 0).astype(np.int64)
+    return which if block.is_v2 else np.where(block.fields["magic"] == 0, len(TIMESTAMP_TYPES), which)
 
 
 def is_control(block: Block) -> NDArray[np.bool_]:
@@ -68,44 +51,30 @@ def _flag(block: Block, mask: int) -> NDArray[np.bool_]:
     return found
 
 
-def _counts(block: Block) -> BatchColumn:
-    counts: NDArray[np.integer[Any]] = block.fields["records_count"]
-    return counts if block.is_v2 else NullableColumn(counts, counts == UNKNOWN_COUNT)
+def _counts(block: Block) -> Array:
+    counts = block.fields["records_count"]
+    return integers(counts, None if block.is_v2 else counts == UNKNOWN_COUNT)
 
 
-def _last_sequences(block: Block) -> BatchColumn:
+def _last_sequences(block: Block) -> Array:
     first = block.fields["base_sequence"].astype(np.int64)
     delta = block.fields["last_offset_delta"].astype(np.int64)
-    found: NDArray[np.int64] = np.where(first == NO_SEQUENCE, NO_SEQUENCE, add_sequences(first, delta))
-    return found
+    return integers(np.where(first == NO_SEQUENCE, NO_SEQUENCE, add_sequences(first, delta)))
 
 
-_MADE: dict[str, Callable[[Block], BatchColumn]] = {
-    "position": lambda block: block.positions,
-    "size": lambda block: block.fields["batch_length"].astype(np.int64) + LOG_OVERHEAD,
-    "last_offset": lambda block: last_offsets(block.fields),
+_MADE: dict[str, Callable[[Block], Array]] = {
+    "position": lambda block: integers(block.positions),
+    "size": lambda block: integers(block.fields["batch_length"].astype(np.int64) + LOG_OVERHEAD),
+    "last_offset": lambda block: integers(last_offsets(block.fields)),
     "count": _counts,
     "last_sequence": _last_sequences,
-    "is_transactional": lambda block: _flag(block, TRANSACTIONAL_MASK),
-    "is_control": is_control,
-    "delete_horizon_ms": lambda block: NullableColumn(
+    "is_transactional": lambda block: booleans(_flag(block, TRANSACTIONAL_MASK)),
+    "is_control": lambda block: booleans(is_control(block)),
+    "delete_horizon_ms": lambda block: integers(
         block.fields["base_timestamp"], ~_flag(block, DELETE_HORIZON_MASK)
     ),
-    "timestamp_type": timestamp_types,
-    "compression": lambda block: DictionaryColumn(
-        CODECS, block.fields["attributes"] & COMPRESSION_CODEC_MASK
-    ),
-    "is_valid": lambda block: block.valid,
+    "timestamp_type": lambda block: words(ALL_TIMESTAMP_TYPES, timestamp_types(block)),
+    "compression": lambda block: words(CODEC_NAMES, block.fields["attributes"] & COMPRESSION_CODEC_MASK),
+    "is_valid": lambda block: booleans(block.valid),
 }
 """Columns that are not stored as they are shown."""
-
-
-def listed(column: BatchColumn) -> list[Any]:
-    """Return a column as Python's values."""
-    if isinstance(column, DictionaryColumn):
-        return [column.texts[which] for which in column.which.tolist()]
-    if isinstance(column, NullableColumn):
-        pairs = zip(column.values.tolist(), column.missing.tolist(), strict=True)
-        return [None if missing else value for value, missing in pairs]
-    values: list[Any] = column.tolist()
-    return values

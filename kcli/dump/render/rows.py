@@ -5,43 +5,35 @@ Arrow blocks are equal to what `kcli.output.arrow` makes of the rows.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from formats.bounds import CONTROL_SHARE
 from formats.control import control_record, control_type
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
-from kcli.dump.blocks import Block, contents_at, record_sizes, records_at
+from kcli.dump.blocks import Block, headers_of, record_sizes, records_at
 from kcli.dump.bytes_as import describe_contents, salted
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.batch_columns import (
-    BatchColumn,
-    DictionaryColumn,
-    NullableColumn,
-    batch_columns,
-    is_control,
-    listed,
-)
+from kcli.dump.render.batch_columns import Array, batch_columns, is_control
 from kcli.dump.render.decoders import decoded, decoder_for
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop
+from kcli.output.arrow import ArrowSchema
+from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock
+from kcli.rows.arrow_arrays import binary_parts, column, integers, repeated
 from kcli.rows.declare import values_of
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
 from kcli.rows.partitions import FROM_FILE, FromFile
 
-if TYPE_CHECKING:
-    from kcli.output.arrow import ArrowSchema
-
-Array: TypeAlias = Any
-
 NOTHING_DECODED = (None,) * 5
-OF_BATCH = DumpBatchRow._fields[1:]
+BATCH_COLUMNS = DumpBatchRow._fields[1:]
 
 
 def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
@@ -91,8 +83,8 @@ def _check_control(log: Log, position: int, record: Record) -> None:
 
 def batch_rows(block: Block, source: FromFile) -> Iterator[DumpBatchRow]:
     """Yield a row for each batch of a block."""
-    columns = batch_columns(block, OF_BATCH)
-    for values in zip(*map(listed, columns.values()), strict=True):
+    arrays = batch_columns(block, BATCH_COLUMNS).values()
+    for values in zip(*(array.to_pylist() for array in arrays), strict=True):
         yield DumpBatchRow(source, *values)
 
 
@@ -105,12 +97,13 @@ def _record_rows(
         block.positions[records.batch].tolist(),
         records.timestamp.tolist(),
         records_at(records, np.arange(len(control))),
-        _record_headers(records, log.options.salt),
+        headers_of(records),
         records.sequence.tolist(),
         control,
         strict=True,
     )
-    for position, timestamp, record, headers, sequence, is_marker in columns:
+    salt = log.options.salt
+    for position, timestamp, record, pairs, sequence, is_marker in columns:
         decoded_values: Sequence[Any] = NOTHING_DECODED
         if decoder is not None and not is_marker:
             *decoded_values, damaged = decoded(decoder, record, log.options.max_batch_bytes)
@@ -119,23 +112,12 @@ def _record_rows(
         if is_marker:
             _check_control(log, position, record)
         type_name = control_type(record.key) if is_marker else None
+        headers = tuple(
+            RecordHeader(key.decode(errors="backslashreplace") if salt is None else salted(key, salt), value)
+            for key, value in pairs
+        )
         contents = (record.key, record.value, headers, sequence, type_name)
         yield DumpRecordRow(source, position, record.offset, timestamp, *contents, *decoded_values)
-
-
-def _record_headers(records: RecordColumns, salt: bytes | None) -> Iterator[tuple[RecordHeader, ...]]:
-    """Yield the headers of each record; with a salt their keys are hashed."""
-    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
-    values = contents_at(records.data, records.header_value_start, records.header_value_length)
-    pairs = [
-        RecordHeader(_header_key(key or b"", salt), value) for key, value in zip(keys, values, strict=True)
-    ]
-    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
-        yield tuple(pairs[first : first + count])
-
-
-def _header_key(key: bytes, salt: bytes | None) -> str:
-    return key.decode(errors="backslashreplace") if salt is None else salted(key, salt)
 
 
 # As Arrow
@@ -143,13 +125,13 @@ def _header_key(key: bytes, salt: bytes | None) -> str:
 
 def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     """Return a block as Arrow: its records with the decoded columns null, or its batches."""
-    import pyarrow as pa
-
-    from kcli.rows.arrow_arrays import repeated
-
     row_type = DUMP_BATCH if block.records is None else DUMP_RECORD
     schema = _schema(row_type.name)
-    made = _batch_arrays(block) if block.records is None else _record_arrays(block, block.records, schema)
+    made = (
+        batch_columns(block, BATCH_COLUMNS)
+        if block.records is None
+        else _record_arrays(block, block.records, schema)
+    )
     constant = dict(zip((column.name for column in FROM_FILE), values_of(source), strict=True))
     arrays = [
         made[field.name] if field.name in made else repeated(constant.get(field.name), field.type, block.rows)
@@ -159,29 +141,11 @@ def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
 
 
 @cache
-def _schema(name: str) -> "ArrowSchema":
-    from kcli.output.arrow import schema
-
-    return schema({DUMP_BATCH.name: DUMP_BATCH, DUMP_RECORD.name: DUMP_RECORD}[name])
+def _schema(name: str) -> ArrowSchema:
+    return arrow_schema({DUMP_BATCH.name: DUMP_BATCH, DUMP_RECORD.name: DUMP_RECORD}[name])
 
 
-def _batch_arrays(block: Block) -> dict[str, Array]:
-    return {name: _array(column) for name, column in batch_columns(block, OF_BATCH).items()}
-
-
-def _array(column: BatchColumn) -> Array:
-    from kcli.rows.arrow_arrays import booleans, integers, words
-
-    if isinstance(column, DictionaryColumn):
-        return words(column.texts, column.which)
-    if isinstance(column, NullableColumn):
-        return integers(column.values, column.missing)
-    return booleans(column) if column.dtype.kind == "b" else integers(column)
-
-
-def _record_arrays(block: Block, records: RecordColumns, schema: "ArrowSchema") -> dict[str, Array]:
-    from kcli.rows.arrow_arrays import binary_parts, integers
-
+def _record_arrays(block: Block, records: RecordColumns, schema: ArrowSchema) -> dict[str, Array]:
     return {
         "position": integers(block.positions[records.batch]),
         "offset": integers(records.offset),
@@ -195,10 +159,6 @@ def _record_arrays(block: Block, records: RecordColumns, schema: "ArrowSchema") 
 
 
 def _header_arrays(records: RecordColumns, kind: Any) -> Array:
-    import pyarrow as pa
-
-    from kcli.rows.arrow_arrays import binary_parts, column
-
     bounds = np.concatenate(([0], np.cumsum(records.headers_count))).astype(np.int32)
     begin = int(records.headers_first[0]) if len(records.headers_first) else 0
     span = slice(begin, begin + int(bounds[-1]))
@@ -214,10 +174,6 @@ def _header_arrays(records: RecordColumns, kind: Any) -> Array:
 
 def _control_types(block: Block, records: RecordColumns) -> Array:
     """Return the types of control records; null for data."""
-    import pyarrow as pa
-
-    from kcli.rows.arrow_arrays import column
-
     numbers = is_control(block)[records.batch].nonzero()[0]
     types: list[str | None] = [None] * len(records.batch)
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):

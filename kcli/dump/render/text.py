@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from formats.bounds import CONTROL_SHARE
@@ -18,19 +19,13 @@ from formats.errors import FormatError
 from formats.names import LOG
 from formats.record_columns import RecordColumns
 from formats.types import Buffer
-from kcli.dump.blocks import Block, Ints, contents_at, records_at
+from kcli.dump.blocks import Block, Ints, records_at
 from kcli.dump.bytes_as import describe_contents, salted, slices_of, words_of
+from kcli.dump.filter import contents_at
 from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.batch_columns import (
-    BatchColumn,
-    DictionaryColumn,
-    NullableColumn,
-    batch_columns,
-    is_control,
-    timestamp_types,
-)
+from kcli.dump.render.batch_columns import ALL_TIMESTAMP_TYPES, batch_columns, is_control, timestamp_types
 from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents
 from kcli.dump.render.lines import (
     INDENT,
@@ -55,12 +50,14 @@ from kcli.output.text_columns import (
     chosen,
     decimal,
     either,
+    integer_texts,
     joined,
-    optional,
     parts,
+    same_text,
     spans,
     strings,
     texts,
+    true_or_false,
 )
 from kcli.rows import TextBlock
 
@@ -277,16 +274,27 @@ def batch_lines(block: Block) -> Array:
     """Return the lines of a block's batches, each with its newline."""
     fields = (BATCH_LINE_FIELDS if block.is_v2 else LEGACY_LINE_FIELDS) | LINE_FIELDS
     made = batch_columns(block, fields.values())
-    columns = [column for words, name in fields.items() for column in (words, _text(made[name]))]
+    columns: list[TextColumn] = []
+    for words, name in fields.items():
+        columns += [words, (_optional_longs if name == "delete_horizon_ms" else _text)(made[name])]
     return joined([*columns, "\n"], len(block.positions))
 
 
-def _text(column: BatchColumn) -> TextColumn:
-    if isinstance(column, DictionaryColumn):
-        return chosen(column.texts, column.which)
-    if isinstance(column, NullableColumn):
-        return optional(column.values, column.missing, "OptionalLong.empty", ("OptionalLong[", "]"))
-    return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
+def _text(column: Array) -> TextColumn:
+    if pa.types.is_boolean(column.type):
+        return true_or_false(column)
+    if pa.types.is_string(column.type):
+        text = same_text(column)
+        return column if text is None else text
+    return integer_texts(column)
+
+
+def _optional_longs(column: Array) -> TextColumn:
+    """Return numbers as Java's OptionalLong is printed."""
+    if column.null_count == len(column):
+        return "OptionalLong.empty"
+    longs = joined(["OptionalLong[", integer_texts(column), "]"], len(column))
+    return either(column.is_valid().to_numpy(zero_copy_only=False), longs, "OptionalLong.empty")
 
 
 def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[TextColumn]:
@@ -346,11 +354,10 @@ def _java_text(raw: memoryview) -> Iterator[Buffer]:
 
 def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> list[TextColumn]:
     """Return what comes before the contents of records."""
-    types = timestamp_types(block)
     columns: list[TextColumn] = [
         f"{INDENT} offset: ",
         decimal(records.offset),
-        chosen([f" {name}: " for name in types.texts], types.which[records.batch]),
+        chosen([f" {name}: " for name in ALL_TIMESTAMP_TYPES], timestamp_types(block)[records.batch]),
         decimal(records.timestamp),
     ]
     if block.legacy is not None:

@@ -5,7 +5,7 @@ import pytest
 from kcli.dump.blocks import Block
 from kcli.dump.options import DumpOptions
 from kcli.dump.read_blocks import Log, read_blocks
-from kcli.dump.render.batch_columns import NullableColumn, batch_columns, is_control, timestamp_types
+from kcli.dump.render.batch_columns import batch_columns, is_control
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import file_target
@@ -23,10 +23,6 @@ def blocks(path, data):
         return [item for item in read_blocks(log, 0, file.size) if isinstance(item, Block)]
 
 
-def texts(column):
-    return [column.texts[number] for number in column.which.tolist()]
-
-
 @pytest.mark.parametrize(
     ("data", "types"),
     [
@@ -39,7 +35,9 @@ def texts(column):
 )
 def test_a_message_of_magic_0_has_no_timestamp_type(tmp_path, data, types):
     found = [
-        text for block in blocks(tmp_path / f"{0:020}.log", data) for text in texts(timestamp_types(block))
+        text
+        for block in blocks(tmp_path / f"{0:020}.log", data)
+        for text in batch_columns(block, ["timestamp_type"])["timestamp_type"].to_pylist()
     ]
 
     assert found == types
@@ -62,12 +60,10 @@ def test_columns_come_in_the_order_of_their_names(tmp_path):
     found = batch_columns(block, ("partition_leader_epoch", "magic", "base_offset"))
 
     assert list(found) == ["partition_leader_epoch", "magic", "base_offset"]
-    assert [column.tolist() for column in found.values()] == [[7], [2], [5]]
+    assert [column.to_pylist() for column in found.values()] == [[7], [2], [5]]
 
 
 def test_a_wrapper_does_not_say_how_many_records_it_holds(tmp_path):
     (block,) = blocks(tmp_path / f"{0:020}.log", put_message(0, 1, value=b"v", attributes=1))
-    column = batch_columns(block, ("count",))["count"]
 
-    assert isinstance(column, NullableColumn)
-    assert column.missing.tolist() == [True]
+    assert batch_columns(block, ("count",))["count"].to_pylist() == [None]
