@@ -9,32 +9,24 @@ import ast
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.rows.declare import RowType, Value
 from kcli.times import TimeWordError, moment_ms
 
 Get: TypeAlias = Callable[[tuple[Value, ...]], Any]
-
-LONGEST = 2000
-"""Characters of a condition, and so a bound on how deep it is nested."""
-COLUMNS = {"int": "a number", "timestamp": "a number", "str": "text", "bytes": "bytes", "bool": "a boolean"}
-CONSTANTS = {int: "a number", float: "a number", str: "text", bool: "a boolean", type(None): "null"}
-COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
+KINDS = {"int": "a number", "timestamp": "a number", "float": "a number", "str": "text", "bytes": "bytes"}
+KINDS |= {"bool": "a boolean", "NoneType": "null"}
+TESTS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le}
+TESTS |= {ast.Gt: operator.gt, ast.GtE: operator.ge}
 TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|@[-+]\w+|\w+|[<>!=]=|<>|.""", re.DOTALL)
 TIME = re.compile(r"@[-+]\w+|([0-9]+(ms|[smhdw]))+")
-OF_PYTHON = {"=": "==", "<>": "!=", "null": "None", "true": "True", "false": "False"}
-LOWERED = frozenset({"and", "or", "not", "in", "is"})
+WORDS = {"=": "==", "<>": "!=", "null": "None", "true": "True", "false": "False"}
+WORDS |= {word: word for word in ("and", "or", "not", "in", "is")}
 ALLOWED = "expected columns, numbers and texts with comparisons, in (...), is null, and, or, not"
+LONGEST_CONDITION = 2000
+"""Characters, and so a bound on how deep it is nested."""
 
 
 class WhereError(ValueError):
@@ -49,17 +41,17 @@ class Condition(NamedTuple):
 
 
 def columns_of(text: str) -> list[str]:
-    """Return the names of columns in a condition, each once; WhereError where Python cannot read it."""
-    return list(dict.fromkeys(node.id for node in ast.walk(_parsed(text)[0]) if isinstance(node, ast.Name)))
+    """Return the names of columns in a condition; WhereError where Python cannot read it."""
+    return [node.id for node in ast.walk(_parse(text)[0]) if isinstance(node, ast.Name)]
 
 
 def keeps(where: Condition, row_type: RowType) -> Callable[[tuple[Value, ...]], bool]:
-    """Return the test of a row's values; WhereError with a line for a condition that cannot be used.
+    """Return the test of a row's values; WhereError for a condition that cannot be used.
 
     A column that the type lacks is null.
     """
-    tree, positions = _parsed(where.text)
-    columns = {column.name: (number, column.kind) for number, column in enumerate(row_type.columns)}
+    tree, positions = _parse(where.text)
+    columns = {column.name: (place, column.kind) for place, column in enumerate(row_type.columns)}
     get = _Compiler(where, positions, columns).condition(tree)
     return lambda values: get(values) is True
 
@@ -78,68 +70,63 @@ class _Compiler(NamedTuple):
         """Return what gives true, false, or None for neither."""
         match node:
             case ast.BoolOp(op=word, values=parts):
-                return _joined(map(self.condition, parts), is_any=isinstance(word, ast.Or))
+                return _joined(list(map(self.condition, parts)), is_any=isinstance(word, ast.Or))
             case ast.UnaryOp(op=ast.Not(), operand=part):
                 return _negated(self.condition(part))
             case ast.Compare(left=left, ops=words, comparators=others):
-                pairs = zip(words, pairwise([left, *others]), strict=True)
-                return _joined((self.comparison(word, *pair) for word, pair in pairs), is_any=False)
+                tests = list(map(self.comparison, words, [left, *others], others))
+                return _joined(tests, is_any=False)
         kind, get = self.value(node)
         if kind not in {None, "a boolean"}:
             raise self.refused(node, f"this is {kind}, and no condition; compare it")
-        return lambda values: found if isinstance(found := get(values), bool) else None
+        return lambda values: value if isinstance(value := get(values), bool) else None
 
     def comparison(self, word: ast.cmpop, left: ast.expr, right: ast.expr) -> Get:
         """Return what compares two values; None where one is null."""
         match word, right:
-            case (ast.In(), ast.Tuple(elts=items) | ast.List(elts=items)):
-                return _joined((self.comparison(ast.Eq(), left, item) for item in items), is_any=True)
+            case (ast.NotIn() | ast.IsNot(), _):
+                positive = ast.In() if isinstance(word, ast.NotIn) else ast.Is()
+                return _negated(self.comparison(positive, left, right))
+            case (ast.In(), ast.Tuple(elts=items)):
+                return _joined([self.comparison(ast.Eq(), left, item) for item in items], is_any=True)
             case (ast.In(), ast.Constant()):
-                word = ast.Eq()
-            case (ast.NotIn(), _):
-                return _negated(self.comparison(ast.In(), left, right))
+                return self.comparison(ast.Eq(), left, right)
             case (ast.Is(), ast.Constant(value=None)):
-                _, get = self.value(left)
+                get = self.value(left)[1]
                 return lambda values: get(values) is None
-            case (ast.IsNot(), _):
-                return _negated(self.comparison(ast.Is(), left, right))
         (kind, one), (other_kind, other) = self.value(left, right), self.value(right, left)
-        if type(word) not in COMPARISONS:
+        if type(word) not in TESTS:
             raise self.refused(right)
         if "null" in {kind, other_kind}:
             raise self.refused(right, "no comparison with null is true; write is null, or is not null")
         if len({kind, other_kind} - {None}) > 1:
             raise self.refused(right, f"{kind} is compared with {other_kind}")
-        return _compared(COMPARISONS[type(word)], one, other)
+        return _compared(TESTS[type(word)], one, other)
 
     def value(self, node: ast.expr, other: ast.expr | None = None) -> tuple[str | None, Get]:
         """Return the kind of a column or constant, None for an unknown one, and what gives it of a row."""
         match node:
             case ast.Name(id=name):
                 place, kind = self.columns.get(name, (None, ""))
-                return COLUMNS.get(kind), lambda values: None if place is None else values[place]
+                return KINDS.get(kind), lambda values: None if place is None else values[place]
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as positive)):
                 return "a number", lambda _: -positive
-            case ast.Constant(value=constant) if type(constant) in CONSTANTS:
+            case ast.Constant(value=int() | float() | str() | None as constant):
                 kind = self.columns.get(other.id, (0, ""))[1] if isinstance(other, ast.Name) else ""
-                if isinstance(constant, str) and kind in {"timestamp", "bytes"}:
-                    return COLUMNS[kind], self._fitting(node, constant, kind)
-                return CONSTANTS[type(constant)], lambda _: constant
+                if not isinstance(constant, str) or kind not in {"timestamp", "bytes"}:
+                    return KINDS[type(constant).__name__], lambda _: constant
+                try:
+                    fitting = constant.encode() if kind == "bytes" else moment_ms(constant, self.where.now_ms)
+                except (TimeWordError, UnicodeEncodeError) as error:
+                    raise self.refused(node, str(error)) from error
+                return KINDS[kind], lambda _: fitting
         raise self.refused(node)
 
-    def _fitting(self, node: ast.expr, text: str, kind: str) -> Get:
-        """Return what gives a text as the time, or the bytes, that it is compared with."""
-        try:
-            fitting = text.encode() if kind == "bytes" else moment_ms(text, self.where.now_ms)
-        except (TimeWordError, UnicodeEncodeError) as error:
-            raise self.refused(node, str(error)) from error
-        return lambda _: fitting
 
-
-def _parsed(text: str) -> tuple[ast.expr, list[int]]:
+def _parse(text: str) -> tuple[ast.expr, list[int]]:
     """Return a condition as Python reads it, and the position in the text of each byte that Python reads."""
-    if len(text) > LONGEST:
-        raise WhereError(f"--where: a condition of {len(text)} characters; at most {LONGEST}")
+    if len(text) > LONGEST_CONDITION:
+        raise WhereError(f"--where: a condition of {len(text)} characters; at most {LONGEST_CONDITION}")
     words: list[str] = []
     positions: list[int] = []
     for token in TOKEN.finditer(text, len(text) - len(text.lstrip())):
@@ -148,9 +135,7 @@ def _parsed(text: str) -> tuple[ast.expr, list[int]]:
             word = ascii(word[1:-1].replace(word[0] * 2, word[0]))
         elif TIME.fullmatch(word):
             word = ascii(word)
-        elif word.lower() in LOWERED or word.isspace():
-            word = word.lower().strip() or " "
-        words.append(OF_PYTHON.get(word.lower(), word))
+        words.append(" " if word.isspace() else WORDS.get(word.lower(), word))
         positions += [token.start() + 1] * len(words[-1].encode(errors="surrogatepass"))
     positions.append(len(text) + 1)
     try:
@@ -162,24 +147,18 @@ def _parsed(text: str) -> tuple[ast.expr, list[int]]:
         raise WhereError(f"--where {text!r}: at {at}: {ALLOWED}") from error
 
 
-def _joined(parts: Iterable[Get], *, is_any: bool) -> Get:
-    """Return `or`, which a true part ends, or `and`, which a false one ends; else a null makes it null."""
-    gets = list(parts)
+def _joined(gets: list[Get], *, is_any: bool) -> Get:
+    """Return `or`, which a true part makes true, or `and`, which a false one makes false; else null wins."""
 
     def joined(values: tuple[Value, ...]) -> bool | None:
-        answer: bool | None = not is_any
-        for get in gets:
-            found: bool | None = get(values)
-            if found is is_any:
-                return found
-            answer = None if found is None else answer
-        return answer
+        answers = [get(values) for get in gets]
+        return is_any if is_any in answers else None if None in answers else not is_any
 
     return joined
 
 
 def _negated(get: Get) -> Get:
-    return lambda values: None if (found := get(values)) is None else not found
+    return lambda values: None if (value := get(values)) is None else not value
 
 
 def _compared(work: Callable[[Any, Any], Any], left: Get, right: Get) -> Get:

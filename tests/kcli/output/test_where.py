@@ -67,7 +67,7 @@ def test_columns_of_a_condition():
 
 @pytest.mark.parametrize(
     ("words", "meeting"),
-    [("0 < m < 4", [1, 3]), ("m not in (1)", [-7, -1, 0, 3, 200]), ("m in [0, 3] and 'a' <> s", [0, 3])],
+    [("0 < m < 4", [1, 3]), ("m not in (1)", [-7, -1, 0, 3, 200]), ("m in (0, 3) and 'a' <> s", [0, 3])],
 )
 def test_words_of_python(words, meeting):
     meets = keeps(Condition(words, 0), ROW)
