@@ -1,7 +1,7 @@
 """Sizes, counts, times and durations in the units of people."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kcli.output.values import iso
 from kcli.times import DAY
@@ -54,3 +54,8 @@ def only_day(timestamps: Iterable[int | None]) -> str | None:
 def joined(parts: Iterable[object]) -> str:
     """Return the parts that are not empty with commas between."""
     return ", ".join(str(part) for part in parts if part)
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Return the counts that are not zero, each with its words: 2 damaged, 5 clean."""
+    return joined(f"{number(count)} {words}" for words, count in counts.items() if count)

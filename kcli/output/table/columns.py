@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.output import units
@@ -81,6 +82,16 @@ class DrawnColumn(NamedTuple):
     most: int = 20
     rank: int = 1
     style: str = "cyan"
+
+
+def offsets_column(first: str, last: str, header: str = "OFFSETS", rank: int = 0) -> ShownColumn:
+    """Return a column of ranges, which two columns give with their last offset; empty where one is null."""
+
+    def pair(row: Any) -> tuple[int, int] | None:
+        begin, end = attrgetter(first, last)(row)
+        return None if begin is None or end is None else (begin, end + 1)
+
+    return ShownColumn(header, pair, RANGE, rank)
 
 
 Columns: TypeAlias = Sequence[ShownColumn | DrawnColumn]

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.output.screen import Screen
-from kcli.output.table.rlmm_state import draw_line
+from kcli.output.table.rlmm import draw_line
 from kcli.rows.remote_segments import RemotePartition, RemoteSegmentRow
 
 COPIED, DELETED, STARTED = "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_FINISHED", "COPY_SEGMENT_STARTED"

@@ -1,0 +1,508 @@
+"""The views of `rlmm`: events, states of remote segments, and the tiers of offsets."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from rich.console import RenderableType
+
+from kcli.kafka.remote.serde import NOT_ALL_READ
+from kcli.output.screen import Screen, Symbols
+from kcli.output.table.columns import (
+    COUNT,
+    DEFINED,
+    DURATION,
+    NUMBER,
+    RIGHT_TEXT,
+    SIZE,
+    TIME,
+    TIME_OF_DAY,
+    DrawnColumn,
+    ShownColumn,
+    offsets_column,
+    span,
+)
+from kcli.output.table.fitted_table import StyledLines, sentences
+from kcli.output.table.shared_columns import SharedColumn, name_of
+from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
+from kcli.output.table.timeline import Timeline
+from kcli.output.units import counted, joined, moment, number, readable, size, tally
+from kcli.rows.partitions import Where
+from kcli.rows.remote_metadata import RlmmEventRow
+from kcli.rows.remote_segments import (
+    RemoteCheckRow,
+    RemoteHistoryRow,
+    RemoteReplayRow,
+    RemoteSegmentRow,
+)
+from kcli.rows.remote_tiers import RlmmClusterOffsetRow, RlmmCoverageRow, RlmmLookupOffsetRow
+
+COPYING, COPIED, DELETING = "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED"
+DELETED = "DELETE_SEGMENT_FINISHED"
+STATES = {
+    COPYING: "copying",
+    COPIED: "copied",
+    DELETING: "deleting",
+    DELETED: "deleted",
+    "DELETE_PARTITION_MARKED": "partition marked for deletion",
+    "DELETE_PARTITION_STARTED": "partition deletion started",
+    "DELETE_PARTITION_FINISHED": "partition deleted",
+}
+"""Kafka's states, and its states of partitions, in words."""
+UNFINISHED = {COPYING: "copy not finished", DELETING: "deletion not finished"}
+SUPERSEDED = "superseded"
+STATE_STYLES = {"copied": "green", "deleted": "red", "deleting": "red"}
+UNREADABLE = "cannot be decoded"
+TO_READ, IS_DELETED, OTHERS, NOWHERE = "to read", "deleted", "not to read", "in none of these"
+WIDEST_LINE = 76
+"""Columns of a line of remote segments."""
+
+NAME = SharedColumn(
+    "TOPIC-PARTITION",
+    lambda row: f"{row.of.topic}-{row.of.partition}",
+    noun=("partition",),
+    may_overflow=True,
+)
+TOPIC_ID = SharedColumn("", lambda row: row.of.topic_id, "topic id {}")
+METADATA = SharedColumn("", lambda row: row.of.metadata_partition, "__remote_log_metadata-{}")
+DIR = SharedColumn(
+    "DIR",
+    lambda row: os.path.dirname(row.of.dir) or ".",
+    noun=("directory", "directories"),
+    are_paths=True,
+    is_last=True,
+)
+PARTITION = (NAME, TOPIC_ID, METADATA, DIR)
+
+
+def _style_state(text: str) -> str:
+    return STATE_STYLES.get(text, "")
+
+
+def _topic_partition(row: RlmmEventRow) -> str | None:
+    if row.topic is None and row.partition is None:
+        return None
+    return f"{row.topic or row.topic_id}-{row.partition}"
+
+
+def _event(row: RlmmEventRow) -> str:
+    if row.error is not None:
+        return f"{UNREADABLE}: {row.error}"
+    return STATES.get(row.state or "", row.state or row.record_type or "")
+
+
+def _count_states(states: Sequence[str], read: str = "copied") -> str:
+    """Return how many remote segments are in each state; `read` says what copied ones are."""
+    count = Counter(states)
+    words = {
+        COPIED: read,
+        SUPERSEDED: SUPERSEDED,
+        COPYING: "begun and not finished",
+        DELETING: "being deleted",
+        DELETED: "deleted",
+    }
+    return tally({word: count[state] for state, word in words.items()})
+
+
+def _events_total(rows: Sequence[RlmmEventRow]) -> str:
+    """Return in which state the last event of each segment leaves it."""
+    last = {row.segment_id: row.state or "" for row in rows if row.segment_id is not None}
+    unreadable = sum(row.error is not None for row in rows)
+    undecoded = f"{counted(unreadable, 'event')} not decoded" if unreadable else ""
+    states = joined((_count_states(list(last.values())), undecoded))
+    segments = counted(len(last), "remote segment")
+    return f"{segments} at the last of these events{f': {states}' if states else ''}."
+
+
+EVENTS = TableView(
+    columns=(
+        ShownColumn("AT", "metadata_offset", RIGHT_TEXT),
+        ShownColumn("TIME (UTC)", "event_timestamp_ms", TIME_OF_DAY),
+        ShownColumn("SEGMENT ID", "segment_id"),
+        offsets_column("start_offset", "end_offset"),
+        ShownColumn("SIZE", "segment_size_bytes", SIZE, rank=2),
+        ShownColumn("EVENT", _event, least=12, style=_style_state),
+        ShownColumn("BY", "broker_id", NUMBER, rank=1),
+    ),
+    shared=(
+        SharedColumn("TOPIC-PARTITION", _topic_partition, noun=("partition",), may_overflow=True),
+        SharedColumn("METADATA", lambda row: row.metadata_partition, "__remote_log_metadata-{}", kind=NUMBER),
+        SharedColumn("DIR", lambda row: row.dir, are_paths=True, is_last=True),
+    ),
+    facts=lambda rows: [counted(len(rows), "event")],
+    closing=_events_total,
+)
+
+
+def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
+    """Yield remote segments, then what a live cluster answers about their partitions."""
+    segments = [row for row in answer.rows if isinstance(row, RemoteSegmentRow)]
+    offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
+    if segments:
+        findings = () if offsets else answer.findings
+        yield from draw_table(SEGMENTS, answer._replace(rows=segments, findings=findings))
+    if offsets:
+        yield from [""] if segments else []
+        yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets))
+
+
+def draw_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[RenderableType]:
+    """Return a partition's segments as a line of offsets with its scale; nothing for several partitions."""
+    if len({row.of for row in rows}) > 1 or len(rows) < 2:
+        return []
+    symbols = screen.symbols
+    cells = {TO_READ: symbols.stays, OTHERS: symbols.goes, IS_DELETED: symbols.cross}
+    by_start = sorted(rows, key=lambda row: row.start_offset)
+    ranges = [
+        (row.start_offset, row.end_offset + 1, cells[kind])
+        for kind in reversed(cells)
+        for row in by_start
+        if _kind(row) == kind
+    ]
+    cells[NOWHERE] = symbols.warning
+    first = covered = by_start[0].start_offset
+    for row in by_start:
+        if row.start_offset > covered:
+            ranges.append((covered, row.start_offset, cells[NOWHERE]))
+        covered = max(covered, row.end_offset + 1)
+    timeline = Timeline(first, covered, min(screen.width, WIDEST_LINE))
+    line = "".join(timeline.cells(ranges))
+    scale = timeline.labels(
+        (offset, offset) for offset in (first, covered - 1, *(row.start_offset for row in by_start))
+    )
+    legend = "   ".join(f"{cell} {kind}" for kind, cell in cells.items() if cell in line)
+    return [StyledLines([[(text, "")] for text in (scale, line, legend)], screen), ""]
+
+
+def _kind(row: RemoteSegmentRow) -> str:
+    if row.state == DELETED:
+        return IS_DELETED
+    return TO_READ if row.state == COPIED and row.referenced else OTHERS
+
+
+def _epochs(row: RemoteSegmentRow) -> str:
+    epochs = [entry.epoch for entry in row.segment_leader_epochs]
+    return "..".join(str(epoch) for epoch in dict.fromkeys((epochs[0], epochs[-1]))) if epochs else ""
+
+
+def _took(row: RemoteSegmentRow) -> int | None:
+    if row.copy_started_ms is None or row.copy_finished_ms is None:
+        return None
+    return max(row.copy_finished_ms - row.copy_started_ms, 0)
+
+
+def _state(row: RemoteSegmentRow) -> str:
+    """Return the state of a segment; of one that no epoch refers to that others took its place."""
+    return SUPERSEDED if row.state == COPIED and not row.referenced else row.state
+
+
+def _state_in_words(row: RemoteSegmentRow) -> str:
+    return UNFINISHED.get(row.state) or STATES.get(_state(row), _state(row))
+
+
+def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
+    readable_bytes = sum(row.segment_size_bytes for row in rows if _state(row) == COPIED)
+    states = _count_states(list(map(_state, rows)), f"to read, {size(readable_bytes)}")
+    return f"{counted(len(rows), 'remote segment')}: {states}."
+
+
+SEGMENTS = TableView(
+    columns=(
+        ShownColumn("SEGMENT ID", "segment_id"),
+        offsets_column("start_offset", "end_offset"),
+        ShownColumn("EPOCH", _epochs, rank=5),
+        ShownColumn("SIZE", "segment_size_bytes", SIZE, rank=2),
+        ShownColumn("COPIED (UTC)", "copy_finished_ms", TIME_OF_DAY, rank=1),
+        ShownColumn("TOOK", _took, DURATION, rank=4),
+        ShownColumn("BY", "broker_id", NUMBER, rank=3),
+        ShownColumn("STATE", _state_in_words, style=_style_state),
+    ),
+    severity=lambda row: "warning" if row.state in UNFINISHED else None,
+    closing=_segments_total,
+    shared=PARTITION,
+    above=draw_line,
+)
+HIGHEST = TableView(
+    columns=(
+        ShownColumn("EPOCH", "epoch", NUMBER),
+        ShownColumn("HIGHEST OFFSET", "highest_offset", NUMBER),
+    ),
+    shared=PARTITION,
+)
+
+
+def _history_event(row: RemoteHistoryRow) -> str:
+    word = STATES.get(row.state, row.state)
+    return word if row.refused is None else f"{word}: not taken ({row.refused.replace('-', ' ')})"
+
+
+HISTORY = TableView(
+    columns=(
+        ShownColumn("AT", "metadata_offset", RIGHT_TEXT),
+        ShownColumn("TIME (UTC)", "event_timestamp_ms", TIME_OF_DAY),
+        ShownColumn("AFTER", "since_previous_ms", DURATION),
+        ShownColumn("BY", "broker_id", NUMBER),
+        ShownColumn("EVENT", _history_event, least=12, style=_style_state),
+    ),
+    shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION),
+)
+
+
+def _adds(row: RemoteReplayRow) -> str:
+    counts = {"more": row.segments_added, "changed": row.segments_changed, "gone": row.segments_removed}
+    return tally(counts) or "nothing"
+
+
+REPLAYS = TableView(
+    columns=(
+        ShownColumn("COVERS TO", "covered_offset", NUMBER),
+        ShownColumn("COMMITTED", "committed_offset", NUMBER, rank=2),
+        ShownColumn("SEGMENTS", "segments", COUNT),
+        ShownColumn("AS EVENTS", lambda row: {True: "yes", False: "no", None: "?"}[row.is_as_events]),
+        ShownColumn("EVENTS TO", "last_offset", NUMBER, rank=1),
+        ShownColumn("AFTER", "events_after", COUNT),
+        ShownColumn("REPLAY ADDS", _adds),
+    ),
+    severity=lambda row: "warning" if row.is_as_events is False else None,
+    shared=(NAME, METADATA._replace(header="METADATA", kind=NUMBER), DIR),
+    facts=lambda rows: [counted(len(rows), "remote_log_snapshot")],
+)
+
+
+def _unfinished(row: RemoteCheckRow) -> int:
+    return row.unfinished_copies + row.unfinished_deletions
+
+
+def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
+    results = Counter(row.result for row in rows)
+    unfinished = sum(map(_unfinished, rows))
+    copies = counted(unfinished, "unfinished copy or deletion", "unfinished copies or deletions")
+    copied = counted(sum(row.copied for row in rows), "remote segment")
+    return (
+        f"{counted(len(rows), 'partition')}: "
+        f"{tally({name: results[name] for name in ('damaged', 'warning', 'clean')})}. "
+        f"{joined((f'{copied} to read', copies if unfinished else ''))}."
+    )
+
+
+CHECKS = TableView(
+    columns=(
+        ShownColumn("RESULT", "result"),
+        ShownColumn("COPIED", "copied", COUNT),
+        ShownColumn("UNFINISHED", _unfinished, COUNT),
+        ShownColumn("SUPERSEDED", "superseded", COUNT, rank=2),
+        ShownColumn("BYTES", "remote_bytes", SIZE),
+        ShownColumn("EVENTS", "events", COUNT, rank=3),
+        ShownColumn("FINDINGS", "findings", COUNT),
+    ),
+    shared=PARTITION,
+    verdict=_check_verdict,
+    severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
+)
+
+
+def _draw_steps(field: str, rows: Sequence[Any], screen: Screen) -> Iterator[RenderableType]:
+    """Yield what a broker does for each of a few rows, step by step."""
+    for row in rows if len(rows) <= FEW else ():
+        yield ""
+        if len(rows) > 1:
+            yield sentences(screen, name_of(row.where), style="bold")
+        for step, text in enumerate(getattr(row, field), 1):
+            yield sentences(screen, f"  {step:>3}  {readable(text)}", indent=" " * 7)
+
+
+def _tiered(rows: Sequence[Any]) -> str:
+    tiered = number(sum(row.remote_storage for row in rows))
+    pending = number(sum(row.earliest_pending_upload_offset >= 0 for row in rows))
+    return (
+        f"{counted(len(rows), 'partition')}: {tiered} tiered, {pending} with records that are not copied yet."
+    )
+
+
+TIER_OFFSETS = TableView(
+    columns=(
+        ShownColumn("EARLIEST", "earliest_offset", DEFINED),
+        ShownColumn("EARLIEST LOCAL", "earliest_local_offset", DEFINED),
+        ShownColumn("LATEST TIERED", "latest_tiered_offset", DEFINED),
+        ShownColumn("NOT COPIED FROM", "earliest_pending_upload_offset", DEFINED, rank=1),
+        ShownColumn("LATEST", "latest_offset", DEFINED),
+        ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=3),
+        ShownColumn("NEWEST LOCAL (UTC)", "max_timestamp", TIME, rank=2),
+    ),
+    verdict=_tiered,
+)
+
+
+def _asked(row: Any) -> str:
+    if isinstance(row, RlmmLookupOffsetRow):
+        return f"offset {row.offset}"
+    return f"at or after {moment(row.timestamp, with_ms=True)} UTC"
+
+
+def _position(row: Any) -> str:
+    """Return the record or the byte that is found, or the byte from which the broker reads."""
+    if not isinstance(row, RlmmLookupOffsetRow):
+        return "" if row.record.offset is None else f"offset {row.record.offset}"
+    if row.batch.position is not None:
+        return f"byte {row.batch.position} of {row.batch.file}"
+    entry = row.batch.index_entry_position
+    return "" if entry is None else f"read from byte {entry} on"
+
+
+def _doubt(row: Any) -> str:
+    """Return why nothing is found, or that the log of what is found is not in remote storage."""
+    if not row.found:
+        return readable(row.reason)
+    is_offset = isinstance(row, RlmmLookupOffsetRow)
+    read = row.batch.position if is_offset else row.record.offset
+    return "" if read is not None else str(row.reason).partition(":")[0].partition("; ")[2]
+
+
+LOOKUPS = TableView(
+    columns=(
+        ShownColumn("TIER", "tier", style="bold"),
+        ShownColumn("SEGMENT ID", "remote.segment_id"),
+        offsets_column("remote.start_offset", "remote.end_offset", rank=3),
+        ShownColumn("WHERE", _position, rank=2),
+        ShownColumn("", _doubt, least=20, style="yellow"),
+    ),
+    shared=(SharedColumn("ASKED FOR", _asked),),
+    below=partial(_draw_steps, "tries"),
+    closing=lambda rows: (
+        f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
+    ),
+)
+
+
+class Coverage(NamedTuple):
+    """The ranges of offsets of a partition."""
+
+    where: Where
+    ranges: tuple[RlmmCoverageRow, ...]
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Its first offset, and one past the last."""
+        return self.ranges[0].first_offset, self.ranges[-1].last_offset + 1
+
+    def bytes(self, column: str) -> int:
+        """Return the sum of a column."""
+        return sum(getattr(row, column) for row in self.ranges)
+
+
+def _tier_cells(symbols: Symbols) -> dict[str, str]:
+    return {"both": symbols.stays, "remote": symbols.middle, "local": symbols.half, "none": symbols.warning}
+
+
+def _draw_tiers(_: Sequence[Coverage], symbols: Symbols) -> Callable[[Coverage, int], str]:
+    cells = _tier_cells(symbols)
+
+    def draw(coverage: Coverage, width: int) -> str:
+        ranges = [
+            (row.first_offset, row.last_offset + 1, cells.get(row.tiers, " "))
+            for row in sorted(coverage.ranges, key=lambda row: row.tiers == "none")  # gaps always show
+        ]
+        return "".join(Timeline(*coverage.bounds, width).cells(ranges))
+
+    return draw
+
+
+def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
+    """Yield a line of offsets for each partition, from its log start to its log end."""
+    groups = groupby(answer.rows, key=lambda row: row.where)
+    partitions = [Coverage(where, tuple(own)) for where, own in groups]
+    view = COVERAGE._replace(verdict=lambda rows: _covered(rows, answer))
+    yield from draw_table(view, answer._replace(rows=partitions))
+
+
+def _covered(partitions: Sequence[Coverage], answer: TableInput) -> str:
+    """Return what the cells mean, and why some remote segments are not known, or what no tier has."""
+    lost = sum(row.tiers == "none" for coverage in partitions for row in coverage.ranges)
+    safe = size(sum(coverage.bytes("safe_to_lose_bytes") for coverage in partitions))
+    legend = joined(f"{cell} {tier}" for tier, cell in _tier_cells(answer.screen.symbols).items())
+    codes = Counter(finding.code for finding in answer.findings)
+    unread = joined(sorted(codes.keys() & NOT_ALL_READ))
+    words = [f"{counted(lost, 'range')} in no tier"] if lost else []
+    if unread:
+        words.append(f"brokers do not read all events of the remote segments ({unread})")
+    elif codes["EPOCH-001"]:
+        without_epochs = counted(codes["EPOCH-001"], "partition")
+        words.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
+    gaps = joined(words) or "every offset is in a tier"
+    return f"{legend}. {gaps[0].upper()}{gaps[1:]}; {safe} of local logs are in remote storage too."
+
+
+COVERAGE = TableView(
+    columns=(
+        ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
+        DrawnColumn("TIERS", _draw_tiers, least=12, most=32, rank=0, style=""),
+        ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), SIZE, rank=1),
+        ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), SIZE, rank=1),
+        ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), SIZE),
+    ),
+)
+
+
+def _deletes(rows: Sequence[Any]) -> str:
+    parts = []
+    for tier in ("remote", "local"):
+        sizes = [row.size_bytes for row in rows if row.tier == tier and row.action == "delete"]
+        parts += [f"{counted(len(sizes), f'{tier} segment')}, {size(sum(sizes))}"] if sizes else []
+    return f"The next clean-up deletes {' and '.join(parts) or 'nothing'}."
+
+
+RETENTION = TableView(
+    columns=(
+        ShownColumn("TIER", "tier"),
+        ShownColumn("SEGMENT ID", "segment_id"),
+        offsets_column("start_offset", "end_offset"),
+        ShownColumn("SIZE", "size_bytes", SIZE, rank=2),
+        ShownColumn("GOES", "order", NUMBER, style="red"),
+        ShownColumn("RULE", "rule"),
+        ShownColumn("WHY", "reason", rank=1, least=20),
+    ),
+    verdict=_deletes,
+)
+OUTCOMES = {
+    "local": "fetches from the leader's local log",
+    "tiered": "takes the state of a remote segment, then fetches",
+    "failed": "cannot take the state of a remote segment, and tries again for ever",
+    "out-of-range": "is out of the leader's range, then fetches",
+}
+FOLLOWERS = TableView(
+    columns=(
+        ShownColumn("FETCHES FROM", "fetch_offset", NUMBER),
+        ShownColumn("SEGMENT ID", "remote.segment_id", rank=2),
+        ShownColumn("THEN FROM", "next_fetch_offset", NUMBER),
+        ShownColumn("THE FOLLOWER", lambda row: OUTCOMES.get(row.outcome, row.outcome), least=20),
+    ),
+    severity=lambda row: "error" if row.outcome == "failed" else None,
+    shared=(SharedColumn("LEADER", lambda row: row.leader_dir, "leader {}", rank=3),),
+    below=partial(_draw_steps, "steps"),
+    closing=lambda rows: (
+        f"{counted(len(rows), 'follower')}, {sum(row.outcome == 'failed' for row in rows)} failed."
+    ),
+)
+
+
+def _compared(rows: Sequence[RlmmClusterOffsetRow]) -> str:
+    agrees = [row.agrees for row in rows if row.agrees is not None]
+    return f"{sum(agrees)} of {counted(len(agrees), 'offset')} on disk as in the cluster." if agrees else ""
+
+
+CLUSTER_OFFSETS = TableView(
+    columns=(
+        ShownColumn("QUERY", "query"),
+        ShownColumn("CLUSTER", "cluster_offset", DEFINED, style="bold"),
+        ShownColumn("ON DISK", "disk_offset", DEFINED, rank=1),
+    ),
+    shared=(
+        SharedColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", noun=("partition",)),
+        SharedColumn("DIR", lambda row: row.dir, is_last=True),
+    ),
+    severity=lambda row: "warning" if row.agrees is False else None,
+    verdict=_compared,
+)
