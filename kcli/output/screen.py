@@ -9,33 +9,28 @@ NARROWEST = 40
 class Symbols(NamedTuple):
     """The characters of drawings.
 
-    `null` is a value that there is none of, `eighths` are bars of 1 to 8 eighths of a
-    column, `axis` are its beginning, a tick, a line and its end.
+    `null` is a value that there is none of, `eighths` are bars of 1 to 8 eighths of a column.
     """
 
-    null: str
-    arrow: str
-    more: str
-    good: str
-    bad: str
-    warning: str
-    note: str
-    stays: str
-    goes: str
-    middle: str
-    half: str
-    cross: str
-    line: str
-    end: str
-    here: str
-    eighths: str
-    axis: str
+    null: str = "\u2013"
+    arrow: str = "→"
+    more: str = "…"
+    good: str = "✓"
+    bad: str = "✗"
+    warning: str = "!"
+    note: str = "·"
+    stays: str = "█"
+    goes: str = "░"
+    middle: str = "▒"
+    half: str = "▄"
+    cross: str = "\u2573"
+    line: str = "━"
+    end: str = "┥"
+    eighths: str = "▏▎▍▌▋▊▉█"
 
 
-UTF8 = Symbols(
-    "\u2013", "→", "…", "✓", "✗", "!", "·", "█", "░", "▒", "▄", "\u2573", "━", "┥", "▼", "▏▎▍▌▋▊▉█", "├┼─┤"
-)
-ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "r", "l", "x", "=", "|", "v", "#", "|+-|")
+UTF8 = Symbols()
+ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "r", "l", "x", "=", "|", "#")
 
 
 class Screen(NamedTuple):

@@ -40,6 +40,16 @@ def moment(timestamp: int, *, with_day: bool = True, with_ms: bool = False) -> s
     return f"{day} {clock}" if with_day else clock
 
 
+def period(first: int | None, last: int | None) -> str | None:
+    """Return two moments, on one day without the day again, or the one that both are; None for none."""
+    if first is None or last is None or first < 0:
+        return None
+    begin, end = moment(first), moment(last)
+    if begin == end:
+        return begin
+    return f"{begin} to {moment(last, with_day=first // DAY != last // DAY)}"
+
+
 def readable(text: str) -> str:
     """Return a text with its epoch milliseconds as UTC."""
     return EPOCH_MS.sub(lambda found: f"{moment(int(found[0]))} UTC", text)

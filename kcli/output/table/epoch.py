@@ -1,144 +1,113 @@
 """The views of `epoch`: leader epochs on the line of offsets, and what leaders answer about them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from rich.console import RenderableType
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.epoch_comparison import find_divergence
-from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import COUNT, DEFINED, NUMBER, DrawnColumn, ShownColumn
+from kcli.output.screen import Screen
+from kcli.output.table.columns import COUNT, DEFINED, NUMBER, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines
 from kcli.output.table.replica_names import by_partition, replica_names
 from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline
-from kcli.output.units import counted, joined, number
+from kcli.output.units import counted, number, tally
 from kcli.rows.epochs import EndOffsetRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
 from kcli.rows.partitions import Where
 
-WIDEST = 100
-"""Columns of a line of offsets."""
+WIDEST_EPOCHS = 100
+"""Columns of a line of epochs."""
+LEAST_EPOCHS = 20
+
+Replicas: TypeAlias = dict[Where, list[EpochRow]]
 
 
-def parted_at(epochs: Sequence[EpochRow], other: Sequence[EpochRow]) -> int | None:
-    """Return the first offset that two replicas have in different epochs; None where they agree so far."""
-    caches = [tuple(EpochEntry(row.epoch, row.start_offset) for row in rows) for rows in (epochs, other)]
-    return find_divergence(caches[0], epochs[-1].end_offset, caches[1], other[-1].end_offset).offset
+def _newest(replicas: Replicas) -> Sequence[EpochRow]:
+    return max(replicas.values(), key=lambda rows: (rows[-1].epoch, rows[-1].end_offset))
 
 
-def _newest(replicas: Iterable[Sequence[EpochRow]]) -> Sequence[EpochRow]:
-    return max(replicas, key=lambda rows: (rows[-1].epoch, rows[-1].end_offset))
-
-
-def _parted(replicas: dict[Where, list[EpochRow]]) -> int | None:
-    """Return the first offset at which the epochs of replicas differ; None where they do not."""
-    newest = _newest(replicas.values())
-    offsets = [offset for rows in replicas.values() if (offset := parted_at(rows, newest)) is not None]
-    return min(offsets, default=None)
+def _partings(replicas: Replicas) -> dict[Where, int]:
+    """Return where each replica differs first from the one with the newest epoch, if it does."""
+    caches = {
+        where: (tuple(EpochEntry(row.epoch, row.start_offset) for row in rows), rows[-1].end_offset)
+        for where, rows in replicas.items()
+    }
+    newest = next(caches[where] for where, rows in replicas.items() if rows is _newest(replicas))
+    partings = {where: find_divergence(*cache, *newest).offset for where, cache in caches.items()}
+    return {where: offset for where, offset in partings.items() if offset is not None}
 
 
 def draw_replicas(rows: Sequence[EpochRow], screen: Screen) -> Iterator[RenderableType]:
-    """Yield the epochs of replicas as lines of offsets; of several partitions those that differ."""
-    several = {name: replicas for name, replicas in by_partition(rows).items() if len(replicas) > 1}
+    """Yield the epochs of a partition as lines of offsets; of several partitions those that differ."""
+    partitions = by_partition(rows)
     names = replica_names(row.where for row in rows)
-    drawn = [name for name in several if len(several) == 1 or _parted(several[name]) is not None]
+    drawn = [name for name, replicas in partitions.items() if len(partitions) == 1 or _partings(replicas)]
     for name in drawn[: 0 if screen.is_part else FEW]:
-        heading = name if len(several) > 1 else ""
-        yield StyledLines(_lines(several[name], heading, names, screen), screen)
+        heading = [[(name, "bold")]] if len(partitions) > 1 else []
+        yield StyledLines([*heading, *_lines(partitions[name], names, screen)], screen)
         yield ""
 
 
-def _lines(
-    replicas: dict[Where, list[EpochRow]], heading: str, names: dict[str, str], screen: Screen
-) -> Iterator[Line]:
+def _lines(replicas: Replicas, names: dict[str, str], screen: Screen) -> Iterator[Line]:
     """Yield the scale, and a line for each replica: its epochs, red from where they differ."""
-    newest = _newest(replicas.values())
-    labels = {where: names[where.dir] for where in replicas}
-    remarks = {where: _remark(rows, newest) for where, rows in replicas.items()}
-    left = max(map(len, labels.values())) + 2
+    partings = _partings(replicas)
+    labels = {where: f"{names[where.dir]}  " if len(replicas) > 1 else "" for where in replicas}
+    remarks = {where: _remark(where, replicas, partings.get(where)) for where in replicas}
+    left = max(map(len, labels.values()))
     room = screen.width - left - max(map(len, remarks.values())) - 3
-    is_wide = room >= 30
     first = min(rows[0].start_offset for rows in replicas.values())
     end = max(rows[-1].end_offset for rows in replicas.values())
-    timeline = Timeline(first, end, min(room if is_wide else screen.width - left - 1, WIDEST))
-    offsets = {row.start_offset for row in chain(*replicas.values())}
+    timeline = Timeline(first, end, max(min(room, WIDEST_EPOCHS), LEAST_EPOCHS))
+    offsets = {row.start_offset for rows in replicas.values() for row in rows}
     offsets |= {rows[-1].end_offset for rows in replicas.values()}
-    parted = _parted(replicas)
-    scale = timeline.labels(
-        (offset, offset) for offset in (first, end, parted, *sorted(offsets)) if offset is not None
-    )
-    if heading:
-        yield [(heading, "bold")]
+    scale = timeline.labels((offset, offset) for offset in (first, end, *partings.values(), *sorted(offsets)))
     yield [(" " * left + scale, "dim")]
     for where, rows in replicas.items():
-        line = _epochs_line(rows, timeline, screen.symbols)
-        differs = timeline.width if parted is None or rows is newest else timeline.column(parted)
-        style = STYLES["error"] if "differ" in remarks[where] else "green"
+        columns = timeline.columns(rows[0].start_offset, rows[-1].end_offset)
+        line = " " * columns.start + screen.symbols.line * (columns.stop - columns.start)
+        line = timeline.labels(((row.start_offset, row.epoch) for row in rows), line) + screen.symbols.end
+        differs = timeline.column(partings[where]) if where in partings else len(line)
         yield [
-            (f"{labels[where]:{left}}", "bold"),
+            (labels[where].ljust(left), "bold"),
             (line[:differs], "cyan"),
-            (line[differs:], "red" if "differ" in remarks[where] else "cyan"),
-            *([(" " * (timeline.width + 3 - len(line)) + remarks[where], style)] if is_wide else []),
+            (line[differs:].ljust(timeline.width + 3 - differs), "red"),
+            (remarks[where], STYLES["error"] if where in partings else "green"),
         ]
-        if not is_wide:
-            yield [(" " * left + remarks[where], style)]
 
 
-def _epochs_line(rows: Sequence[EpochRow], timeline: Timeline, symbols: Symbols) -> str:
-    """Return a line with the number of each epoch where it begins."""
-    columns = timeline.columns(rows[0].start_offset, rows[-1].end_offset)
-    line = " " * columns.start + symbols.line * (columns.stop - columns.start)
-    return timeline.labels(((row.start_offset, row.epoch) for row in rows), line) + symbols.end
-
-
-def _remark(rows: Sequence[EpochRow], newest: Sequence[EpochRow]) -> str:
-    if rows is newest:
-        return "newest epoch"
-    end, newest_end = rows[-1].end_offset, newest[-1].end_offset
-    parted = parted_at(rows, newest)
-    if parted is not None:
-        return f"{number(end - parted)} offsets differ from {parted} on"
-    if end == newest_end:
-        return "the same"
-    return (
-        f"the same, {number(newest_end - end)} behind"
-        if end < newest_end
-        else f"the same, {number(end - newest_end)} more"
-    )
-
-
-def _ranges(rows: Sequence[EpochRow], symbols: Symbols) -> Callable[[EpochRow, int], str]:
-    """Draw each epoch where it lies on the offsets of its partition."""
-    bounds: dict[str, tuple[int, int]] = {}
-    for row in rows:
-        first, end = bounds.get(name_of(row.where), (row.start_offset, row.end_offset))
-        bounds[name_of(row.where)] = min(first, row.start_offset), max(end, row.end_offset)
-
-    def draw(row: EpochRow, width: int) -> str:
-        timeline = Timeline(*bounds[name_of(row.where)], width)
-        return "".join(timeline.cells([(row.start_offset, row.end_offset, symbols.stays)]))
-
-    return draw
+def _remark(where: Where, replicas: Replicas, parting: int | None) -> str:
+    """Return what a replica has in common with the one with the newest epoch."""
+    if len(replicas) == 1:
+        return ""
+    end, newest = replicas[where][-1].end_offset, _newest(replicas)
+    if parting is not None:
+        return f"{number(end - parting)} offsets differ from {parting} on"
+    more = end - newest[-1].end_offset
+    if replicas[where] is newest or not more:
+        return "newest epoch" if replicas[where] is newest else "the same"
+    return f"the same, {number(abs(more))} {'more' if more > 0 else 'behind'}"
 
 
 def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
     """Return in how many partitions the epochs of replicas differ; of single replicas how many there are."""
     partitions = by_partition(rows)
     several = [replicas for replicas in partitions.values() if len(replicas) > 1]
-    parted = [offset for replicas in several if (offset := _parted(replicas)) is not None]
+    partings = [offsets for replicas in several if (offsets := _partings(replicas))]
+    if not several and len(partitions) == 1:
+        return f"{counted(len(rows), 'epoch')}. Log end {rows[-1].end_offset}, newest epoch {rows[-1].epoch}."
     if not several:
-        of = f"{counted(len(partitions), 'partition')}, " if len(partitions) > 1 else ""
-        end = "" if of else f" Log end {rows[-1].end_offset}, newest epoch {rows[-1].epoch}."
-        return f"{of}{counted(len(rows), 'epoch')}.{end}"
-    if not parted:
+        return f"{counted(len(partitions), 'partition')}, {counted(len(rows), 'epoch')}."
+    if not partings:
         return "Replicas have the same epochs as far as they go."
     if len(several) > 1:
-        return f"The epochs of replicas differ in {len(parted)} of {counted(len(several), 'partition')}."
-    return f"Epochs differ from offset {parted[0]} on: a follower truncates there, at the latest."
+        return f"The epochs of replicas differ in {len(partings)} of {counted(len(several), 'partition')}."
+    offset = min(partings[0].values())
+    return f"Epochs differ from offset {offset} on: a follower truncates there, at the latest."
 
 
 EPOCHS = TableView(
@@ -147,7 +116,6 @@ EPOCHS = TableView(
         ShownColumn("START", "start_offset", NUMBER),
         ShownColumn("END", "end_offset", NUMBER),
         ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, COUNT, rank=2),
-        DrawnColumn("", _ranges, least=8, most=40, rank=3),
     ),
     verdict=_epochs_verdict,
     facts=lambda rows: [f"from {' and '.join(sorted({row.source for row in rows}))}"],
@@ -187,15 +155,14 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
     parted = sum(row.divergence_offset is not None for row in rows)
     unknown = sum(map(_lacks_epochs, rows))
     pairs = counted(len(rows), "pair")
-    words = []
-    if unknown:
-        words.append(f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff.")
+    words = [f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff."] * bool(
+        unknown
+    )
     if parted:
         words.append(f"Epochs differ in {parted} of {pairs}.")
         words.append("Next: kcli truncate --dry-run --leader LEADER FOLLOWER")
-    elif unknown < len(rows):
-        others = "In the others they" if unknown else "The epochs"
-        words.append(f"{others} are the same as far as both replicas go.")
+    elif not unknown:
+        words.append("The epochs are the same as far as both replicas go.")
     return " ".join(words)
 
 
@@ -260,25 +227,18 @@ END_OFFSETS = TableView(
     verdict=_end_offsets_verdict,
 )
 
-UNDEFINED = -1
 KEPT = {"valid": "valid: reads on", "unchecked": "not validated: no epoch to ask for"}
 
 
 def _answer(row: PositionRow) -> str:
-    if row.outcome == "unchecked":
-        return ""
-    if row.error is not None:
-        return row.error
-    return (
-        "undefined" if row.end_offset == UNDEFINED else f"epoch {row.leader_epoch} ends at {row.end_offset}"
-    )
+    if row.outcome == "unchecked" or row.error is not None:
+        return row.error or ""
+    return "undefined" if row.end_offset == -1 else f"epoch {row.leader_epoch} ends at {row.end_offset}"
 
 
 def _conclusion(row: PositionRow) -> str:
-    if row.outcome in KEPT:
-        return KEPT[row.outcome]
-    if row.outcome == "retry":
-        return "asks again with new metadata"
+    if row.outcome in KEPT or row.outcome == "retry":
+        return KEPT.get(row.outcome, "asks again with new metadata")
     if row.exception is not None:
         divergent = f", divergent offset {row.end_offset}" if row.outcome == "truncated" else ""
         return f"{row.exception}{divergent}"
@@ -294,14 +254,13 @@ def _position_severity(row: PositionRow) -> str:
 
 
 def _positions_verdict(rows: Sequence[PositionRow]) -> str:
-    truncated = sum(row.outcome in {"truncated", "undefined", "out-of-range"} for row in rows)
-    retried = sum(row.outcome == "retry" for row in rows)
+    severities = Counter(map(_position_severity, rows))
     positions = counted(len(rows), "position")
-    words = (
-        f"{truncated} of {positions} cannot stay" if truncated else "",
-        f"{retried} of {positions} not answered" if retried else "",
-    )
-    return f"{joined(words) or 'The consumer reads on where it is'}."
+    words = {
+        f"of {positions} cannot stay": severities["error"],
+        f"of {positions} not answered": severities["warning"],
+    }
+    return f"{tally(words) or 'The consumer reads on where it is'}."
 
 
 POSITIONS = TableView(
@@ -309,12 +268,7 @@ POSITIONS = TableView(
         ShownColumn("POSITION", "offset", NUMBER, style="bold"),
         ShownColumn("EPOCH", "offset_epoch", DEFINED),
         ShownColumn("ANSWER", _answer, rank=1, least=12),
-        ShownColumn(
-            "SO THE CONSUMER",
-            _conclusion,
-            least=20,
-            style=lambda text: "" if text in KEPT.values() else STYLES["warning"],
-        ),
+        ShownColumn("SO THE CONSUMER", _conclusion, least=20),
     ),
     shared=(
         SharedColumn(

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import groupby
+from operator import attrgetter
 
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn, span
+from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn, offsets_column
 from kcli.output.table.replica_names import replica_names
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, moment, number, only_day
+from kcli.output.units import counted, joined, number, period
 from kcli.rows.replicas import ElectionRow, ReplicaRangeRow
 
 RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
@@ -28,21 +29,13 @@ def _range_severity(row: ReplicaRangeRow) -> str | None:
 
 def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     """Return how many pairs hold the same, and where the first of the others begins to differ."""
-    pairs: dict[tuple[str, str], list[ReplicaRangeRow]] = {}
-    for row in rows:
-        pairs.setdefault((row.where.dir, row.other_dir), []).append(row)
-    first_errors = [
-        next((row for row in own if _range_severity(row) == "error"), None) for own in pairs.values()
-    ]
-    differing = [row for row in first_errors if row is not None]
-    if len(pairs) > 1:
-        unknown = sum(any(row.verdict == "unknown" for row in own) for own in pairs.values())
-        several = counted(len(pairs), "pair")
-        words = (
-            f"{len(differing)} of {several} of replicas differ."
-            if differing
-            else f"{several} of replicas: none differs."
-        )
+    key = attrgetter("where.dir", "other_dir")
+    of_pairs = [list(own) for _, own in groupby(sorted(rows, key=key), key)]
+    errors = [[row for row in own if _range_severity(row) == "error"] for own in of_pairs]
+    differing = [own[0] for own in errors if own]
+    if len(of_pairs) > 1:
+        unknown = sum(any(row.verdict == "unknown" for row in own) for own in of_pairs)
+        words = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
         return words + (f" {unknown} could not be compared as far as both go." if unknown else "")
     verdicts = {row.verdict for row in rows}
     if not differing:
@@ -61,7 +54,7 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
 
 RANGES = TableView(
     columns=(
-        ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
+        offsets_column("first_offset", "last_offset"),
         ShownColumn("VERDICT", "verdict", style="bold"),
         ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
         ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
@@ -84,7 +77,7 @@ RANGES = TableView(
 
 FINGERPRINTS = TableView(
     columns=(
-        ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
+        offsets_column("first_offset", "last_offset"),
         ShownColumn("HASH", "hash", style="bold"),
         ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
         ShownColumn("BATCHES", "batches", COUNT, rank=2),
@@ -130,12 +123,6 @@ def _election_severity(row: ElectionRow) -> str | None:
     return "warning" if row.outcome == UNKNOWN or row.records_lost != 0 or row.offsets_below_start else None
 
 
-def _written(row: ElectionRow, *, with_day: bool) -> str:
-    """Return the times of the records that are lost."""
-    times = (row.first_lost_timestamp, row.last_lost_timestamp)
-    return " to ".join(dict.fromkeys(moment(time, with_day=with_day) for time in times if time is not None))
-
-
 def _elected(row: ElectionRow) -> str:
     if row.would_be_elected is None:
         return "?"
@@ -153,7 +140,6 @@ def view_elections(answer: TableInput) -> TableView:
             (row.follower, row.follower_broker_id),
         )
     )
-    day = only_day(time for row in rows for time in (row.first_lost_timestamp, row.last_lost_timestamp))
     return TableView(
         columns=(
             ShownColumn("LEADER", lambda row: names[row.candidate], style="bold"),
@@ -163,9 +149,12 @@ def view_elections(answer: TableInput) -> TableView:
             ShownColumn("LOSES", _lost, NUMBER),
             ShownColumn("COMMITTED", _committed, NUMBER),
             ShownColumn("SIZE", lambda row: row.bytes_lost or None, SIZE, rank=2),
-            ShownColumn("WRITTEN (UTC)", partial(_written, with_day=day is None), rank=3),
+            ShownColumn(
+                "WRITTEN (UTC)",
+                lambda row: period(row.first_lost_timestamp, row.last_lost_timestamp),
+                rank=3,
+            ),
         ),
-        facts=lambda _: [f"{day} UTC"] if day else [],
         names_replicas=True,
         severity=_election_severity,
         verdict=partial(_elections_verdict, names),
@@ -189,44 +178,30 @@ def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> st
     return f"{words}\n{_least_loss(rows, names)}"
 
 
-class WorstLoss(NamedTuple):
-    """What the followers of a candidate lose, the most of each."""
-
-    committed: int
-    bytes: int
-    offsets_below_start: int
-    records: int
-
-
-def _loss(rows: Sequence[ElectionRow]) -> WorstLoss:
-    return WorstLoss(
-        *(
-            max(getattr(row, field) or 0 for row in rows)
-            for field in ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")
-        )
-    )
-
-
 def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
     """Return with which leader the least is lost, of those of which that is known."""
     candidates: dict[str, list[ElectionRow]] = {}
     for row in rows:
         candidates.setdefault(row.candidate, []).append(row)
     unknown = [path for path, own in candidates.items() if any(_committed(row) == UNKNOWN for row in own)]
-    losses = {path: _loss(own) for path, own in candidates.items() if path not in unknown}
+    losses = {
+        path: tuple(max(getattr(row, field) or 0 for row in own) for field in LOSSES)
+        for path, own in candidates.items()
+        if path not in unknown
+    }
     if not losses:
         return "Which of them loses the least is unknown: no checkpoint has a high watermark."
     best = min(losses, key=lambda path: losses[path])
-    others = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
-    return f"Least is lost with {names[best]}: {_in_words(losses[best])}.{others}"
-
-
-def _in_words(loss: WorstLoss) -> str:
-    below = counted(loss.offsets_below_start, "offset")
-    before = f"what is below its log start ({below})" if loss.offsets_below_start else ""
-    if not loss.records:
-        return before or "nothing"
-    committed = (
-        f"{loss.committed} of them committed" if loss.committed else "none of them known to be committed"
+    committed, _, below_start, records = losses[best]
+    words = (
+        f"{counted(records, 'record')}, {committed or 'none'} of them known to be committed"
+        if records
+        else "",
+        f"{counted(below_start, 'offset')} below its log start" if below_start else "",
     )
-    return f"{counted(loss.records, 'record')}, {committed}" + (f", and {before}" if before else "")
+    others = f" Unknown with {joined(names[path] for path in unknown)}." if unknown else ""
+    return f"Least is lost with {names[best]}: {joined(words) or 'nothing'}.{others}"
+
+
+LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")
+"""What followers of a candidate lose, the worst first."""

@@ -1,7 +1,9 @@
 """The view of `truncate`: what changes, the rounds with a leader, and what goes on the line of offsets."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
@@ -13,13 +15,12 @@ from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
 from kcli.output.table.timeline import Timeline
-from kcli.output.units import counted, joined, moment, size
+from kcli.output.units import counted, period, size, tally
 from kcli.rows.truncation import TruncatedSegment, TruncationRound, TruncationRow
-from kcli.times import DAY, SECOND
 
 MOST_SEGMENTS = 8
 """Segments in a row that have the same done to them: more of them are one line."""
-WIDEST = 96
+WIDEST_PLAN = 96
 """Columns of a line of offsets."""
 LEFT = "  "
 """Before a line of offsets."""
@@ -27,6 +28,7 @@ SAVE = "save what will be lost first: the same command with --rescue FILE.ndjson
 """Instead of the command line that the row has: it is longer than most terminals are wide."""
 NONE, FULL, TIERED = "none", "full", "tiered"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
+DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
 SIGN_STYLES = {"": "", "~": "yellow", "-": "red", "+": "green"}
 CONCLUSIONS = {
@@ -55,7 +57,7 @@ def _draw_plans(rows: Sequence[TruncationRow], screen: Screen) -> Iterator[Rende
         if row.kind != NONE:
             yield StyledLines(_offset_lines(row, screen), screen)
             yield ""
-            yield table(SEGMENTS, list(_segment_lines(row, screen.symbols.arrow)), screen)
+            yield table(SEGMENTS, list(_segment_lines(row)), screen)
         if row.kind != NONE and row.warnings:
             yield ""
         for warning in row.warnings:
@@ -64,29 +66,24 @@ def _draw_plans(rows: Sequence[TruncationRow], screen: Screen) -> Iterator[Rende
 
 
 def _offset_lines(row: TruncationRow, screen: Screen) -> Iterator[Line]:
-    """Yield the line of offsets: its numbers, segments, what stays and what goes, and epochs."""
+    """Yield the line of offsets: its numbers, what stays and what goes, and epochs."""
     symbols = screen.symbols
     first, end = row.log_start_offset_before, max(row.log_end_offset_before, row.target_offset)
     removed = row.log_end_offset_before if row.first_removed_offset is None else row.first_removed_offset
     removed = first if row.kind == FULL else max(removed, first)
-    timeline = Timeline(first, end, min(screen.width - 2 * len(LEFT), WIDEST))
-    bases = [segment.base_offset for segment in row.segments if segment.base_offset > first]
-    begin, tick, line, last = tuple(symbols.axis)
-    ticks = [*((base, tick) for base in bases), (first, begin), (end, last), (removed, symbols.here)]
-    scale = [line] * timeline.width
-    for offset, symbol in ticks:
-        scale[min(timeline.column(offset), timeline.width - 1)] = symbol
-    cells = timeline.cells([(first, removed, symbols.stays), (removed, end, symbols.goes)])
-    stays = cells.count(symbols.stays)
-    yield [(LEFT + timeline.labels((offset, offset) for offset in (removed, first, end, *bases)), "dim")]
-    yield [(LEFT + "".join(scale), "dim")]
-    yield [(LEFT + "".join(cells[:stays]), "green"), ("".join(cells[stays:]), "red")]
-    if row.epochs_before:
-        yield [
-            (LEFT + timeline.labels((entry.start_offset, entry.epoch) for entry in row.epochs_before), "dim")
-        ]
-    epochs = "  numbers above: leader epochs" if row.epochs_before else ""
-    yield [(f"{LEFT}{symbols.stays} stays  ", "green"), (f"{symbols.goes} goes", "red"), (epochs, "dim")]
+    timeline = Timeline(first, end, min(screen.width - 2 * len(LEFT), WIDEST_PLAN))
+    offsets = (removed, first, end, *(segment.base_offset for segment in row.segments))
+    stays = timeline.column(removed)
+    yield [(LEFT + timeline.labels((offset, offset) for offset in offsets if offset >= first), "dim")]
+    yield [(LEFT + symbols.stays * stays, "green"), (symbols.goes * (timeline.width - stays), "red")]
+    epochs = [(entry.start_offset, entry.epoch) for entry in row.epochs_before]
+    if epochs:
+        yield [(LEFT + timeline.labels(epochs), "dim")]
+    yield [
+        (f"{LEFT}{symbols.stays} stays  ", "green"),
+        (f"{symbols.goes} goes", "red"),
+        ("  numbers above: leader epochs" if epochs else "", "dim"),
+    ]
 
 
 class SegmentLine(NamedTuple):
@@ -97,39 +94,23 @@ class SegmentLine(NamedTuple):
     note: str
 
 
-def _segment_lines(row: TruncationRow, arrow: str) -> Iterator[SegmentLine]:
+def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
     existing = [segment.base_offset for segment in row.segments if segment.size_before is not None]
     ends = dict(zip(existing, [*existing[1:], row.log_end_offset_before], strict=False))
+    offset = row.target_offset if row.first_removed_offset is None else row.first_removed_offset
+    notes = {KEEP: "", CUT: f"cut at {offset}"}
     for action, group in groupby(row.segments, key=lambda segment: segment.action):
         segments = list(group)
-        last = segments[-1].base_offset
+        note = notes.get(action, str(action))
         if len(segments) > MOST_SEGMENTS:
-            before = sum(segment.size_before or 0 for segment in segments)
             after = None if action == DELETE else sum(segment.size_after or 0 for segment in segments)
+            before = sum(segment.size_before or 0 for segment in segments)
+            note = f"{counted(len(segments), 'segment')}: {action}"
             together = segments[0]._replace(size_before=before, size_after=after)
-            yield SegmentLine(
-                together, ends.get(last, last), f"{counted(len(segments), 'segment')}: {action}"
-            )
+            yield SegmentLine(together, ends.get(segments[-1].base_offset, segments[-1].base_offset), note)
         else:
             for segment in segments:
-                end = ends.get(segment.base_offset, segment.base_offset)
-                yield SegmentLine(segment, end, _note(segment, row, arrow))
-
-
-def _note(segment: TruncatedSegment, row: TruncationRow, arrow: str) -> str:
-    if segment.action != CUT:
-        return "" if segment.action == KEEP else str(segment.action)
-    offset = row.target_offset if row.first_removed_offset is None else row.first_removed_offset
-    entries = [
-        (suffix, getattr(segment, f"{name}_entries_before"), getattr(segment, f"{name}_entries_after"))
-        for suffix, name in (
-            ("index", "offset_index"),
-            ("timeindex", "time_index"),
-            ("txnindex", "txn_index"),
-        )
-    ]
-    changes = (f"{suffix} {before}{arrow}{after}" for suffix, before, after in entries if before != after)
-    return joined((f"cut at {offset}", *changes))
+                yield SegmentLine(segment, ends.get(segment.base_offset, segment.base_offset), note)
 
 
 SEGMENTS = (
@@ -173,10 +154,6 @@ ROUNDS = (
 )
 
 
-def _before_and_after(field: str) -> Callable[[TruncationRow], tuple[Any, Any]]:
-    return lambda row: (getattr(row, f"{field}_before"), getattr(row, f"{field}_after"))
-
-
 def _log_start(row: TruncationRow) -> tuple[int, int] | None:
     pair = row.log_start_offset_before, row.log_start_offset_after
     return None if len(set(pair)) == 1 else pair
@@ -187,17 +164,7 @@ def _epoch(row: TruncationRow) -> tuple[Any, ...]:
 
 
 def _written(row: TruncationRow) -> str | None:
-    """Return when the records that go were written, on one day without the day again."""
-    first, last = row.first_removed_timestamp, row.max_removed_timestamp
-    if first is None or last is None or first < 0:
-        return None
-    if first // SECOND == last // SECOND:
-        return moment(first)
-    return f"{moment(first)} to {moment(last, with_day=first // DAY != last // DAY)}"
-
-
-def _count(row: TruncationRow, action: str) -> int:
-    return sum(segment.action == action for segment in row.segments)
+    return period(row.first_removed_timestamp, row.max_removed_timestamp)
 
 
 def _loses(row: TruncationRow) -> bool:
@@ -210,36 +177,26 @@ def _loses(row: TruncationRow) -> bool:
 
 def _verdict(rows: Sequence[TruncationRow]) -> str:
     """Return what happens to segments, and what is lost."""
-    kept, cut, deleted, created = (
-        sum(_count(row, action) for row in rows) for action in (KEEP, CUT, DELETE, CREATE)
-    )
-    segments = joined(
-        (
-            f"{counted(kept, 'segment')} stay{'s' * (kept == 1)}" if kept else "",
-            f"{cut} cut" if cut else "",
-            f"{deleted} deleted" if deleted else "",
-            f"{created} created" if created else "",
-        )
-    )
+    actions: Counter[str] = Counter(segment.action for row in rows for segment in row.segments)
+    segments = tally({word: actions[action] for action, word in DONE_TO_SEGMENTS.items()})
     losers = [row for row in rows if _loses(row)]
     if not losers:
-        return f"Plan: {segments}. The truncation loses nothing."
+        return f"The truncation loses nothing. Segments: {segments}."
     counts = [row.records_lost for row in losers if row.records_lost is not None]
     least = "at least " if len(counts) < len(losers) else ""
     records = f"{least}{counted(sum(counts), 'record')}" if counts else "an unknown number of records"
     lose = f"{counted(len(losers), 'partition')} lose{'s' * (len(losers) == 1)}"
-    return f"Plan: {segments}. {lose} {records}, {size(sum(row.bytes_removed for row in losers))}."
+    lost_bytes = size(sum(row.bytes_removed for row in losers))
+    return f"{lose} {records}, {lost_bytes}. Segments: {segments}."
 
 
 TRUNCATIONS = TableView(
     columns=(
         ShownColumn("LOG START", _log_start, CHANGE, rank=5),
-        ShownColumn("LOG END", _before_and_after("log_end_offset"), CHANGE),
-        ShownColumn("HW", _before_and_after("high_watermark"), CHANGE, rank=3),
-        ShownColumn("RECOVERY", _before_and_after("recovery_point"), CHANGE, rank=8),
+        ShownColumn("LOG END", attrgetter("log_end_offset_before", "log_end_offset_after"), CHANGE),
+        ShownColumn("HW", attrgetter("high_watermark_before", "high_watermark_after"), CHANGE, rank=3),
+        ShownColumn("RECOVERY", attrgetter("recovery_point_before", "recovery_point_after"), CHANGE, rank=8),
         ShownColumn("EPOCH", _epoch, CHANGE, rank=6),
-        ShownColumn("CUT", lambda row: _count(row, CUT), NUMBER, rank=9),
-        ShownColumn("DELETED", lambda row: _count(row, DELETE), NUMBER, rank=9),
         ShownColumn("LOSES", "records_lost", COUNT, style="red"),
         ShownColumn("SIZE", "bytes_removed", SIZE, rank=1, style="red"),
         ShownColumn("OFFSETS", "lost_offsets", rank=4),
