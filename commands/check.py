@@ -108,11 +108,11 @@ def run_check(
 
 def _state(path: str, *, records: bool) -> "IncrementalState":
     """Return the state in a file; an empty one where there is none."""
-    from kcli.jobs.check.incremental import IncrementalState, StateError, loads
+    from kcli.jobs.check.incremental import IncrementalState, StateError
 
     refuse_log_dirs(f"--since {path}", path)
     text = read_text("--since", path, MOST_STATE)
     try:
-        return IncrementalState({} if text is None else loads(text), records=records)
+        return IncrementalState(text, records=records)
     except StateError as error:
         raise UsageError(f"--since {path}: {error}") from error

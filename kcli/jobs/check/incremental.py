@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 from kcli.engine.contract import Unit
@@ -23,49 +23,33 @@ from kcli.kafka.integrity.checks.epochs import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts
 from kcli.kafka.integrity.checks.segments import GoodEnd, SegmentFacts
 from kcli.logdir.buffers import FileError
-from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition_names import SWAP, listed
 from kcli.logdir.targets import PARTITION, Target
 
-VERSION = 4
+VERSION = 5
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
 STALE_INDEX = "IDX-010"
 OF_PRODUCERS = ("PROD-", "IDX-008")
 """Findings that all segments show together: the next run must read all of them again."""
 
-FileIdentity: TypeAlias = tuple[int, int, int] | None
-"""Size, modification time (ns) and inode of a file; None where it is missing."""
-FileIdentities: TypeAlias = tuple[FileIdentity, ...]
-"""Of the files of a segment, in the order of EXTENSIONS."""
+FileIdentities: TypeAlias = list[list[int] | None]
+"""Size, modification time (ns) and inode of the files of a segment by EXTENSIONS; None for a missing one."""
+WholeSegment: TypeAlias = tuple[FileIdentities, list[Any]]
+"""The files of a segment that was found whole, and its SegmentFacts as JSON has them."""
 
 
 class StateError(Exception):
     """A file is no state of `check`; the message says why."""
 
 
-class WholeSegment(NamedTuple):
-    """A segment that was found whole, with what the checks of its partition need of it."""
-
-    files: FileIdentities
-    has_read_records: bool
-    first: int | None
-    end: int | None
-    is_compacted: bool
-    is_sparse: bool
-    has_messages: bool
-    is_open: bool
-    """Its indexes are as a broker leaves them while it appends: they are wrong once it is closed."""
-    epochs: tuple[EpochRun, ...]
-
-
 class IncrementalState:
     """The whole segments of each partition, by its real path and their base offsets; changed in place.
 
-    `records`: whether this run reads records.
+    `records`: whether this run reads records, so that segments count only if an earlier one did.
     """
 
-    def __init__(self, partitions: dict[str, dict[int, WholeSegment]], *, records: bool) -> None:
-        self.partitions = partitions
+    def __init__(self, text: str | None, *, records: bool) -> None:
+        self.partitions = {} if text is None else _loads(text, records=records)
         self.records = records
         self._files: dict[str, dict[int, FileIdentities]] = {}
         """Of the segments of this run, before they are read."""
@@ -81,64 +65,40 @@ class IncrementalState:
 
     def _mark(self, directory: Target, logs: list[Unit]) -> list[Unit]:
         path = os.path.realpath(directory.path)
+        segments = {_base(unit.target): unit.target for unit in logs if is_segment(unit.target)}
+        files = self._files[path] = {base: _identities(target.path) for base, target in segments.items()}
         known = self.partitions.setdefault(path, {})
-        files = {
-            _base(unit.target): _identities(unit.target.path) for unit in logs if is_segment(unit.target)
-        }
-        self._files[path] = files
-        changed = {
-            base for base, one in known.items() if base in files and not _is_same(one.files, files[base])
-        }
-        if _has_swaps(directory) or not self._is_continued(known, files, changed):
+        changed = {base for base, one in known.items() if base in files and not _is_same(one[0], files[base])}
+        has_grown = all(base == max(known) and _has_grown(known[base][0], files[base]) for base in changed)
+        is_torn = any(base > min(files, default=base) for base in known.keys() - files.keys())
+        had_snapshots = any(one[-1] for one, _ in known.values())
+        lost_snapshots = had_snapshots and not any(one[-1] for one in files.values())
+        if is_torn or lost_snapshots or not has_grown or _has_swaps(directory):
             known.clear()
-        is_stopped = directory.log_dir is not None and directory_facts(directory.log_dir).clean_shutdown
-        closed = {base for base, one in known.items() if one.is_open and (is_stopped or base != max(files))}
         return [
-            replace(unit, known=_facts(unit.target, known[base]))
-            if is_segment(unit.target) and (base := _base(unit.target)) in known.keys() - changed - closed
+            replace(unit, known=_facts(unit.target, known[base][1]))
+            if is_segment(unit.target) and (base := _base(unit.target)) in known.keys() - changed
             else unit
             for unit in logs
         ]
-
-    def _is_continued(
-        self, known: dict[int, WholeSegment], files: dict[int, FileIdentities], changed: set[int]
-    ) -> bool:
-        """Whether a partition changed as an append, a roll and retention change it, and nothing else."""
-        has_grown = all(base == max(known) and _has_grown(known[base].files, files[base]) for base in changed)
-        is_torn = any(base > min(files, default=base) for base in known.keys() - files.keys())
-        had_snapshots = any(one.files[-1] for one in known.values())
-        lost_snapshots = had_snapshots and not any(one[-1] for one in files.values())
-        needs_records = self.records and not all(one.has_read_records for one in known.values())
-        return has_grown and not (is_torn or lost_snapshots or needs_records)
 
     def remember(
         self, directory: Target, segments: Iterable[SegmentFacts], findings: Iterable[Finding]
     ) -> None:
         """Remember the segments of a partition that are whole, and forget the others."""
         path = os.path.realpath(directory.path)
-        before, files = self.partitions.pop(path, {}), self._files.get(path, {})
+        files = self._files.get(path, {})
         damaged = [one for one in findings if one.severity != SEVERITIES[0] or one.code == STALE_INDEX]
         stems = {(one.path or "").rpartition(".")[0] for one in damaged}
-        whole = [
-            one
-            for one in segments
-            if one.base in files and not (one.is_cut or one.target.shown.removesuffix(".log") in stems)
-        ]
-        if any(one.code.startswith(OF_PRODUCERS) for one in damaged):
-            whole = []
+        has_producers = any(one.code.startswith(OF_PRODUCERS) for one in damaged)
         self.partitions[path] = {
-            facts.base: WholeSegment(
-                files=files[facts.base],
-                has_read_records=before[facts.base].has_read_records if facts.is_remembered else self.records,
-                first=facts.first,
-                end=facts.end,
-                is_compacted=facts.is_compacted,
-                is_sparse=facts.is_sparse,
-                has_messages=facts.has_messages,
-                is_open=bool(facts.if_closed) or (facts.is_remembered and before[facts.base].is_open),
-                epochs=facts.epochs,
+            one.base: (
+                files[one.base],
+                [None if isinstance(each, Target | ProducerFacts) else each for each in one],
             )
-            for facts in whole
+            for one in segments
+            if one.base in files and not (has_producers or one.is_cut)
+            if one.target.shown.removesuffix(".log") not in stems
         }
 
     def dumps(self) -> str:
@@ -152,10 +112,11 @@ class IncrementalState:
             if os.path.isdir(path) or not os.path.isdir(os.path.dirname(path))
         }
         text = json.dumps(kept, separators=(",", ":"))
-        return f"{json.dumps({'version': VERSION, 'crc': crc32(text.encode())})}\n{text}"
+        head = {"version": VERSION, "records": self.records, "crc": crc32(text.encode())}
+        return f"{json.dumps(head)}\n{text}"
 
 
-def loads(text: str) -> dict[str, dict[int, WholeSegment]]:
+def _loads(text: str, *, records: bool) -> dict[str, dict[int, WholeSegment]]:
     """Return the segments in a state file's text; StateError where it is none."""
     again = "remove it, and the next run reads everything once"
     try:
@@ -165,18 +126,14 @@ def loads(text: str) -> dict[str, dict[int, WholeSegment]]:
             raise StateError(f"a state of version {head['version']}, this release writes {VERSION}: {again}")
         if head["crc"] != crc32(rest.encode()):
             raise StateError(f"its checksum does not match: {again}")
+        if records and not head["records"]:
+            return {}
         return {
-            path: {int(base): _segment(fields) for base, fields in segments.items()}
+            path: {int(base): (files, facts) for base, (files, facts) in segments.items()}
             for path, segments in json.loads(rest).items()
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError("this is no state that kcli check wrote") from error
-
-
-def _segment(fields: list[Any]) -> WholeSegment:
-    segment = WholeSegment._make(fields)
-    files = tuple(None if one is None else (one[0], one[1], one[2]) for one in segment.files)
-    return segment._replace(files=files, epochs=tuple(EpochRun(*run) for run in segment.epochs))
 
 
 def _has_swaps(directory: Target) -> bool:
@@ -187,25 +144,25 @@ def _has_swaps(directory: Target) -> bool:
 
 
 def _identities(log: str) -> FileIdentities:
-    identities: list[FileIdentity] = []
+    identities: FileIdentities = []
     for extension in EXTENSIONS:
         try:
             status = os.stat(log.removesuffix("log") + extension)
-            identities.append((status.st_size, status.st_mtime_ns, status.st_ino))
+            identities.append([status.st_size, status.st_mtime_ns, status.st_ino])
         except OSError:
             identities.append(None)
-    return tuple(identities)
+    return identities
 
 
 def _is_same(before: FileIdentities, now: FileIdentities) -> bool:
     """Whether the files of a segment did not change; releases before 2.8 remove old producer snapshots."""
-    return before[:-1] == now[:-1] and now[-1] in {before[-1], None}
+    return before[:-1] == now[:-1] and now[-1] in (before[-1], None)
 
 
 def _has_grown(before: FileIdentities, now: FileIdentities) -> bool:
     """Whether a segment is as after an append or a roll, which cuts its indexes."""
     log, grown = before[0], now[0]
-    if log is None or grown is None or grown[2] != log[2] or now[-1] not in {before[-1], None}:
+    if log is None or grown is None or grown[2] != log[2] or now[-1] not in (before[-1], None):
         return False  # the producers before a new snapshot are not known
     return grown[0] > log[0] or (grown == log and now[3] == before[3])
 
@@ -214,20 +171,17 @@ def _base(log: Target) -> int:
     return int(os.path.basename(log.path).partition(".")[0])
 
 
-def _facts(target: Target, known: WholeSegment) -> SegmentFacts:
+def _facts(target: Target, known: list[Any]) -> SegmentFacts:
     """Return what is known of a segment without reading it."""
-    size = 0 if known.files[0] is None else known.files[0][0]
-    return SegmentFacts(
-        base=_base(target),
+    facts = SegmentFacts._make(known)
+    return facts._replace(
         target=target,
-        size=size,
-        good_end=GoodEnd(size, known.end),
-        first=known.first,
-        end=known.end,
-        is_compacted=known.is_compacted,
-        epochs=known.epochs,
+        good_end=GoodEnd(*facts.good_end),
+        epochs=tuple(EpochRun(*run) for run in facts.epochs),
         producers=ProducerFacts(None),
-        is_sparse=known.is_sparse,
-        has_messages=known.has_messages,
+        aborted=(),
+        of_indexes=(),
+        if_closed=tuple(Finding(*one) for one in facts.if_closed),
+        holes=(),
         is_remembered=True,
     )

@@ -6,36 +6,32 @@ log end.
 """
 
 import os
-from collections.abc import Collection, Iterator
-from contextlib import suppress
-from itertools import zip_longest
+from collections.abc import Iterator
+from itertools import islice
 
-from formats.names import LOG, NORMAL, file_prefix, parse_file
-from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
-from kcli.jobs.salvage.partition_copy import MADE_ANEW, PartitionCopy
+import numpy as np
+
+from formats.batch import NO_TIMESTAMP
+from formats.names import LOG, NORMAL, parse_file
+from kcli.jobs.checkpoint import beginning_findings, contradictions
+from kcli.jobs.salvage.partition_copy import PartitionCopy
+from kcli.jobs.salvage.selected_batches import SelectedLog
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checks.partitions import PartitionJudge
-from kcli.kafka.integrity.checks.producer_files import producer_snapshots, snapshot_gaps
-from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
-from kcli.kafka.integrity.log_part import LogPart
+from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge
+from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
-from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
-from kcli.kafka.storage.producer_state import read_snapshot
 from kcli.kafka.storage.surviving_files import INDEX_KINDS, surviving_files, without_log
 from kcli.logdir.buffers import FileError
-from kcli.logdir.bulk import Window
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP
-from kcli.logdir.segment import END, Stop
-from kcli.logdir.targets import entry_of
 
 RECORDS_LOST, MAY_BE_LOST = "SALV-010", "SALV-011"
 SAME_FINDINGS = {
-    "LOG-023": RECORDS_LOST,
     "LOG-022": MAY_BE_LOST,
     "LOG-025": RECORDS_LOST,
     "CKPT-001": MAY_BE_LOST,
@@ -66,63 +62,74 @@ def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding
     return logs, list(without_log(partition, logs, indexes))
 
 
-class LostRecords:
-    """Observes the logs of a partition while they are read; then says which records are in none of them."""
+def missing_offsets(before: SelectedLog | None, log: SelectedLog) -> Iterator[tuple[int | None, str]]:
+    """Yield where offsets are missing between the batches of a log, or between two logs: byte and words.
 
-    def __init__(self, partition: Partition) -> None:
-        self.logs, self._orphans = logs_and_orphans(partition)
-        self._partition = partition
-        self._judge: SegmentJudge | None = None
-        self._segments: list[tuple[SegmentFacts, tuple[Finding, bool] | None]] = []
-        """With each what `SegmentJudge.past_end` says of its indexes."""
-
-    def on_log(self, base: int) -> None:
-        """Read the indexes of a segment: its log, which may grow, is opened after them."""
-        target = entry_of(self._partition.target, os.path.basename(self.logs[base]), LOG)
-        self._judge = SegmentJudge(target, headers_alone=True)
-
-    def on_batches(self, window: Window) -> None:
-        """Look at batches of the segment."""
-        if self._judge is not None:
-            self._judge.observe(window)
-
-    def on_end(self, stop: Stop | None, size: int) -> None:
-        """Keep what is known of the segment."""
-        if self._judge is not None:
-            facts = self._judge.end(LogPart(0, stop or Stop(END, 0), size=size))
-            past_end = None if stop is None else self._judge.past_end(facts)
-            self._segments.append((facts._replace(aborted=(), of_indexes=(), if_closed=()), past_end))
-            self._judge = None
-
-    def findings(self, known: KnownSettings, damaged: Collection[int]) -> Iterator[Finding]:
-        """Yield what is lost, or may be; of the segments `damaged` batches are left out, which is said."""
-        yield from (one._replace(code=RECORDS_LOST) for one in self._orphans)
-        if not (self.logs or self._orphans):
-            words = "there is no file of any segment: the copy is an empty log"
-            yield Finding(MAY_BE_LOST, words, dir=self._partition.shown)
-        target = self._partition.target
-        judge = PartitionJudge(
-            target,
-            checkpoints(self._partition),
-            None,
-            (),
-            is_compacted=(yield from is_compacted(self._partition, known=known)),
-            has_log_dir=target.log_dir is not None,
-            has_epoch_lines=False,
-        )
-        before = None
-        following = [facts.base for facts, _ in self._segments[1:]]
-        for (facts, past_end), base_after in zip_longest(self._segments, following):
-            found = list(judge.add(facts))
-            if not {before, facts.base} & {*damaged}:
-                yield from _as_losses(found)
-            if past_end is not None and (base_after is None or facts.end != base_after):
-                finding, is_sure = past_end
-                yield finding._replace(code=RECORDS_LOST if is_sure else MAY_BE_LOST)
-            before = facts.base
+    Nothing of damaged logs: the damage may have held them.
+    """
+    kept = log.kept
+    if log.is_damaged or (before is not None and before.is_damaged):
+        return
+    end = log.base if before is None else _end_of(before)
+    begin = int(kept["first"].min(initial=log.base))
+    if begin > end:
+        yield None, f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+    follows = np.append(log.base, kept["last"] + 1)[:-1]
+    for at in np.flatnonzero((kept["first"] > follows) & ~kept["is_legacy"]).tolist():
+        first, after = int(follows[at]), int(kept["first"][at])
+        where = f"the batch before ends with offset {first - 1}"
+        if not at:
+            where = f"the segment of offset {first} begins with {after}"
+        yield int(kept["position"][at]), f"{where}: {after - first} offsets are missing"
 
 
-def _as_losses(findings: Iterator[Finding] | Collection[Finding]) -> Iterator[Finding]:
+def _end_of(log: SelectedLog) -> int:
+    """Return the offset after the last batch of a log."""
+    return int(log.kept["last"].max(initial=log.base - 1)) + 1
+
+
+def losses_of_log(
+    before: SelectedLog | None, log: SelectedLog, following: int | None, *, is_compacted: bool | None
+) -> Iterator[Finding]:
+    """Yield what a log lacks, given the log before and the base offset of the one after.
+
+    Several holes are cleaning where no policy is known.
+    """
+    collector = FindingCollector(log.target)
+    missing = [] if is_compacted or log.kept["is_sparse"].any() else [*missing_offsets(before, log)]
+    if is_compacted is False or sum(position is not None for position, _ in missing) <= 1:
+        for position, words in missing:
+            collector.add(MAY_BE_LOST if is_compacted is None else RECORDS_LOST, position, words)
+    yield from collector.take()
+    if following is None or _end_of(log) != following:
+        yield from islice(_past_end(log), 1)
+
+
+def _past_end(log: SelectedLog) -> Iterator[Finding]:
+    """Yield that an index shows records past the end of its log, once this was read.
+
+    A wrong entry alone shows none: its offset is past the end as well as its byte, or its time is later
+    than all. Where bytes follow the last good batch, time entries do not count. A truncation leaves such
+    entries in an index that was never closed.
+    """
+    size = log.file.size if log.file is not None else 0
+    largest = log.kept["timestamp"].max(initial=NO_TIMESTAMP)
+    for index in sorted(log.indexes, key=lambda one: not one.is_whole):
+        is_past = index.offsets >= _end_of(log)
+        if isinstance(index, OffsetIndexJudge):
+            is_past &= index.others >= size
+            words, values = "entry {}: the log ends before byte {}", index.others
+        else:
+            is_past &= (index.others > largest) & (not log.is_damaged and log.end == size)
+            words, values = "entry {}: offset {} is past the segment", index.offsets
+        at = np.flatnonzero(is_past)
+        if len(at):
+            slot, code = int(index.slots[at[0]]), RECORDS_LOST if index.is_whole else MAY_BE_LOST
+            finding = index.findings.finding(code, slot * index.size, words.format(slot, values[at[0]]))
+            yield finding._replace(more=len(at) - 1)
+
+
+def _as_losses(findings: Iterator[Finding]) -> Iterator[Finding]:
     """Yield the findings of `check` that mean that a copy lacks records."""
     return (one._replace(code=SAME_FINDINGS[one.code]) for one in findings if one.code in SAME_FINDINGS)
 
@@ -130,7 +137,7 @@ def _as_losses(findings: Iterator[Finding] | Collection[Finding]) -> Iterator[Fi
 def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool | None) -> Iterator[Finding]:
     """Yield that more was flushed or committed than a copy has, or that it lacks the beginning of the log.
 
-    And that it lacks producers, or that its newest snapshot of a metadata log is not whole.
+    And that producer snapshots lie above its end, or that its newest metadata snapshot is not whole.
     """
     partition, log_end, given = copy.partition, loaded.log_end_offset, checkpoints(copy.partition)
     has_lost = copy.lost or {one.code for one in copy.findings} & {RECORDS_LOST, MAY_BE_LOST}
@@ -140,44 +147,8 @@ def losses_of_loaded(copy: PartitionCopy, loaded: LoadedLog, *, is_tiered: bool 
     offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
     yield from _as_losses(contradictions(partition.target, offsets))
     yield from _as_losses(beginning_findings(partition, loaded.epoch_lines or (), is_tiered=is_tiered))
-    if not has_lost:
-        yield from _snapshots_above(partition, max(log_end, given.log_start_offset), is_clean=given.clean)
-    yield from _lost_producers(partition, loaded)
+    above = [one for one in producer_snapshots(partition.names) if one > max(log_end, given.log_start_offset)]
+    if above and not has_lost and partition.target.name is not None and partition.target.name.kind == NORMAL:
+        words = f"{above[-1]}.snapshot: the log ends at offset {log_end}"
+        yield Finding(MAY_BE_LOST, words, dir=partition.shown, more=len(above) - 1)
     yield from damaged_snapshot(partition, loaded.path)
-
-
-def _snapshots_above(partition: Partition, log_end: int, *, is_clean: bool) -> Iterator[Finding]:
-    """Yield that producer snapshots lie above the log end, as a log leaves them that was longer once."""
-    if partition.target.name is None or partition.target.name.kind != NORMAL:
-        return
-    offsets = producer_snapshots(partition.names)
-    above = [*snapshot_gaps(offsets, (), log_end, is_clean=is_clean, has_producers=False)]
-    if above:
-        yield Finding(MAY_BE_LOST, above[-1][1], dir=partition.shown, more=len(above) - 1)
-
-
-def _lost_producers(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:
-    """Yield that the newest whole producer snapshot has producers that wrote before a copy begins alone.
-
-    It is the newest up to the end of the copy. Their batches were deleted by retention, or lie in remote
-    storage: recovery of the copy does not see them.
-    """
-    first, state = loaded.segments[0].base_offset, loaded.producers
-    for offset in reversed(producer_snapshots(partition.names)):
-        if offset > loaded.log_end_offset:
-            continue
-        path = os.path.join(partition.path, f"{file_prefix(offset)}.snapshot")
-        with suppress(FileError):  # one that cannot be read is as good as a damaged one
-            producers = read_snapshot(path)
-            if producers is None:
-                continue
-            before = {
-                number for number, one in producers.items() if one.last_offset < first and state.keeps(one)
-            }
-            lost = sorted(before - state.producers.keys())
-            if lost:
-                more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-                words = f"producer {lost[0]}{more}: no batch of it is in the copy, whose snapshots lack it"
-                shown = os.path.join(partition.shown, os.path.basename(path))
-                yield Finding(MADE_ANEW, words, dir=partition.shown, path=shown, found=len(lost))
-            return

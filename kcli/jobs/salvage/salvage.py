@@ -5,49 +5,40 @@ that start would write is written. So the rules of recovery are those of `kcli.k
 """
 
 import os
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import CLUSTER_METADATA, file_prefix, parse_file
-from formats.properties import read_partition_metadata
-from formats.quorum import read_quorum_state
+from formats.names import LOG, file_prefix, parse_file
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import is_compacted
 from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
-from kcli.jobs.salvage.copied_epochs import EMPTY, MISSING, write_epochs
-from kcli.jobs.salvage.lost_records import RECORDS_LOST, LostRecords, losses_of_loaded
-from kcli.jobs.salvage.metadata_snapshots import copy_snapshots
-from kcli.jobs.salvage.partition_copy import (
-    FILE_NOT_SAVED,
-    LeftOut,
-    PartitionCopy,
-    Reason,
-    SavedLog,
-    copy_bytes,
-    cut_out,
-    new_directory,
+from kcli.jobs.salvage.lost_records import (
+    MAY_BE_LOST,
+    RECORDS_LOST,
+    logs_and_orphans,
+    losses_of_loaded,
+    losses_of_log,
 )
+from kcli.jobs.salvage.partition_copy import PartitionCopy, Reason, SavedRange, copy_bytes, new_directory
 from kcli.jobs.salvage.selected_batches import select_batches
+from kcli.jobs.salvage.small_files import copy_small_files, copy_snapshots, write_epochs
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.file_actions import ENTRY_SIZES, INDEX, TIME_INDEX, snapshot_bytes
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import BrokerError
-from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, read_optional, reading, shown
-from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
-from kcli.logdir.segment import next_batch
+from kcli.logdir.buffers import DataFile, FileError, shown
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import entry_of
 from kcli.rows import Failure
 from kcli.rows.checks import SalvageRow, SavedFile
 
 ALL, INDEXES = "all", "indexes"
 BEHIND = "START-007"
 """The start of a metadata log deletes its segments: its newest snapshot is ahead of them."""
-MOST_REFUSED = 1000
-"""Batches that recovery refuses, for other reasons than their bytes, and that are left out one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +93,11 @@ class Salvage:
     ) -> LoadedLog:
         """Write the whole copy; return it as recovery leaves it."""
         _copy_logs(copy, self.known)
-        trouble_of_epochs = _copy_small_files(copy)
+        trouble_of_epochs = copy_small_files(copy)
         copy_snapshots(copy)
         partition = copy.partition
         of_copy = Partition(replace(partition.target, path=copy.path, shown=partition.shown, log_dir=None))
-        loaded = _recover_copy(copy, of_copy, settings)
+        loaded = _recover(copy, of_copy, settings)
         is_tiered = self.known.is_tiered(partition)
         copy.findings.extend(losses_of_loaded(copy, loaded, is_tiered=is_tiered))
         _cut_logs(copy, loaded)
@@ -126,7 +117,7 @@ class Salvage:
             out_dir=shown(self.out),
             what=self.what,
             segments=len(loaded.segments),
-            batches=copy.batches.total() if self.what == ALL else None,
+            batches=copy.batches if self.what == ALL else None,
             bytes=sum(one.log_size for one in loaded.segments),
             log_start_offset=loaded.log_start_offset,
             log_end_offset=loaded.log_end_offset,
@@ -158,117 +149,56 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
     A segment without any is left out. Not the last one, nor the first: the log begins at its base offset, and
     cleaning leaves it empty. The last one, too, where its batches contradict its name.
     """
-    records = LostRecords(copy.partition)
-    logs = records.logs
-    damaged, misplaced = set(), set()
-    with closing(select_batches(logs, records)) as selected:
-        for base, file, ranges in selected:
-            copy.logs[base] = SavedLog(os.path.basename(logs[base]))
-            with open(_log_path(copy, base), "wb") as into:
-                for one in ranges:
-                    if isinstance(one, LeftOut):
-                        copy.record_loss(base, one)
-                        damaged.add(base)
-                        if one.reason == Reason.OFFSETS:
-                            misplaced.add(base)
-                    elif file is not None:
-                        copy.add_range(base, one)
-                        copy_bytes(file, one.start, one.end, into.write)
-    if not copy.batches:
-        for path in logs.values():  # FileError of one that cannot be read: it is no empty log
+    partition = copy.partition
+    paths, orphans = logs_and_orphans(partition)
+    targets = {base: entry_of(partition.target, os.path.basename(path), LOG) for base, path in paths.items()}
+    losses = [one._replace(code=RECORDS_LOST) for one in orphans]
+    if not (paths or orphans):
+        words = "there is no file of any segment: the copy is an empty log"
+        losses.append(Finding(MAY_BE_LOST, words, dir=partition.shown))
+    policy = collect_findings(is_compacted(partition, known=known), losses)
+    if partition.target.log_dir is None:
+        policy = True  # it may be: nothing is said of missing offsets
+    before, misplaced = None, set()
+    with closing(select_batches(targets)) as selected:
+        for log, following in zip(selected, [*targets, None][1:], strict=False):
+            copy.names[log.base], kept = os.path.basename(log.target.path), list[SavedRange]()
+            with open(_log_path(copy, log.base), "wb") as into:
+                for one in log.ranges():
+                    if one.reason is not None:
+                        copy.record_loss(log.base, one, one.reason)
+                        misplaced |= {log.base} if one.reason == Reason.OFFSETS else set()
+                    elif log.file is not None:
+                        kept.append(one)
+                        copy_bytes(log.file, one.start, one.end, into.write)
+            copy.kept |= {log.base: kept} if kept else {}
+            losses += losses_of_log(before, log, following, is_compacted=policy)
+            before = log
+    if not copy.kept:
+        for path in paths.values():  # FileError of one that cannot be read: it is no empty log
             DataFile(path).close()
-    first, last = min(logs, default=0), max(logs, default=0)
-    for base in logs.keys() - copy.batches.keys() - {first, *({last} - misplaced)}:
+    first, last = min(paths, default=0), max(paths, default=0)
+    for base in paths.keys() - copy.kept.keys() - {first, *({last} - misplaced)}:
         os.unlink(_log_path(copy, base))
-    copy.findings.extend(records.findings(known, damaged))
-    copy.lacks_records = any(one.code == RECORDS_LOST for one in copy.findings)
+    copy.findings += losses
+    copy.lacks_records = any(one.code == RECORDS_LOST for one in losses)
 
 
 def _log_path(copy: PartitionCopy, base: int) -> str:
     return os.path.join(copy.path, f"{file_prefix(base)}.log")
 
 
-def _copy_small_files(copy: PartitionCopy) -> str | None:
-    """Copy the small files that cannot be made from the batches, if they are whole.
-
-    Return what is wrong with the leader-epoch-checkpoint, whose epochs go back beyond the batches. The topic
-    id of a metadata log is always the same, and KRaft writes the file where there is none.
-    """
-    partition, is_metadata = copy.partition, copy.partition.topic == CLUSTER_METADATA
-    trouble = _copy_file(copy, PARTITION_METADATA, read_partition_metadata)
-    if trouble is not None and not is_metadata and (trouble != MISSING or _has_topic_ids(partition)):
-        message = f"{trouble}: the copy has none, and a KRaft broker renames such a directory to -stray"
-        copy.report(FILE_NOT_SAVED, PARTITION_METADATA, message)
-    trouble = _copy_file(copy, QUORUM_STATE, read_quorum_state)
-    if trouble is not None and (trouble != MISSING or (is_metadata and lacks_quorum_state(partition.path))):
-        copy.report(FILE_NOT_SAVED, QUORUM_STATE, f"{trouble}: the copy has no vote")
-    lines: list[EpochEntry] = []
-
-    def read_epochs(data: bytes) -> None:
-        lines.extend(read_leader_epoch_checkpoint(data))
-        check_epoch_entries(lines, data)
-
-    trouble = _copy_file(copy, LEADER_EPOCH_CHECKPOINT, read_epochs)
-    return EMPTY if trouble is None and not lines else trouble
-
-
-def _copy_file(copy: PartitionCopy, name: str, read: Callable[[bytes], object]) -> str | None:
-    """Copy a small file if it is whole; return what is wrong with it in words, None for nothing."""
-    path = os.path.join(copy.partition.path, name)
-    try:
-        data = read_optional(path)
-        if data is None:
-            return MISSING
-        with reading(path):
-            read(data)
-    except FileError as error:
-        return f"{'cannot be read' if error.code in CANNOT_READ else 'damaged'} ({error.message})"
-    copy.write(name, data)
-    return None
-
-
-def _has_topic_ids(partition: Partition) -> bool:
-    """Whether the broker knew topic ids: one of KRaft does, and one that wrote such a file here."""
-    log_dir = partition.target.log_dir
-    return partition.directory.is_kraft or (
-        log_dir is not None and any(Path(log_dir).glob(f"*/{PARTITION_METADATA}"))
-    )
-
-
-def _recover_copy(copy: PartitionCopy, of_copy: Partition, settings: Settings) -> LoadedLog:
-    """Return the copy as recovery leaves it; what it refuses or removes is left out as well."""
-    for _ in range(MOST_REFUSED):
-        try:
-            loaded = load(
-                Partition(of_copy.target),
-                clean=False,
-                recovery_point=0,
-                log_start_offset=0,
-                settings=settings,
-            )
-            for segment, position in loaded.lost:
-                copy.remove_from_copy(segment.log_path or "", position, segment.log_size, Reason.OFFSETS)
-        except BrokerError as error:
-            if error.position is None or not error.path.endswith(".log"):
-                raise
-            _remove_batch(copy, error.path, error.position)
-        else:
-            is_behind = [one for one in loaded.findings if one.code == BEHIND]
-            copy.findings.extend(is_behind)
-            for base in loaded.deleted if is_behind else ():
-                path = _log_path(copy, base)
-                copy.remove_from_copy(path, 0, os.stat(path).st_size, Reason.SNAPSHOT)
-            return loaded
-    raise FileError(copy.partition.path, "load-failed", f"recovery refuses more than {MOST_REFUSED} batches")
-
-
-def _remove_batch(copy: PartitionCopy, path: str, position: int) -> None:
-    """Write a log of the copy without the batch that recovery refuses."""
-    with DataFile(path) as log:
-        batch = next_batch(log, position, log.size)
-        end = log.size if batch is None else position + batch.size
-    copy.remove_from_copy(path, position, end, Reason.TRANSACTION)
-    cut_out(path, position, end)
+def _recover(copy: PartitionCopy, of_copy: Partition, settings: Settings) -> LoadedLog:
+    """Return the copy as recovery leaves it; a metadata log may go for its newer snapshot."""
+    loaded = _load(of_copy, settings)
+    if loaded.lost:
+        segment, position = loaded.lost[0]
+        raise FileError(segment.log_path or "", "load-failed", "recovery would cut the copy here", position)
+    is_behind = [one for one in loaded.findings if one.code == BEHIND]
+    copy.findings.extend(is_behind)
+    for base in loaded.deleted if is_behind else ():
+        copy.remove_log(base, Reason.SNAPSHOT)
+    return loaded
 
 
 def _cut_logs(copy: PartitionCopy, loaded: LoadedLog) -> None:

@@ -4,118 +4,124 @@ import os
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import LOG_OVERHEAD
-from formats.magic import is_above_latest
-from kcli.jobs.salvage.lost_records import LostRecords
-from kcli.jobs.salvage.partition_copy import KeptRange, LeftOut, Reason
+from formats.batch import COMPRESSION_CODEC_MASK, LOG_OVERHEAD
+from formats.errors import FormatError, LimitError
+from formats.magic import is_above_latest, is_legacy
+from formats.message_set import base_offset
+from kcli.jobs.salvage.partition_copy import Reason, SavedRange
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
+from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.integrity.log_part import batch_bytes, end_marker_types
+from kcli.kafka.storage.log_segment import LARGEST_WRAPPER
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
+from kcli.logdir.partition_names import index_file
 from kcli.logdir.segment import TORN, ZEROS, DamagedRange
+from kcli.logdir.targets import Target
 
 DISK_REFUSES = frozenset({"no-permission", "read-failed"})
 """Codes of a FileError for bytes that are there and that the disk does not give."""
 
 Ints: TypeAlias = NDArray[np.int64]
+Batches: TypeAlias = NDArray[np.void]
+BATCH_FACTS = np.dtype(
+    [(name, np.int64) for name in ("position", "end", "first", "last", "timestamp")]
+    + [("is_legacy", np.bool_), ("is_sparse", np.bool_), ("reason", np.int8)]
+)
+"""A batch: its bytes, its offsets, whether records are missing in it, and a Reason, 0 for a good one."""
 
 
-class SelectedLog(NamedTuple):
-    """A log and its ranges in order; `file` is open until the next log is asked for, None if it cannot be.
+@dataclass(slots=True, kw_only=True)
+class SelectedLog:
+    """A log after it was read: its batches, the ranges without any, its indexes, and where the walk ended.
 
-    It is the file that was checked: retention or cleaning may have given its name to another one.
+    `file` is open until the next log is asked for, None if it cannot be. It is the file that was checked:
+    retention or cleaning may have given its name to another one.
     """
 
+    target: Target
     base: int
-    file: DataFile | None
-    ranges: Iterator[KeptRange | LeftOut]
+    batches: Batches = field(default_factory=lambda: np.empty(0, BATCH_FACTS))
+    left_out: list[SavedRange] = field(default_factory=list)
+    indexes: list[OffsetIndexJudge | TimeIndexJudge] = field(default_factory=list)
+    file: DataFile | None = None
+    end: int = 0
+
+    @property
+    def kept(self) -> Batches:
+        """The batches that go into the copy."""
+        kept: Batches = self.batches[self.batches["reason"] == 0]
+        return kept
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.left_out) or bool(self.batches["reason"].any())
+
+    def ranges(self) -> Iterator[SavedRange]:
+        """Yield good batches in a row together, others one by one, and what is no batch, in order."""
+        return merge(_ranges(self.batches), self.left_out, key=attrgetter("start"))
 
 
-class _Batches(NamedTuple):
-    """Columns of batches; `reasons` has a Reason, 0 for a good batch."""
+def select_batches(targets: Mapping[int, Target]) -> Generator[SelectedLog]:
+    """Yield what of each log goes into a copy and what does not; `targets` by base offset, rising.
 
-    positions: Ints
-    ends: Ints
-    first: Ints
-    last: Ints
-    reasons: NDArray[np.int8]
-
-    def only(self, selected: NDArray[np.bool_]) -> "_Batches":
-        """Return the batches that are selected."""
-        positions, ends, first, last, reasons = self
-        return _Batches(
-            positions[selected], ends[selected], first[selected], last[selected], reasons[selected]
-        )
-
-
-class _ReadLog(NamedTuple):
-    """A log after it was read: its batches, and the ranges without any."""
-
-    base: int
-    file: DataFile | None
-    batches: _Batches
-    left_out: list[LeftOut]
-
-
-NO_INTS: Ints = np.empty(0, np.int64)
-NO_BATCHES = _Batches(NO_INTS, NO_INTS, NO_INTS, NO_INTS, np.empty(0, np.int8))
-
-
-def select_batches(paths: Mapping[int, str], records: LostRecords) -> Generator[SelectedLog]:
-    """Yield what of each log goes into a copy and what does not; `paths` by base offset, rising.
-
-    The headers of two logs are in memory: the next one shows whether the last offsets of a log are too
+    The headers of a few logs are in memory: the next one shows whether the last offsets of a log are too
     large. A torn tail is left out, and zeros at the end of a segment that is not the last. FileError.
     """
     after, log = -1, None
     with ExitStack() as files:
-        for following in chain((_read_log(base, paths, records, files) for base in paths), [None]):
+        for following in chain((_read_log(base, targets, files) for base in targets), [None]):
             if log is not None:
                 after = _reject_out_of_order(log, following, after)
-                yield SelectedLog(
-                    log.base, log.file, merge(_ranges(log.batches), log.left_out, key=attrgetter("start"))
-                )
+                yield log
                 if log.file is not None:
                     log.file.close()
             log = following
 
 
-def _read_log(base: int, paths: Mapping[int, str], records: LostRecords, files: ExitStack) -> _ReadLog:
+def _read_log(base: int, targets: Mapping[int, Target], files: ExitStack) -> SelectedLog:
     """Return the batches of a log and its damaged ranges; what the disk does not give is left out."""
-    records.on_log(base)
-    windows: list[_Batches] = []
-    left_out: list[LeftOut] = []
-    file, end = None, 0
+    log = SelectedLog(target=targets[base], base=base)
+    windows: list[Batches] = []
+    for extension, judge in (("index", OffsetIndexJudge), ("timeindex", TimeIndexJudge)):
+        with suppress(FileError):  # they are read before the log, which may grow
+            index = index_file(log.target, extension)
+            log.indexes.append(judge(index.path, base, FindingCollector(index)))
     try:
-        file = files.enter_context(DataFile(paths[base]))
-        for item in verified_windows(file, 0):
+        log.file = files.enter_context(DataFile(log.target.path))
+        for item in verified_windows(log.file, 0):
             if isinstance(item, Window):
-                records.on_batches(item)
-                windows.append(_batches_of(item, base))
-                end = int(windows[-1].ends[-1])
+                windows.append(_batches_of(log.file, item, base))
+                log.end = int(windows[-1]["end"][-1])
             elif isinstance(item, DamagedRange):
-                left_out += _without_batches(item, windows)
-                end = item.end
+                log.left_out += _without_batches(item, windows)
+                log.end = item.end
             else:
-                records.on_end(item, file.size)
-                is_preallocated = item.reason == ZEROS and base == max(paths)
+                log.end = item.position
+                is_preallocated = item.reason == ZEROS and base == max(targets)
                 if item.reason in TORN or (item.reason == ZEROS and not is_preallocated):
-                    left_out.append(LeftOut(item.position, file.size, None, Reason.DAMAGED))
+                    log.left_out.append(SavedRange(log.end, log.file.size, None, Reason.DAMAGED))
     except FileError as error:
         if error.code not in DISK_REFUSES:
             raise
-        records.on_end(None, 0)
-        left_out.append(LeftOut(end, max(end, _size(paths[base])), None, Reason.UNREADABLE))
-    columns = [np.concatenate(each) for each in zip(*windows, strict=True)]
-    return _ReadLog(base, file, _Batches(*columns) if columns else NO_BATCHES, left_out)
+        log.indexes.clear()
+        log.left_out.append(
+            SavedRange(log.end, max(log.end, _size(log.target.path)), None, Reason.UNREADABLE)
+        )
+    log.batches = np.concatenate([log.batches, *windows])
+    return log
 
 
 def _size(path: str) -> int:
@@ -125,56 +131,75 @@ def _size(path: str) -> int:
     return 0
 
 
-def _batches_of(window: Window, base: int) -> _Batches:
+def _batches_of(file: DataFile, window: Window, base: int) -> Batches:
     """Return the batches of a window in a segment of a base offset, with what each itself shows."""
-    fields, positions = window.fields, window.positions
-    first = fields["base_offset"].astype(np.int64)
-    reasons = np.zeros(len(positions), np.int8)
+    fields, batches = window.fields, np.zeros(len(window.positions), BATCH_FACTS)
+    batches["position"] = window.positions
+    batches["end"] = window.positions + fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
+    batches["first"] = fields["base_offset"]
+    batches["last"] = batches["first"] + fields["last_offset_delta"]
+    batches["timestamp"] = fields["max_timestamp"]
+    batches["is_legacy"] = is_legacy(fields["magic"])
+    batches["is_sparse"] = ~batches["is_legacy"] & (
+        fields["records_count"] != fields["last_offset_delta"] + 1
+    )
     for reason, is_wrong in (
+        (Reason.TRANSACTION, _refused_by_recovery(file, window)),
         (Reason.OFFSETS, is_out_of_reach(fields, base)),
         (Reason.CODEC, has_unknown_codec(fields)),
         (Reason.HEADER, contradicts_itself(fields)),
         (Reason.MAGIC, is_above_latest(fields["magic"])),
+        (Reason.CHECKSUM, [] if window.valid is None else ~window.valid),
     ):
-        reasons[is_wrong] = reason
-    if window.valid is not None:
-        reasons[~window.valid] = Reason.CHECKSUM
-    ends = positions + fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
-    return _Batches(positions, ends, first, first + fields["last_offset_delta"], reasons)
+        batches["reason"][is_wrong] = reason
+    return batches
 
 
-def _without_batches(damaged: DamagedRange, windows: list[_Batches]) -> Iterator[LeftOut]:
+def _refused_by_recovery(file: DataFile, window: Window) -> list[int]:
+    """Return the numbers of the batches that recovery opens and cannot: end markers, and wrappers."""
+    fields = window.fields
+    numbers = [one.number for one in end_marker_types(file, window)[1]]
+    is_wrapper = is_legacy(fields["magic"]) & (fields["attributes"] & COMPRESSION_CODEC_MASK != 0)
+    for number in np.flatnonzero(is_wrapper).tolist():
+        try:
+            base_offset(batch_bytes(file, window, number, LARGEST_WRAPPER), LARGEST_WRAPPER)
+        except FormatError as error:
+            if not isinstance(error, LimitError):
+                numbers.append(number)
+    return numbers
+
+
+def _without_batches(damaged: DamagedRange, windows: list[Batches]) -> Iterator[SavedRange]:
     """Yield the bytes of a damaged range that are in no batch of wrong checksum before its break.
 
     One that runs past the end of the range, where a good batch begins, is no batch: it is removed.
     """
     start, tail = damaged.start, []
-    while windows and windows[-1].positions[-1] >= damaged.start:
+    while windows and windows[-1]["position"][-1] >= damaged.start:
         window = windows.pop()
-        tail.append(window.only((window.positions < damaged.start) | (window.ends <= damaged.end)))
+        tail.append(window[(window["position"] < damaged.start) | (window["end"] <= damaged.end)])
     for window in reversed(tail):
-        if len(window.positions):
+        if len(window):
             windows.append(window)
-            start = max(start, int(window.ends[-1]))
+            start = max(start, int(window["end"][-1]))
     if start < damaged.end:
-        yield LeftOut(start, damaged.end, None, Reason.DAMAGED)
+        yield SavedRange(start, damaged.end, None, Reason.DAMAGED)
 
 
-def _reject_out_of_order(log: _ReadLog, following: _ReadLog | None, after: int) -> int:
+def _reject_out_of_order(log: SelectedLog, following: SelectedLog | None, after: int) -> int:
     """Mark the batches of a log whose offsets do not rise; return the last offset that is kept.
 
     The base offset of the next log counts as one batch without records would, since a name may be wrong,
     too: it outweighs one batch that reaches beyond it, and not two.
     """
-    good = np.flatnonzero(log.batches.reasons == 0)
-    first, last = log.batches.first[good], log.batches.last[good]
+    good = log.kept
+    first, last = good["first"], good["last"]
     if following is not None:
-        batches = following.batches.only(following.batches.reasons == 0)
-        first = np.concatenate((first, [following.base], batches.first))
-        last = np.concatenate((last, [following.base - 1], batches.last))
+        first = np.concatenate((first, [following.base], following.kept["first"]))
+        last = np.concatenate((last, [following.base - 1], following.kept["last"]))
     kept = longest_rising(first, last, after)[: len(good)]
-    log.batches.reasons[good[~kept]] = Reason.OFFSETS
-    return int(log.batches.last[good[kept][-1]]) if kept.any() else after
+    log.batches["reason"][np.flatnonzero(log.batches["reason"] == 0)[~kept]] = Reason.OFFSETS
+    return int(good["last"][kept][-1]) if kept.any() else after
 
 
 def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
@@ -207,14 +232,11 @@ def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _ranges(batches: _Batches) -> Iterator[KeptRange | LeftOut]:
-    """Yield good batches in a row together, the others one by one."""
-    positions, ends, first, _, reasons = batches
+def _ranges(batches: Batches) -> Iterator[SavedRange]:
+    positions, ends, reasons = batches["position"], batches["end"], batches["reason"]
     is_break = (reasons[1:] != 0) | (reasons[:-1] != 0) | (positions[1:] != ends[:-1])
     begins = np.flatnonzero(np.append(len(positions) > 0, is_break)).tolist()
     for begin, stop in zip(begins, [*begins[1:], len(positions)][: len(begins)], strict=True):
-        start, end = int(positions[begin]), int(ends[stop - 1])
-        if reasons[begin]:
-            yield LeftOut(start, end, int(first[begin]), Reason(int(reasons[begin])), 1)
-        else:
-            yield KeptRange(start, end, stop - begin)
+        reason = Reason(int(reasons[begin])) if reasons[begin] else None
+        first = int(batches["first"][begin])
+        yield SavedRange(int(positions[begin]), int(ends[stop - 1]), first, reason, stop - begin)

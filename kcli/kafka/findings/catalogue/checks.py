@@ -179,12 +179,10 @@ CHECKS: dict[str, Rule] = {
     ),
     "SALV-005": Rule(
         "warning",
-        "A file of the copy is made from its batches, and may lack what they do not show: leader epochs "
-        "without records, or producers whose batches are not in the copy.",
-        "It takes the next batch of a producer that it does not know for the first: one that is sent again "
-        "is not noticed.",
-        "Nothing where these producers have stopped. Else copy the newest .snapshot of the partition up to "
-        "the log end of the copy next to its logs, if no batch was left out.",
+        "The leader epochs of the copy are made from its batches, and may lack those without records.",
+        "It answers for an epoch that it does not know from the one before.",
+        "Nothing, unless a follower needs the missing epochs: kcli epoch diff with another replica shows "
+        "them.",
     ),
     "SALV-010": Rule(
         "error",

@@ -5,7 +5,6 @@ cleaning leaves entries inside of batches. What counts is what a lookup needs: a
 batch at or before its offset, and nothing before a time entry is later than it.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -160,21 +159,12 @@ class OffsetIndexJudge(_Entries):
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries that lead past the log, and about offsets that end no batch."""
         self.report_shape()
-        for slot, words in self.past():
-            self.add("IDX-004", slot, words)
+        past = zip(self.slots[self.next :].tolist(), self.others[self.next :].tolist(), strict=True)
+        for slot, place in past:
+            self.add("IDX-004", slot, f"entry {slot}: the log ends before byte {place}")
         if not is_compacted:
             for slot, offset in self._loose:
                 self.add("DUMP-004", slot, f"offset {offset}: no batch ends with it")
-
-    def past(self, size: int = 0, end: int = 0) -> Iterator[tuple[int, str]]:
-        """Yield the entries that lead past all batches: slot and words.
-
-        Of these, entries of bytes from `size` on and of offsets from `end` on.
-        """
-        slots, places, offsets = (one[self.next :] for one in (self.slots, self.others, self.offsets))
-        some = (places >= size) & (offsets >= end)
-        for slot, place in zip(slots[some].tolist(), places[some].tolist(), strict=True):
-            yield slot, f"entry {slot}: the log ends before byte {place}"
 
 
 class TimeIndexJudge(_Entries):
@@ -218,18 +208,12 @@ class TimeIndexJudge(_Entries):
     def end(self, *, is_compacted: bool) -> None:
         """Keep findings about entries past the log, and about times that no batch has."""
         self.report_shape()
-        for slot, words in self.past():
-            self.add("IDX-004", slot, words)
+        past = zip(self.slots[self.next :].tolist(), self.offsets[self.next :].tolist(), strict=True)
+        for slot, offset in past:
+            self.add("IDX-004", slot, f"entry {slot}: offset {offset} is past the segment")
         if not is_compacted:
             for slot, words in self._loose:
                 self.add("DUMP-004", slot, words)
-
-    def past(self, after: int | None = None) -> Iterator[tuple[int, str]]:
-        """Yield the entries of offsets past all batches: slot and words; of times later than `after`."""
-        slots, times, offsets = (one[self.next :] for one in (self.slots, self.others, self.offsets))
-        some = times > after if after is not None else np.ones(len(slots), np.bool_)
-        for slot, offset in zip(slots[some].tolist(), offsets[some].tolist(), strict=True):
-            yield slot, f"entry {slot}: offset {offset} is past the segment"
 
     @property
     def last_time(self) -> int:

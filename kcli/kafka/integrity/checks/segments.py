@@ -305,28 +305,6 @@ class SegmentJudge:
             FindingCollector(index_file(self.target, extension)).finding(code, None, words)._replace(more=0)
         )
 
-    def past_end(self, facts: SegmentFacts) -> tuple[Finding, bool] | None:
-        """Return that an index shows records past the end of the log, once this was read; None: none does.
-
-        A wrong entry alone shows none: its offset is past the end as well as its byte, or its time is later
-        than all. Where bytes follow the last good batch, entries that lead into them do not count. The flag
-        says that the index is whole; a truncation leaves such entries in one that was never closed.
-        """
-        end = self.base if facts.end is None else facts.end
-        found: list[tuple[str, str, OffsetIndexJudge | TimeIndexJudge, list[tuple[int, str]]]] = []
-        if self._offsets is not None:
-            found.append(("index", "IDX-004", self._offsets, [*self._offsets.past(facts.size, end)]))
-        if self._times is not None and not facts.is_cut:
-            found.append(("timeindex", "IDX-004", self._times, [*self._times.past(self._times.largest)]))
-        found.sort(key=lambda one: not one[2].is_whole)
-        for extension, code, index, entries in found:
-            if entries:
-                slot, words = entries[0]
-                place = FindingCollector(index_file(self.target, extension))
-                one = place.finding(code, slot * index.size, words)
-                return one._replace(more=len(entries) - 1), index.is_whole
-        return None
-
     def take(self) -> list[Finding]:
         """Return the findings about the log itself."""
         return self._of_log.take()

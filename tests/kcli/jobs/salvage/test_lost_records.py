@@ -4,13 +4,10 @@ import errno
 import json
 import os
 import shutil
-import time
 
 import pytest
 
 from kcli.jobs.salvage.salvage import Salvage
-from kcli.kafka.storage.file_actions import snapshot_bytes
-from kcli.kafka.storage.producer_state import Producer
 from tests.partitions import (
     codes,
     log_dir,
@@ -231,34 +228,6 @@ def test_a_damaged_batch_that_ends_where_the_snapshot_lies_is_said_once(kcli, re
     _, row, found = salvage(kcli, directory, tmp_path / "out")
     assert row["batches_lost"] == 1
     assert not [one for one in found if "snapshot" in one[2]]
-
-
-def test_producers_that_wrote_before_the_first_segment_alone(kcli, recorded, tmp_path):
-    """Retention deleted their batches: of three one has expired, one has an open transaction."""
-    for base in BASES[:3]:
-        without(recorded, base, "log", "index", "timeindex")
-    now = round(time.time() * 1000)
-    held = {70: Producer(now, None, 2, 5, 40), 71: Producer(5, None, 2, 5, 41), 72: Producer(5, 80, 2, 5, 86)}
-    end = recorded / f"{96:020}.snapshot"
-    end.write_bytes(snapshot_bytes(held))
-
-    def lost(directory, out):
-        document = json.loads(kcli("salvage", directory, "--out", tmp_path / out, "-o", "json").stdout)
-        found = [one for one in document["findings"] if one["code"] == "SALV-005"]
-        return [(one["file"], one["found"], one["message"]) for one in found]
-
-    words = "producer 70 and 1 more: no batch of it is in the copy, whose snapshots lack it"
-    assert lost(recorded, "1") == [(end.name, 2, words)]
-    end.write_bytes(b"torn")  # then the one before counts: that of the first segment
-    before = recorded / f"{87:020}.snapshot"
-    before.write_bytes(snapshot_bytes({9: Producer(now, None, 0, 1, 12)}))
-    words = "producer 9: no batch of it is in the copy, whose snapshots lack it"
-    assert lost(recorded, "2") == [(before.name, 1, words)]
-    end.unlink()
-    end.mkdir()
-    assert lost(recorded, "directory") == [(before.name, 1, words)]
-    before.write_bytes(snapshot_bytes({9: Producer(now, None, 0, 1, 90)}))  # such a batch would be in the log
-    assert lost(recorded, "3") == []
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -4,10 +4,7 @@ import gzip
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kcli.jobs.salvage.partition_copy import Reason, SavedLog, cut_out
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.recordings import pack
 
@@ -80,31 +77,3 @@ def test_batches_that_recovery_refuses_lie_where_they_were(kcli, tmp_path, suffi
         ("transaction", 10),
     ]
     assert (row["batches"], row["batches_lost"]) == (2, 3)
-
-
-@given(
-    sizes=st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_size=8),
-    cuts=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), max_size=4),
-)
-def test_a_place_in_the_copy_is_found_in_the_source(tmp_path_factory, sizes, cuts):
-    source, saved, copied, position = [], SavedLog("x.log"), [], 0
-    for count, is_kept in sizes:
-        batches = [put_range(len(source) + number, 1) for number in range(count)]
-        end = position + sum(map(len, batches))
-        if is_kept:
-            saved.pieces.append((position, end))
-            copied += range(len(source), len(source) + count)
-        source += batches
-        position = end
-    size, path = len(source[0]), tmp_path_factory.mktemp("copy") / "x.log"
-    path.write_bytes(b"".join(source[number] for number in copied))
-    for one, other in cuts:
-        start, end = sorted((min(one, len(copied)), min(other, len(copied))))
-        out = saved.remove(str(path), start * size, end * size, Reason.OFFSETS)
-        found = [number for left in out for number in range(left.start // size, left.end // size)]
-        assert found == copied[start:end]
-        assert [left.first_offset for left in out] == [left.start // size for left in out]
-        assert sum(left.batches for left in out) == len(found)
-        cut_out(str(path), start * size, end * size)
-        del copied[start:end]
-        assert path.read_bytes() == b"".join(source[number] for number in copied)

@@ -73,8 +73,8 @@ def test_a_log_that_another_replaces_is_copied_as_it_was_checked(kcli, partition
     before = path.read_bytes()
     select = salvage.select_batches
 
-    def replaced(paths, records):
-        for number, log in enumerate(select(paths, records)):
+    def replaced(targets):
+        for number, log in enumerate(select(targets)):
             if not number:
                 (tmp_path / "new").write_bytes(put_range(0, 2) + put_range(5, 2))
                 os.replace(tmp_path / "new", path)
