@@ -5,10 +5,8 @@ is found by Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does 
 on the session's number of cores.
 
 Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees
-new ones. Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are
-taken from Spark only where it keeps scans apart (5.0): those on `topic`, `partition` and
-`metadata_partition`, which leave out directories by their names and never change the answer. The options
-`topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids` limit the rows in every version.
+new ones. It also keeps the filters of one scan for the others of the same load, so none are taken from it:
+the options `topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids` limit what is read.
 """
 
 import os

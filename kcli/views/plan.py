@@ -18,7 +18,6 @@ import pyarrow as pa
 from formats.names import LOG, UNKNOWN, parse_file, parse_partition_dir
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
-from kcli.engine.spark_bins import COST_OF_A_UNIT, size_of
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
@@ -29,7 +28,6 @@ from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import dump_selected
 from kcli.jobs.scan import log_targets
-from kcli.jobs.scan.log_ranges import split_on_chain
 from kcli.jobs.scan.scan import (
     DirectoryScan,
     ScanLog,
@@ -78,10 +76,7 @@ Records are read one by one where one of these is selected.
 """
 OF_ARGUMENTS = frozenset({"wrong-kind", "nothing-to-read"})
 """Errors of arguments that are of no use to a view: one that another view reads is no error of a query."""
-GIANT = 1.5
-"""Times the bytes of each worker: for a larger log planning reads the headers, to split it."""
 SCAN = ScanLog(ScanOptions(rows=frozenset({SCAN_SEGMENT.name})))
-POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES], VIEWS[RECORDS])}
 
 
 class ViewCommand(NamedTuple):
@@ -173,8 +168,7 @@ def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewComma
         leftovers = query.selection.include_leftovers
         return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
 
-    split = _split_giants if job.comes_in_pieces else lambda units, _: units
-    return ViewCommand(job, log_targets.ACCEPTS, expand, split)
+    return ViewCommand(job, log_targets.ACCEPTS, expand)
 
 
 def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool) -> Iterator[Target]:
@@ -185,17 +179,6 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
             is_log = target.kind == LOG and name in opened and not parse_file(opened[name]).is_inactive
             if is_log or target.path in named or (leftovers and target.kind == LOG):
                 yield target
-
-
-def _split_giants(units: list[Unit], workers: int) -> list[Unit]:
-    """Return the same work; a log that would keep one worker busy when the others are done is split."""
-    most = GIANT * sum(COST_OF_A_UNIT + size_of(unit.target) for unit in units) / workers
-    pieces = [
-        piece
-        for unit in units
-        for piece in (split_on_chain(unit) if COST_OF_A_UNIT + size_of(unit.target) >= most else [unit])
-    ]
-    return [replace(piece, number=number) for number, piece in enumerate(pieces)]
 
 
 def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
@@ -294,7 +277,6 @@ class ArrowRows:
     def in_arrow(self, outcome: Outcome, unit: Unit) -> Outcome:
         """Return the outcome of a unit with the rows of the view alone, as ArrowBlocks."""
         rows = [row for row in outcome.rows if type_name(row) == VIEWS[self.view].name]
-        rows = rows if unit.end == 0 else list(_rows_before(unit.end, rows))
         return replace(outcome, rows=self.blocks(rows, unit.target.log_dir))
 
     def blocks(self, rows: Iterable[Item], log_dir: str | None) -> list[Item]:
@@ -352,23 +334,6 @@ class _InArrow:
 
     def __call__(self, unit: Unit) -> Outcome:
         return self.rows.in_arrow(self.job(unit), unit)
-
-
-def _rows_before(end: int, rows: Iterable[Item]) -> Iterator[Item]:
-    """Yield the rows of batches that begin before a byte of their log.
-
-    A range of a log ends at its cut: planning saw a batch begin there. If the file has changed since, the
-    rows after the cut are still given once, by the range that begins there.
-    """
-    for row in rows:
-        if isinstance(row, ArrowBlock):
-            count = int(row.batch.column("position").to_numpy().searchsorted(end))
-            if count:
-                yield ArrowBlock(row.type_name, row.batch.slice(0, count))
-        elif isinstance(row, tuple):
-            position = values_of(row)[POSITIONS[type_name(row)]]
-            if isinstance(position, int) and position < end:
-                yield row
 
 
 def _cast(column: Any, kind: Any) -> Any:

@@ -5,10 +5,9 @@ unpickle them; they put kcli on its import path before they import any of it. Th
 texts, numbers, bytes.
 """
 
-import operator
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, nullcontext
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -16,43 +15,20 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from formats.names import REMOTE_LOG_METADATA
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
-from kcli.logdir.buffers import shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, find
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import ArrowBlock
-from kcli.views.definitions import FINDINGS, RLMM, view_columns
+from kcli.views.definitions import FINDINGS, view_columns
 from kcli.views.options import OptionError, query
 from kcli.views.plan import ArrowRows, plan_view, readable
 from kcli.views.plan import view_schema as arrow_schema
 
 StructType: TypeAlias = Any
-MakeReader: TypeAlias = Callable[[dict[str, str], Any], DataSourceReader]
-Filter: TypeAlias = tuple[str, str, Any]
-"""The name of the class of a filter of Spark, its column, and its value."""
-
-KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
-"""Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame.
-
-What is pushed for one query is missing in the next. For a scan without filters Spark then calls no reader, so
-none can notice. A Spark that pushes limits keeps a plan for each scan.
-"""
-PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
-COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "EqualTo": operator.eq,
-    "EqualNullSafe": operator.eq,
-    "GreaterThan": operator.gt,
-    "GreaterThanOrEqual": operator.ge,
-    "LessThan": operator.lt,
-    "LessThanOrEqual": operator.le,
-    "In": lambda value, values: value in values,
-    "StringStartsWith": str.startswith,
-}
 BYTES_A_BIN = 64 << 20
 ROWS_A_BATCH = 5_000
 
@@ -107,11 +83,7 @@ def refuse_others(view: str, given: StructType) -> None:
 
 
 def plan_tasks(
-    options: Mapping[str, str],
-    filters: Sequence[Filter],
-    cores: int | None,
-    directory: str | None,
-    columns: Iterable[str],
+    options: Mapping[str, str], cores: int | None, directory: str | None, columns: Iterable[str]
 ) -> list[bytes]:
     """Return the tasks of a query, in the order of their rows; OptionError if its paths lead to nothing.
 
@@ -123,7 +95,6 @@ def plan_tasks(
         found = readable(find(asked.paths, asked.selection))
         if not found.targets and found.failures and asked.view != FINDINGS:
             raise OptionError(str(found.failures[0]))
-        found.targets = [target for target in found.targets if _may_pass(asked.view, target, filters)]
         names = {name.lower() for name in columns}
         plan = plan_view(asked, found, names, asked.partitions or cores)
         if not plan.units and plan.refused and plan.refused[0].path:
@@ -158,25 +129,6 @@ def _cost(unit: Unit) -> int:
     return COST_OF_A_UNIT + max((unit.end or size) - unit.start, 0)
 
 
-def _may_pass(view: str, target: Target, filters: Iterable[Filter]) -> bool:
-    """Whether rows of a target can pass the filters of a query: those on what its directory's name says.
-
-    Offsets and times are none of that: names and indexes only say what a sound log holds. No checksum covers
-    the base offset of a batch, so a row that passes may be in a file that the filter would leave out.
-    """
-    if target.name is None:
-        return True
-    known: dict[str, Any] = {"topic": shown(target.name.topic), "partition": target.name.partition}
-    if view == RLMM:
-        is_of_events = target.name.topic == REMOTE_LOG_METADATA
-        known = {"metadata_partition": target.name.partition} if is_of_events else {}
-    return all(
-        COMPARISONS[kind](known[column], value)
-        for kind, column, value in filters
-        if kind in COMPARISONS and column in known and value is not None
-    )
-
-
 def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
     """Yield the Arrow batches of a task, with the columns of a Spark schema.
 
@@ -206,7 +158,6 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
     `cores` of the session, and the directory that relative paths start from, if known.
     """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    apart = KEEPS_SCANS_APART
 
     def import_kcli_from_root() -> None:
         import sys
@@ -214,7 +165,25 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
 
-    plain_reader, pushing_reader = _readers(import_kcli_from_root, cores, directory)
+    class Reader(DataSourceReader):
+        """Plans and reads one query."""
+
+        def __init__(self, options: dict[str, str], schema: Any) -> None:
+            self.options = options
+            self.schema = schema
+
+        def partitions(self) -> list[InputPartition]:
+            import_kcli_from_root()
+            from kcli.views.spark import plan_tasks
+
+            return list(map(InputPartition, plan_tasks(self.options, cores, directory, self.schema.names)))
+
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            import_kcli_from_root()
+            from kcli.views.spark import read_task
+
+            # Spark's own has no value, for a plan without partitions
+            return iter(()) if partition.value is None else read_task(partition.value, self.schema)
 
     class Kcli(DataSource):
         """The format `kcli`; wrong options are refused when it is loaded."""
@@ -239,61 +208,10 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
 
         def reader(self, schema: Any) -> DataSourceReader:
             import_kcli_from_root()
-            import sys
-
             from kcli.views.options import view_of
-            from kcli.views.spark import PUSHING_PLANNER, refuse_others
+            from kcli.views.spark import refuse_others
 
             refuse_others(view_of(self.options), schema)
-            # Spark refuses readers that take filters in any other process
-            spec = getattr(sys.modules["__main__"], "__spec__", None)
-            is_planner = PUSHING_PLANNER in sys.modules or (spec is not None and spec.name == PUSHING_PLANNER)
-            made = pushing_reader if apart and is_planner else plain_reader
-            return made(dict(self.options), schema)
+            return Reader(dict(self.options), schema)
 
     return Kcli
-
-
-def _readers(
-    import_kcli_from_root: Callable[[], None], cores: int | None, directory: str | None
-) -> tuple[MakeReader, MakeReader]:
-    """Return the class of a reader of some options and a schema, and that of one that takes filters."""
-
-    class Reader(DataSourceReader):
-        """Plans and reads one query."""
-
-        def __init__(self, options: dict[str, str], schema: Any) -> None:
-            self.options = options
-            self.schema = schema
-            self.filters: list[tuple[str, str, Any]] = []
-
-        def partitions(self) -> list[InputPartition]:
-            import_kcli_from_root()
-            from kcli.views.spark import plan_tasks
-
-            names = self.schema.names
-            return list(map(InputPartition, plan_tasks(self.options, self.filters, cores, directory, names)))
-
-        def read(self, partition: InputPartition) -> Iterator[Any]:
-            import_kcli_from_root()
-            from kcli.views.spark import read_task
-
-            # Spark's own has no value, for a plan without partitions
-            return iter(()) if partition.value is None else read_task(partition.value, self.schema)
-
-    class PushingReader(Reader):
-        """The same where Spark offers filters.
-
-        All of them are given back, for they only say what need not be read.
-        """
-
-        def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
-            paths: list[Sequence[str]] = [getattr(one, "attribute", ()) for one in filters]
-            self.filters = [
-                (type(one).__name__, path[0].lower(), getattr(one, "value", None))
-                for one, path in zip(filters, paths, strict=True)
-                if len(path) == 1
-            ]
-            return filters
-
-    return Reader, PushingReader

@@ -11,7 +11,6 @@ from kcli.kafka.integrity.verified_batch import leads_to_a_batch
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.partition_names import file_name, sibling
-from kcli.logdir.remote_objects import open_log
 from kcli.logdir.targets import Target
 
 SHOWN_RANGE = 2 << 20
@@ -47,34 +46,6 @@ def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
 
 def _has_ended(outcome: Outcome) -> bool:
     return bool(outcome.partial) or outcome.ran_past_end or outcome.error is not None
-
-
-def split_on_chain(unit: Unit) -> list[Unit]:
-    """Return units of a log that give exactly the rows of the whole, though none sees what the others read.
-
-    Itself where it is small, or cannot be read. Each place is one where a batch of right checksum begins that
-    the chain of batches from the log's first byte leads to: every walk over the log passes there. There are
-    no cuts after the place where a chain breaks. The chain is followed by headers alone.
-    """
-    candidates = [piece.start for piece in cut(unit, WRITTEN_RANGE)][1:]
-    places = sorted(_on_chain(unit.target, candidates)) if candidates else []
-    return [replace(unit, start=start, end=end) for start, end in pairwise([0, *places, 0])]
-
-
-def _on_chain(target: Target, candidates: Sequence[int]) -> Iterator[int]:
-    """Yield the candidates at which a batch of the log's unbroken chain begins."""
-    import numpy as np
-
-    from kcli.logdir.bulk import BulkWalk
-
-    try:
-        with open_log(target.path) as file:
-            for window in BulkWalk(file, verify=False):
-                yield from window.positions[np.isin(window.positions, candidates)].tolist()
-                if window.positions[-1] >= candidates[-1]:
-                    return
-    except FileError:
-        return  # the cuts so far are right; the task that reads the log reports the error
 
 
 def cut(unit: Unit, size: int) -> Iterator[Unit]:
@@ -122,14 +93,3 @@ def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | N
         else:
             high = middle
     return index.position(low) if low < entries else None
-
-
-__all__ = [
-    "BATCHES_RANGE",
-    "SHOWN_RANGE",
-    "WRITTEN_RANGE",
-    "cut",
-    "drop_after_end",
-    "split_logs",
-    "split_on_chain",
-]

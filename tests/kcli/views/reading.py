@@ -18,7 +18,7 @@ def written(tmp_path, batches, data=None, offsets=None):
 
 def tasks(view, path, cores=1000, **options):
     columns = view_schema(view).names
-    return plan_tasks({"view": view, "path": str(path), **options}, (), cores, None, columns)
+    return plan_tasks({"view": view, "path": str(path), **options}, cores, None, columns)
 
 
 def read(view, planned):

@@ -38,12 +38,12 @@ def dirs(tmp_path_factory):
     return fleet(tmp_path_factory.mktemp("fleet"), 7)
 
 
-def rows(view, paths, filters=(), schema=None, **options):
+def rows(view, paths, schema=None, **options):
     given = {"view": view, "paths": json.dumps([str(path) for path in paths]), **options}
     schema = schema or view_schema(view)
     found = [
         row
-        for task in plan_tasks(given, filters, 2, None, schema.names)
+        for task in plan_tasks(given, 2, None, schema.names)
         for batch in read_task(task, schema)
         for row in batch.to_pylist()
     ]
@@ -200,52 +200,6 @@ def test_a_file_of_another_view_is_refused_where_there_is_no_other(dirs):
     assert rows("rlmm", dirs[:1]) == []
 
 
-@pytest.mark.parametrize(
-    ("filters", "keep"),
-    [
-        ([("EqualTo", "topic", "clicks")], lambda row: row["topic"] == "clicks"),
-        ([("StringStartsWith", "topic", "cl")], lambda row: row["topic"] == "clicks"),
-        ([("GreaterThan", "partition", 0)], lambda row: row["partition"] > 0),
-        ([("In", "partition", (1, 5))], lambda row: row["partition"] == 1),
-        ([("EqualTo", "topic", "none")], lambda _: False),
-        ([("Not", "topic", None), ("EqualNullSafe", "topic", None)], lambda _: True),
-    ],
-)
-def test_pushed_filters_leave_out_only_what_the_query_drops(filters, keep, dirs):
-    everything, left = rows("batches", dirs), rows("batches", dirs, filters)
-
-    def plain(found):
-        return [{**row, "scan_time": None} for row in found if keep(row)]
-
-    assert [{**row, "scan_time": None} for row in left] == plain(everything)
-
-
-@pytest.mark.parametrize(
-    ("view", "filters", "keep"),
-    [
-        ("records", [("GreaterThan", "offset", 20)], lambda row: row["offset"] > 20),
-        ("records", [("LessThan", "offset", 12)], lambda row: row["offset"] < 12),
-        ("batches", [("GreaterThan", "base_offset", 20)], lambda row: row["base_offset"] > 20),
-        ("batches", [("LessThanOrEqual", "last_offset", 12)], lambda row: row["last_offset"] <= 12),
-        ("segments", [("GreaterThan", "last_offset", 900_000)], lambda row: row["last_offset"] > 900_000),
-    ],
-)
-@pytest.mark.parametrize("damage", [{1: 10**6}, {6: 3}, {4: 10**6, 5: 10**6 + 5}])
-def test_pushed_offsets_change_no_answer_where_base_offsets_are_wrong(view, filters, keep, damage, tmp_path):
-    folder = log_dir(tmp_path / "d") / "orders-0"
-    for base in (0, 15, 30):
-        batches = [bytearray(put_range(base + 5 * number, 5)) for number in range(3)]
-        for number, wrong in damage.items():
-            if base <= 5 * number < base + 15:
-                batches[number - base // 5][:8] = wrong.to_bytes(8, "big")
-        segment(folder, base, b"".join(batches))
-
-    def kept(found):
-        return [{**row, "scan_time": 0} for row in found if keep(row)]
-
-    assert kept(rows(view, [tmp_path / "d"], filters)) == kept(rows(view, [tmp_path / "d"]))
-
-
 def test_options_select_rows_as_filters_do(dirs):
     left = rows("batches", dirs, topic="clicks", partition="0", offsets="3..5")
 
@@ -270,18 +224,16 @@ def test_range_options_combine_with_other_options(view, dirs):
     assert kept
 
 
-def bins(paths, filters=(), **options):
+def bins(paths, **options):
     given = {"paths": json.dumps([str(path) for path in paths]), **options}
-    tasks = plan_tasks(given, filters, 2, None, ())
+    tasks = plan_tasks(given, 2, None, ())
     return [plan.units for *_, plan in map(pickle.loads, tasks) if plan.units]
 
 
 def test_names_alone_decide_which_segments_are_opened(dirs):
-    filters = [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1)]
+    groups = bins(dirs, topic="clicks", partition="1", offsets="..4")
 
-    opened = [
-        unit.target.shown.split("/")[-2:] for group in bins(dirs, filters, offsets="..4") for unit in group
-    ]
+    opened = [unit.target.shown.split("/")[-2:] for group in groups for unit in group]
     assert opened == [["clicks-1", f"{0:020}.log"] for _ in dirs]
 
 
@@ -346,7 +298,7 @@ def test_records_are_not_decoded_unless_a_decoded_column_is_selected(demo, monke
 
     found = [
         row
-        for task in plan_tasks(given, (), 2, None, columns)
+        for task in plan_tasks(given, 2, None, columns)
         for batch in read_task(task, narrow)
         for row in batch.to_pylist()
     ]
@@ -383,7 +335,7 @@ def test_relative_paths_start_from_the_session_directory(dirs, monkeypatch):
 
     (first, *_) = [
         batch
-        for task in plan_tasks(given, (), 2, str(dirs[0].parent), ())
+        for task in plan_tasks(given, 2, str(dirs[0].parent), ())
         for batch in read_task(task, view_schema("epochs"))
     ]
 

@@ -9,7 +9,6 @@ import pytest
 
 from kcli.engine.errors import EngineMissingError
 from kcli.views import register
-from kcli.views import spark as spark_module
 from kcli.views.definitions import VIEWS
 from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
@@ -18,7 +17,6 @@ from tests.partitions import log_dir, segment
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
 ROOT = Path(__file__).parents[3]
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +39,6 @@ def views(spark, dirs):
             f"CREATE OR REPLACE TEMPORARY VIEW {view} USING kcli OPTIONS (view '{view}', path '{pattern}')"
         )
     return pattern
-
-
-@pytest.fixture
-def pushing(spark):
-    spark.conf.set(PUSHDOWN, "true")
-    yield
-    spark.conf.unset(PUSHDOWN)
 
 
 def printed(kcli, *words):
@@ -120,43 +111,6 @@ def test_the_plan_shows_the_scan(spark, views):
 
     assert "BatchScan kcli" in plan[0] or "BatchScan batches" in plan[0]
     assert "Filter" in plan[0]
-
-
-def test_filters_of_a_spark_that_keeps_scans_apart_leave_the_answer_and_drop_tasks(
-    spark, dirs, pushing, monkeypatch
-):
-    def load():
-        everything = spark.read.format("kcli").options(view="batches", partitions="12").load(str(dirs[0]))
-        return everything.filter(
-            "topic = 'clicks' AND partition = 0 AND base_offset > 12 AND max_timestamp > 0"
-        ).drop("scan_time")
-
-    whole = load().collect()
-    monkeypatch.setattr(spark_module, "KEEPS_SCANS_APART", True)
-    register(spark)
-    pushed = load()
-    counts = pushed.rdd.getNumPartitions(), len(pushed.collect())
-    monkeypatch.undo()
-    register(spark)
-
-    assert pushed.collect() == whole
-    assert counts == (3, len(whole))
-    assert load().rdd.getNumPartitions() > 4
-
-
-def test_two_scans_of_one_load_do_not_mix_up_their_filters(spark, views, pushing):
-    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW again USING kcli OPTIONS (view 'batches', path '{views}')")
-
-    (row,) = spark.sql("""
-        SELECT (SELECT count(*) FROM again WHERE topic = 'clicks'),
-               (SELECT count(*) FROM again WHERE topic = 'archive'),
-               (SELECT count(*) FROM again)
-    """).collect()
-
-    assert row[0] > 0
-    assert row[1] > 0
-    assert row[0] + row[1] == row[2]
-    assert spark.sql("SELECT count(*) FROM again").collect()[0][0] == row[2]
 
 
 def test_lists_of_paths_and_fewer_columns(spark, dirs):
