@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
 from kcli.cli.option import common_options
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
+from kcli.words import INT32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from kcli.cli.option import REQUIRED, argument, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, INT64, integer, metadata_path, parse_epochs, parse_offset, split_list
+from kcli.cli.parsers import metadata_path, parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.words import INT32, INT64, integer
 
 if TYPE_CHECKING:
     from kcli.jobs.epoch.epoch_cache import Fence
@@ -125,7 +126,7 @@ def end_offset(
 
     job = partial(
         jobs.end_offset,
-        asked=parse_epochs(",".join(epoch)),
+        asked=parse_epochs(epoch),
         log_end_offset=log_end_offset,
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),

@@ -4,8 +4,9 @@ from functools import partial
 
 from kcli.cli.option import common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, broker_ids
+from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
+from kcli.words import INT32
 
 SETTINGS = "Settings that the metadata lacks"
 

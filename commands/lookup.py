@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from formats.bounds import LARGEST_BATCH
 from kcli.cli.option import REQUIRED, argument, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, parse_offset, parse_time
+from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.words import INT32
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit

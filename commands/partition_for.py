@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.option import common_options, option
 from kcli.cli.options import Output
-from kcli.cli.parsers import INT32
 from kcli.cli.status import UsageError
+from kcli.words import INT32
 
 if TYPE_CHECKING:
     from kcli.rows.lookups import PartitionForRow

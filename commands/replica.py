@@ -5,9 +5,10 @@ from functools import partial
 
 from kcli.cli.option import argument, choose, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, broker_ids, metadata_path
+from kcli.cli.parsers import broker_ids, metadata_path
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.words import INT32
 
 DEFAULT_RANGE = 10_000
 

@@ -8,9 +8,9 @@ from commands import rlmm_cluster, rlmm_tier
 from commands.rlmm_state import check, state
 from kcli.cli.option import REQUIRED, argument, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, parse_integers
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.words import INT32, WordError, parse_integers
 
 if TYPE_CHECKING:
     from formats.kip405 import LineParts
@@ -154,8 +154,8 @@ def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0.
     """Return what comes before the last colon, with each partition after it."""
     name, _, numbers = word.rpartition(":")
     try:
-        partitions = sorted(parse_integers("partition", [numbers], 0, INT32))
-    except UsageError as error:
+        partitions = parse_integers("partition", [numbers], 0, INT32)
+    except WordError as error:
         raise UsageError(f"{word}: expected {expected}") from error
     if not name:
         raise UsageError(f"{word}: expected {expected}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from kcli.cli.boundary import say
 from kcli.cli.option import REQUIRED, common_options, option
 from kcli.cli.options import Inputs, Output
-from kcli.cli.parsers import parse_duration
 from kcli.cli.status import RefusedError, UsageError
+from kcli.words import duration_ms
 
 if TYPE_CHECKING:
     from kcli.broker.settings import ClientSettings
@@ -54,7 +54,7 @@ def bootstrap(
         raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
     if output.format == TEXT and not events:
         raise UsageError("-o text needs --events")
-    milliseconds = parse_duration(timeout)
+    milliseconds = duration_ms(timeout)
     if not 0 < milliseconds <= LONGEST_WAIT_MS:
         raise UsageError(
             f"--timeout {timeout}: expected more than 0s and at most {LONGEST_WAIT_MS // 60_000}m"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT32, INT64, parse_duration, parse_time
+from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
+from kcli.words import INT32, INT64, duration_ms
 
 if TYPE_CHECKING:
     from kcli.kafka.remote.events import EventQuery
@@ -154,7 +155,7 @@ def check(
         raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
     leaders = tuple(target for target in leading.targets if target.name is not None)
     options = RemoteCheck(
-        now_ms=now_ms, stuck_after_ms=parse_duration(stuck_after), storage=listings, leaders=leaders
+        now_ms=now_ms, stuck_after_ms=duration_ms(stuck_after), storage=listings, leaders=leaders
     )
     try:
         _ = listings and objects_of(listings)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.option import REQUIRED, argument, common_options, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import INT64, parse_offset, parse_time
+from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
+from kcli.words import INT64
 
 if TYPE_CHECKING:
     from kcli.cli.run import Command

@@ -6,8 +6,9 @@ from functools import partial
 
 from kcli.cli.option import common_options, option
 from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
-from kcli.cli.parsers import parse_rate, parse_time
+from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
+from kcli.words import parse_rate
 
 READ_RATE = "100M"
 

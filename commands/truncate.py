@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.option import common_options, option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, StartOptions
-from kcli.cli.parsers import INT32, INT64
 from kcli.cli.status import RefusedError, UsageError
+from kcli.words import INT32, INT64
 
 if TYPE_CHECKING:
     from collections.abc import Callable

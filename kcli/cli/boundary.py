@@ -13,6 +13,7 @@ import typer
 
 from kcli.cli.signals import Interrupted
 from kcli.cli.status import CommandError, ExitStatus
+from kcli.words import WordError
 
 TRACEBACKS_FROM = 2
 """How many -v show the traceback of an internal error."""
@@ -20,9 +21,6 @@ TRACEBACKS_FROM = 2
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """What a write to stdout can meet; reading files has an error boundary of its own."""
-
-sources: dict[str, str] = {}
-"""Where the values of options are from that the command line does not give: by the option's long name."""
 
 lost: set[str] = set()
 """Names of the streams whose reader has closed them."""
@@ -52,10 +50,11 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
     except typer.Exit:
         flush_quietly()
         raise
-    except CommandError as ended:
+    except (CommandError, WordError) as ended:
         flush_quietly()
-        say(f"kcli: {ended}{origin(str(ended))}")
-        raise typer.Exit(ended.status) from ended
+        say(f"kcli: {ended}")
+        status = ended.status if isinstance(ended, CommandError) else ExitStatus.USAGE
+        raise typer.Exit(status) from ended
     except BrokenPipeError as error:
         discard_stdout()
         raise typer.Exit(ExitStatus.CLEAN) from error
@@ -72,14 +71,6 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
             raise typer.Exit(ExitStatus.SOME_UNANSWERED) from error
         internal(error, verbose=verbose)
         raise typer.Exit(ExitStatus.INTERNAL) from error
-
-
-def origin(message: str) -> str:
-    """Return where the options are from that a message names, if the command line does not give them."""
-    origins = [
-        f"--{name} is from {where}" for name, where in sources.items() if f"--{name} " in f"{message} "
-    ]
-    return f" ({', '.join(origins)})" if origins else ""
 
 
 def internal(error: BaseException, *, verbose: int) -> None:

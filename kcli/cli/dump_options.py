@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from kcli.cli.option import option
-from kcli.cli.parsers import INT32, INT64, parse_integers, parse_time, split_list
+from kcli.cli.parsers import parse_time, split_list
 from kcli.cli.status import UsageError
+from kcli.words import INT32, INT64, parse_integers, parse_offsets, parse_times
 
 if TYPE_CHECKING:
     from kcli.dump.filter import RecordFilter
@@ -135,10 +136,10 @@ class SelectionOptions(NamedTuple):
         except (re.error, OverflowError, RecursionError) as error:
             raise UsageError(f"--grep {self.grep}: {error}") from error
         return RecordFilter(
-            offsets=None if self.offsets is None else parse_offsets(self.offsets),
-            times=None if self.time is None else _times(self.time),
-            epochs=parse_integers("--epoch", self.epoch, -1, INT32),
-            producer_ids=parse_integers("--producer-id", self.producer_id, -1, INT64),
+            offsets=None if self.offsets is None else parse_offsets("--offsets", self.offsets),
+            times=None if self.time is None else parse_times("--time", self.time, parse_time),
+            epochs=frozenset(parse_integers("--epoch", split_list(self.epoch), -1, INT32)),
+            producer_ids=frozenset(parse_integers("--producer-id", split_list(self.producer_id), -1, INT64)),
             transactional=self.transactional,
             control=self.control,
             codecs=frozenset(codecs),
@@ -227,31 +228,3 @@ def _class(option: str, name: str) -> str:
     if name not in {"", *DECODER_CLASSES}:
         raise UsageError(f"{option} {name}: one of {', '.join(DECODER_CLASSES)}; kcli runs no Java")
     return name or STRING_DECODER
-
-
-def parse_offsets(words: str) -> tuple[int, int]:
-    """Return the first and last offset of `A..B`, `A..`, `..B` or `A`."""
-    first, dots, last = words.partition("..")
-    low = high = -1
-    if re.fullmatch(r"[0-9]{1,19}|[0-9]{0,19}\.\.[0-9]{0,19}", words):
-        low = int(first) if first else 0
-        high = int(last) if last else INT64 if dots else low
-    if not (first or last) or not 0 <= low <= INT64 or not 0 <= high <= INT64:
-        raise UsageError(f"--offsets {words}: expected offsets such as 100..200, 100.., ..200 or 100")
-    if low > high:
-        raise UsageError(f"--offsets {words}: the range is empty; did you mean {high}..{low}?")
-    return low, high
-
-
-def _times(words: str) -> tuple[int, int]:
-    """Return the first and last time of `A..B`, `A..` or `..B`, in epoch ms."""
-    first, dots, last = words.partition("..")
-    if not dots or not (first or last):
-        raise UsageError(
-            f"--time {words}: expected times such as 2026-01-31T10:00..2026-01-31T11:00, 1h.. (ago) or "
-            "..yesterday"
-        )
-    low, high = parse_time(first) if first else -INT64 - 1, parse_time(last) if last else INT64
-    if low > high:
-        raise UsageError(f"--time {words}: the range is empty, it ends before it begins")
-    return low, high

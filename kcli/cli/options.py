@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formats.bounds import LARGEST_BATCH
 from kcli.cli.option import argument, option
-from kcli.cli.parsers import INT32, INT64, parse_partitions, parse_rate, split_list
+from kcli.cli.parsers import split_list
 from kcli.cli.status import UsageError
+from kcli.words import INT32, INT64, parse_partitions, parse_rate
 
 if TYPE_CHECKING:
     from kcli.logdir.targets import Selection
@@ -56,7 +57,7 @@ class Inputs(NamedTuple):
         return Selection(
             topics=tuple(split_list(self.topic)),
             topic_regexes=tuple(self.topic_regex or ()),
-            partitions=parse_partitions(",".join(self.partition)) if self.partition else frozenset(),
+            partitions=parse_partitions(split_list(self.partition)),
             exclude_internal=self.exclude_internal,
             include_leftovers=self.include_leftovers,
         )
@@ -153,7 +154,7 @@ class ReadingOptions(NamedTuple):
     @property
     def bytes_per_second(self) -> int:
         """The rate in bytes, 0 without one; UsageError for what is no rate."""
-        return 0 if self.rate is None else parse_rate(self.rate)
+        return 0 if self.rate is None else parse_rate(self.rate, "--rate")
 
     @property
     def is_cold(self) -> bool:

@@ -34,6 +34,7 @@ from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
 from kcli.rows import Failure, Item
 from kcli.rows.declare import RowType
+from kcli.words import WordError
 
 if TYPE_CHECKING:
     from kcli.cli.out import Out
@@ -315,7 +316,7 @@ class _Run(NamedTuple):
             yield from rows
         except (EngineMissingError, MissingError) as error:
             self.summary.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
-        except UsageError as error:
+        except (UsageError, WordError) as error:
             self.summary.end(ExitStatus.USAGE, "usage", str(error))
         except NotWrittenError as error:
             self.summary.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {self.output.out}: {error}")

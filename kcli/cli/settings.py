@@ -13,7 +13,7 @@ The command line comes first, then the environment, then the file; a command bef
 """
 
 import os
-from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 from kcli.cli.option import NEVER, every_command, long_name
@@ -30,23 +30,15 @@ def config_path() -> str | None:
     return path if os.path.exists(path) else None
 
 
-def source_of(context: Any, option: Any) -> str | None:
-    """Return the variable, or the config file, that a value is from; None for other values."""
-    source = context.get_parameter_source(option.name)
-    if source is None or source.name not in {"ENVIRONMENT", "DEFAULT_MAP"}:
-        return None
-    given = [name for name in option.envvar or () if os.environ.get(name)]
-    return given[0] if source.name == "ENVIRONMENT" else config_path()
+def drop_format_for_stdout(context: Any) -> None:
+    """Forget a format of settings that is not for the target of `--out`: the name of a file says its own."""
+    source, out = context.get_parameter_source("format"), context.params.get("out")
+    if out is not None and source is not None and source.name in {"ENVIRONMENT", "DEFAULT_MAP"}:
+        from kcli.output.formats import TEXT, format_of, is_run_directory
 
-
-def is_for_stdout(output: str, out: str | None) -> bool:
-    """Whether a format of settings is not for the target of `--out`: the name of a file says its own."""
-    from kcli.output.formats import TEXT, format_of, is_run_directory
-
-    if out is None:
-        return False
-    found = format_of(output, out, is_terminal=False)
-    return not is_run_directory(out) or (found is not None and found.extension in {None, TEXT.extension})
+        found = format_of(context.params["format"], out, is_terminal=False)
+        if not is_run_directory(out) or (found is not None and found.extension in {None, TEXT.extension}):
+            context.params["format"] = None
 
 
 def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
@@ -57,7 +49,10 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
     options = {long_name(one): one for one in command.params if one.param_type_name == "option"}
     found: dict[str, Any] = {}
     table = _read(path)
-    _refuse_unknown(table, options, root, path)
+    if any(isinstance(value, dict) or key in NEVER or key not in options for key, value in table.items()):
+        commands = every_command(root)
+        names = {long_name(one) for each in commands.values() for one in each.params if one.opts} - NEVER
+        _refuse_unknown(table, names, {*chain.from_iterable(commands)}, path)
     for word in (*command.words, None):
         for key, value in table.items():
             option = options.get(key)
@@ -81,30 +76,15 @@ def _read(path: str) -> dict[str, Any]:
         raise UsageError(f"{path}: not TOML: {error}") from error
 
 
-def _refuse_unknown(table: dict[str, Any], known: Collection[str], root: Any, path: str) -> None:
+def _refuse_unknown(table: dict[str, Any], options: set[str], words: set[str], path: str) -> None:
     """Refuse keys that are options of no command, and tables of no command."""
-    tables = {key for key, value in table.items() if isinstance(value, dict)}
-    keys = table.keys() - tables
-    if not tables and keys <= {*known} - NEVER:
-        return
-    commands = every_command(root)
-    names = {long_name(one) for command in commands.values() for one in command.params if one.opts} - NEVER
-    groups = {words[0] for words in commands}
-    for key in tables - groups:
-        raise UsageError(f"{path}: [{key}]: no such command{_advice(key, groups)}")
-    for place, values in _tables(table, ""):
-        for key, value in values.items():
-            if not isinstance(value, dict) and key not in names:
-                raise UsageError(f"{path}: {place}{key}: no such option{_advice(key, names)}")
+    for key, value in table.items():
+        kind, known = ("command", words) if isinstance(value, dict) else ("option", options)
+        if key not in known:
+            from kcli.output.suggest import did_you_mean
 
-
-def _tables(table: dict[str, Any], place: str) -> list[tuple[str, dict[str, Any]]]:
-    below = [(f"{place}{key}.", value) for key, value in table.items() if isinstance(value, dict)]
-    return [(place, table), *(each for name, value in below for each in _tables(value, name))]
-
-
-def _advice(word: str, known: set[str]) -> str:
-    from kcli.output.suggest import did_you_mean
-
-    advice = did_you_mean(word, sorted(known)).rstrip()
-    return advice and f"; {advice}"
+            raise UsageError(
+                f"{path}: {key}: no such {kind}; {did_you_mean(key, sorted(known))}".rstrip("; ")
+            )
+        if isinstance(value, dict):
+            _refuse_unknown(value, options, words, path)

@@ -18,6 +18,7 @@ from kcli.logdir.find import Found
 from kcli.logdir.write_guard import scratch_directory
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
+from kcli.words import WordError
 
 if TYPE_CHECKING:
     from kcli.views.duckdb import Session
@@ -62,19 +63,18 @@ def print_answer(session: "Session", text: str, summary: RunSummary, output: Out
     """Print what the query in a text answers; ends with typer.Exit."""
     from kcli.output.arrow_rows import row_type_of, rows_of
     from kcli.views.duckdb import SqlError
-    from kcli.views.options import OptionError
 
     def rows(batches: Iterator[Any], row: Any) -> Iterator[Any]:
         try:
             yield from rows_of(interruptible(batches), row)
-        except (SqlError, OptionError) as error:
+        except (SqlError, WordError) as error:
             raise UsageError(str(error)) from error
 
     with ExitStack() as stack:
         try:
             with delivered():
                 answer = stack.enter_context(session.answer(text))
-        except (SqlError, OptionError) as error:
+        except (SqlError, WordError) as error:
             raise UsageError(str(error)) from error
         except Interrupted as error:
             print_interrupted(error, summary, output)

@@ -9,10 +9,11 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from kcli.cli.boundary import boundary, origin, sources
-from kcli.cli.option import COMPLETE, long_name
-from kcli.cli.parsers import INT32, INT64
+from kcli.cli.boundary import boundary
+from kcli.cli.option import COMPLETE
+from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
+from kcli.words import INT32, INT64
 
 WIDEST_HELP = 120
 LONGEST_SUMMARY = 1000
@@ -29,13 +30,10 @@ class GroupedCommand(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Return the context of a command line, with the defaults that the user's config file says."""
-        if parent is not None and not parent.resilient_parsing and _has_settings():
-            from kcli.cli.settings import config_path, default_map
-
-            path = config_path()
-            if path is not None:
-                with boundary():
-                    extra["default_map"] = default_map(self, parent.find_root().command, path)
+        path = None if parent is None or parent.resilient_parsing else config_path()
+        if path is not None:
+            with boundary():
+                extra["default_map"] = default_map(self, parent.find_root().command, path)
         return super().make_context(info_name, args, parent=parent, **extra)
 
     def make_parser(self, ctx: Any) -> Any:
@@ -59,39 +57,18 @@ class GroupedCommand(TyperCommand):
         return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the command line; of a number that cannot be used the message says which can."""
-        sources.clear()
-        try:
-            rest = super().parse_args(ctx, args)
-        except typer.BadParameter as error:
-            self._name_sources(ctx)
-            error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
-            error.message += origin(" ".join(getattr(error.param, "opts", ())))
-            raise
-        self._name_sources(ctx)
-        return rest
-
-    def _name_sources(self, ctx: Any) -> None:
-        """Keep where the values are from that the command line does not give, for messages about them.
+        """Read the command line; of a number that cannot be used the message says which can.
 
         A format of settings is dropped where the file of --out has another.
         """
-        if ctx.resilient_parsing or not _has_settings():
-            return
-        from kcli.cli.settings import is_for_stdout, source_of
-
-        for option in self.params:
-            source = source_of(ctx, option)
-            if source is not None:
-                sources[long_name(option)] = source
-        params = ctx.params
-        if (
-            "output" in sources
-            and self.words != ("salvage",)
-            and is_for_stdout(params["format"], params["out"])
-        ):
-            params["format"] = None
-            del sources["output"]
+        try:
+            rest = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
+            raise
+        if self.words != ("salvage",):
+            drop_format_for_stdout(ctx)
+        return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, a section for each panel."""
@@ -151,14 +128,6 @@ def summary(command: Any) -> str:
     return str(command.get_short_help_str(limit=LONGEST_SUMMARY))
 
 
-def _has_settings() -> bool:
-    """Whether there may be an environment variable or a config file of the user's."""
-    if any(name.startswith("KCLI_") for name in os.environ):
-        return True
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return os.path.exists(os.path.join(home, "kcli", "config.toml"))
-
-
 def _refuse_repeated(order: list[Any]) -> None:
     """Refuse an option that takes one value and is given more than once."""
     for option, times in Counter(order).items():
@@ -191,7 +160,7 @@ def _advise(error: Any, words: list[str], params: list[Any]) -> None:
         )
         error.possibilities = None
     if option[1:].isdigit():
-        from kcli.times import DURATION
+        from kcli.words import DURATION
 
         times = [word[1:] for word in words if word.startswith(option) and DURATION.fullmatch(word[1:])]
         if times:

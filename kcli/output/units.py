@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from kcli.output.values import iso
-from kcli.times import DAY
+from kcli.words import DAY
 
 EPOCH_MS = re.compile(r"(?<![\w.-])1[0-9]{12}(?!\w)", re.ASCII)
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")

@@ -1,7 +1,7 @@
 """`--where`: a condition on the columns of a row, read by Python's own parser: `size < 200 and topic = 'a'`.
 
 Column names, numbers, texts, comparisons (`=` is `==`), `in (...)`, `is null`, `and`, `or` and `not` are
-allowed, and nothing else. A text that is compared with a time is a word of `kcli.times`, with bytes UTF-8. As
+allowed, and nothing else. A text that is compared with a time is a word of `kcli.words`, with bytes UTF-8. As
 in SQL a comparison with a null is neither true nor false; a row is shown where the condition is true.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.rows.declare import RowType, Value
-from kcli.times import TimeWordError, moment_ms
+from kcli.words import WordError, moment_ms
 
 Get: TypeAlias = Callable[[tuple[Value, ...]], Any]
 KINDS = {"int": "a number", "timestamp": "a number", "float": "a number", "str": "text", "bytes": "bytes"}
@@ -117,7 +117,7 @@ class _Compiler(NamedTuple):
                     return KINDS[type(constant).__name__], lambda _: constant
                 try:
                     fitting = constant.encode() if kind == "bytes" else moment_ms(constant, self.where.now_ms)
-                except (TimeWordError, UnicodeEncodeError) as error:
+                except (WordError, UnicodeEncodeError) as error:
                     raise self.refused(node, str(error)) from error
                 return KINDS[kind], lambda _: fitting
         raise self.refused(node)

@@ -41,8 +41,9 @@ from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import ArrowBlock, Failure
 from kcli.views.definitions import FINDINGS, RLMM, VIEWS
-from kcli.views.options import OptionError, ViewQuery, macro_options, query
+from kcli.views.options import ViewQuery, macro_options, query
 from kcli.views.plan import ArrowRows, plan_view, refused_by_all, view_schema
+from kcli.words import WordError
 
 
 class _NoPandas(MetaPathFinder):
@@ -144,7 +145,7 @@ class Source:
             }
             try:
                 table = ViewTable(self, view, given)
-            except OptionError as error:
+            except WordError as error:
                 self.failed = error
                 raise
             self._named[key] = f"kcli_{view}_{len(self._named)}"
@@ -206,7 +207,7 @@ class Session:
         """Give the Arrow schema and the batches of what the one query in a text answers, None for nothing.
 
         DuckDB works in a thread of its own, so that a signal reaches this one; it is stopped when the block
-        ends. SqlError and OptionError come when the block begins, or from the batches.
+        ends. SqlError and WordError come when the block begins, or from the batches.
         """
         source = self.source
         source.stopped.clear()

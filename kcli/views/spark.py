@@ -24,9 +24,10 @@ from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import ArrowBlock
 from kcli.views.definitions import FINDINGS, view_columns
-from kcli.views.options import OptionError, query
+from kcli.views.options import query
 from kcli.views.plan import ArrowRows, plan_view, readable
 from kcli.views.plan import view_schema as arrow_schema
+from kcli.words import WordError
 
 StructType: TypeAlias = Any
 BYTES_A_BIN = 64 << 20
@@ -54,7 +55,7 @@ def view_schema(view: str) -> StructType:
 
 
 def refuse_others(view: str, given: StructType) -> None:
-    """Raise OptionError unless a schema has columns of a view, each once, with their types.
+    """Raise WordError unless a schema has columns of a view, each once, with their types.
 
     It may allow more nulls.
     """
@@ -63,20 +64,18 @@ def refuse_others(view: str, given: StructType) -> None:
     for field in given:
         name = field.name.lower()
         if name not in own:
-            raise OptionError(
+            raise WordError(
                 f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}"
             )
         if name in seen:
-            raise OptionError(f"schema: column {field.name} appears twice")
+            raise WordError(f"schema: column {field.name} appears twice")
         seen.add(name)
         expected, found = own[name].dataType.simpleString(), field.dataType.simpleString()
         if expected != found:
             way = f"timestamp_millis({name})" if (expected, found) == ("bigint", "timestamp") else "a cast"
-            raise OptionError(
-                f"schema: column {field.name} is {expected}, not {found}; use {way} in the query"
-            )
+            raise WordError(f"schema: column {field.name} is {expected}, not {found}; use {way} in the query")
         if own[name].nullable and not field.nullable:
-            raise OptionError(f"schema: column {field.name} can be null: leave out NOT NULL")
+            raise WordError(f"schema: column {field.name} can be null: leave out NOT NULL")
 
 
 # Tasks
@@ -85,7 +84,7 @@ def refuse_others(view: str, given: StructType) -> None:
 def plan_tasks(
     options: Mapping[str, str], cores: int | None, directory: str | None, columns: Iterable[str]
 ) -> list[bytes]:
-    """Return the tasks of a query, in the order of their rows; OptionError if its paths lead to nothing.
+    """Return the tasks of a query, in the order of their rows; WordError if its paths lead to nothing.
 
     Relative paths start from `directory`, if one is given. `columns` are those that the query selects.
     """
@@ -94,11 +93,11 @@ def plan_tasks(
     with chdir(directory):
         found = readable(find(asked.paths, asked.selection))
         if not found.targets and found.failures and asked.view != FINDINGS:
-            raise OptionError(str(found.failures[0]))
+            raise WordError(str(found.failures[0]))
         names = {name.lower() for name in columns}
         plan = plan_view(asked, found, names, asked.partitions or cores)
         if not plan.units and plan.refused and plan.refused[0].path:
-            raise OptionError(f"{plan.refused[0].path}: {plan.refused[0].message}")
+            raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
         bins = _bins(asked.view, plan.units, asked.partitions, cores)
     parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:

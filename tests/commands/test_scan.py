@@ -5,9 +5,9 @@ import json
 import jsonschema
 import pytest
 
-from kcli.cli.parsers import parse_rate
 from kcli.output.schema import document_schema
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.words import parse_rate
 from tests.messages import put_set
 from tests.partitions import put_range
 
@@ -128,7 +128,7 @@ def test_every_way_to_read_gives_the_same_rows(kcli, data):
 
 @pytest.mark.parametrize(("text", "rate"), [("1", 1), ("50M", 50 << 20), ("7K", 7168), ("2G", 2 << 30)])
 def test_rates_are_parsed(text, rate):
-    assert parse_rate(text) == rate
+    assert parse_rate(text, "--rate") == rate
 
 
 @pytest.mark.parametrize("text", ["0", "", "-1", "M", "1T", "1.5M", "50m"])

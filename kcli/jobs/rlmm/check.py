@@ -67,7 +67,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_segments import RemoteCheckRow, RemotePartition
-from kcli.times import duration
+from kcli.words import duration
 
 CODE_OF_REFUSAL = {
     INVALID_TRANSITION: "RLMM-011",

@@ -12,7 +12,7 @@ from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment, RemoteCache
 from kcli.kafka.remote.lineage import outside_lineage, with_records
 from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.times import duration
+from kcli.words import duration
 
 DELETE, KEEP = "delete", "keep"
 RETRY, BELOW_LOG_START, BY_TIME, BY_SIZE, BELOW_LINEAGE = (

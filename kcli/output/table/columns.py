@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kcli.output import units
 from kcli.output.screen import Symbols
-from kcli.times import duration
+from kcli.words import duration
 
 
 class Kind(NamedTuple):

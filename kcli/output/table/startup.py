@@ -15,7 +15,7 @@ from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
-from kcli.times import duration
+from kcli.words import duration
 
 MOST_FILES = 12
 """Files that are listed of a partition, and partitions whose errors are."""

@@ -6,7 +6,8 @@ import pytest
 
 from kcli.dump.filter import LOWEST, RecordFilter
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
-from kcli.views.options import NAMES, OptionError, query
+from kcli.views.options import NAMES, query
+from kcli.words import WordError
 
 
 def test_defaults():
@@ -47,27 +48,18 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({"path": "s3://bucket/x"}, "kcli reads files, not URLs"),
         ({"paths": "[1]"}, "option paths: a JSON list of texts"),
         ({"path": "a", "view": "findings", "of": "batches"}, "option of: not one of view, path"),
-        ({"path": "a", "partitions": "0"}, "option partitions 0: a number from 1"),
+        ({"path": "a", "partitions": "0"}, "option partitions '0': expected a whole number from 1"),
         ({"path": "a", "leftovers": "yes"}, "option leftovers yes: one of true, false"),
-        ({"path": "a", "offsets": "5"}, "option offsets 5: not like 100..200"),
-        ({"path": "a", "offsets": "9..1"}, "option offsets 9..1: the first is beyond the last"),
-        ({"path": "a", "offsets": "..x"}, "option offsets x: not a whole number"),
+        ({"path": "a", "offsets": "..x"}, "option offsets ..x: expected offsets such as 100..200"),
         ({"path": "a", "view": "epochs", "epochs": "1"}, "option epochs: it is not for the view epochs"),
         ({"path": "a", "view": "rlmm", "topic": "a"}, "option topic: it is not for the view rlmm"),
         ({"path": "a", "pushdown": "once"}, "option pushdown: not one of view, path"),
         ({"path": "a", "topic": ""}, "option topic: an empty name"),
         ({"path": "a", "topic": "a,"}, "option topic: an empty name"),
-        (
-            {"path": "a", "partition": "3-0"},
-            "option partition 3-0: the range 3-0 is empty",
-        ),
-        ({"path": "a", "partition": ""}, "option partition : not a whole number"),
-        ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 numbers"),
-        ({"path": "a", "epochs": "3..1"}, "option epochs 3..1: the range 3..1 is empty"),
-        ({"path": "a", "epochs": "3.."}, "option epochs 3..: write both ends of a range, such as 0..99"),
+        ({"path": "a", "partition": ""}, "partition '': expected a whole number"),
+        ({"path": "a", "epochs": "1_0"}, "option epochs '1_0': expected a whole number"),
         ({"path": "a", "producer_ids": "0..1000000"}, "more than 1000000 numbers"),
-        ({"path": "a", "times": "soon.."}, "option times: time 'soon': expected epoch milliseconds"),
-        ({"path": "a", "epochs": "1_0"}, "option epochs 1_0: not a whole number of 64 bits"),
+        ({"path": "a", "times": "soon.."}, "time 'soon': expected epoch milliseconds"),
         ({"path": "a", "location": "b"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
         (
             {"path": "a", "option.path": "a", "external": "true"},
@@ -77,7 +69,7 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
     ],
 )
 def test_a_wrong_option_is_named_in_the_error(options, words):
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(WordError) as raised:
         query(options)
 
     assert words in str(raised.value)

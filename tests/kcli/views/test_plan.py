@@ -15,8 +15,8 @@ from pyspark.sql.types import StructType
 from kcli.rows.partitions import WHERE
 from kcli.views import spark
 from kcli.views.definitions import HEAD, VIEWS, view_columns
-from kcli.views.options import OptionError
 from kcli.views.spark import plan_tasks, read_task, view_schema
+from kcli.words import WordError
 from tests.formats import recorded
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
@@ -173,14 +173,14 @@ def _unless_closed(there, closed, path="."):
 
 
 def test_paths_that_lead_nowhere_are_refused(tmp_path):
-    with pytest.raises(OptionError, match="no such file"):
+    with pytest.raises(WordError, match="no such file"):
         rows("batches", [tmp_path / "absent"])
 
 
 def test_a_file_that_no_view_reads_is_refused_or_a_row_of_findings(dirs, tmp_path):
     path = tmp_path / "plain.txt"
     path.write_text("words")
-    with pytest.raises(OptionError, match="a file of kind unknown"):
+    with pytest.raises(WordError, match="a file of kind unknown"):
         rows("batches", [path])
 
     found = rows("findings", [dirs[0], path])
@@ -192,10 +192,10 @@ def test_a_file_that_no_view_reads_is_refused_or_a_row_of_findings(dirs, tmp_pat
 def test_a_file_of_another_view_is_refused_where_there_is_no_other(dirs):
     log = dirs[0] / "clicks-0" / "00000000000000000000.log"
     for view in ("offsets", "epochs"):
-        with pytest.raises(OptionError, match=f"{log}: this is a file of kind log; name "):
+        with pytest.raises(WordError, match=f"{log}: this is a file of kind log; name "):
             rows(view, [log])
         assert len(rows(view, [log, dirs[0]])) == len(rows(view, dirs[:1]))
-    with pytest.raises(OptionError, match="neither segments of __remote_log_metadata nor"):
+    with pytest.raises(WordError, match="neither segments of __remote_log_metadata nor"):
         rows("rlmm", [log.parent])
     assert rows("rlmm", dirs[:1]) == []
 

@@ -12,8 +12,8 @@ from pyspark.sql.types import (
 )
 
 from kcli.views.definitions import VIEWS
-from kcli.views.options import OptionError
 from kcli.views.spark import refuse_others, view_schema
+from kcli.words import WordError
 
 TYPES = {
     "max_timestamp": (
@@ -32,18 +32,18 @@ TYPES = {
 def test_a_schema_of_other_columns_or_types_is_refused_by_name(name):
     kind, words = TYPES[name]
 
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(WordError) as raised:
         refuse_others("batches", StructType([StructField("topic", StringType()), StructField(name, kind)]))
 
     assert str(raised.value).startswith(words)
 
 
 def test_a_schema_with_a_column_twice_or_without_its_nulls_is_refused():
-    with pytest.raises(OptionError, match="schema: column SIZE appears twice"):
+    with pytest.raises(WordError, match="schema: column SIZE appears twice"):
         refuse_others(
             "batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())])
         )
-    with pytest.raises(OptionError, match="schema: column count can be null: leave out NOT NULL"):
+    with pytest.raises(WordError, match="schema: column count can be null: leave out NOT NULL"):
         refuse_others("batches", StructType([StructField("count", LongType(), nullable=False)]))
 
 

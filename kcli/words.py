@@ -1,0 +1,166 @@
+"""Values as people write them: numbers, ranges like `0..3,7`, rates, durations, moments; days are of UTC.
+
+| words of a moment                          | in epoch milliseconds                      |
+|--------------------------------------------|--------------------------------------------|
+| `1795263018449`                            | epoch milliseconds                         |
+| `2026-01-31`, `2026-01-31T12:00[:00[.5]]`  | ISO-8601, without a zone in UTC            |
+| `1h`, `30m`, `2d`, `1h30m`, `@-1h`         | so long ago                                |
+| `@+1h`                                     | so long from now                           |
+| `now`, `today`, `yesterday`, `tomorrow`    | now, and the midnight that begins the day  |
+"""
+
+import re
+from collections.abc import Callable
+from itertools import chain
+
+INT32 = 2**31 - 1
+INT64 = 2**63 - 1
+MOST_NUMBERS = 1_000_000
+MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+DURATION = re.compile(r"([0-9]{1,12}(ms|[smhdw]))+")
+EXPECTED = "expected epoch milliseconds, ISO-8601, 1h or @-1h (ago), now, today or yesterday"
+
+LIKE_SECONDS = range(1_000_000_000, 10_000_000_000)
+"""Epoch seconds of 2001 to 2286; as milliseconds they are of the first months of 1970."""
+
+SECOND, MINUTE, HOUR, DAY = UNITS["s"], UNITS["m"], UNITS["h"], UNITS["d"]
+
+
+class WordError(ValueError):
+    """Words that are no such value; the message says what is expected."""
+
+
+def integer(word: str, what: str, low: int, high: int) -> int:
+    """Return the number of a word; `what` names it in the WordError."""
+    if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
+        raise WordError(f"{what} {word!r}: expected a whole number from {low} to {high}")
+    return int(word)
+
+
+def parse_integers(what: str, words: list[str], low: int, high: int) -> tuple[int, ...]:
+    """Return the numbers of words like `7` and `0..3`, inclusive, in the order given, each once."""
+    ranges = []
+    for word in words:
+        first, dots, last = word.partition("..")
+        if dots and not (first and last):
+            both = f"{first or 0}..{last or '9' * (len(first) + 1)}"
+            raise WordError(f"{what} {word!r}: write both ends of a range, such as {both}")
+        if not first:
+            raise WordError(f"{what} {word!r}: expected a whole number, or a range such as 0..3")
+        begin = integer(first, what, low, high)
+        end = integer(last, what, low, high) if dots else begin
+        if end < begin:
+            raise WordError(f"{what} {word!r}: the range is empty; did you mean {last}..{first}?")
+        ranges.append(range(begin, end + 1))
+    if sum(each.stop - each.start for each in ranges) > MOST_NUMBERS:
+        raise WordError(f"{what} {','.join(words)!r}: more than {MOST_NUMBERS} numbers")
+    return tuple(dict.fromkeys(chain.from_iterable(ranges)))
+
+
+def parse_partitions(words: list[str]) -> frozenset[int]:
+    """Return the partitions of words like `7`, `0..3` or `0-3`, inclusive."""
+    words = [re.sub(r"^([0-9]+)-([0-9]+)$", r"\1..\2", word) for word in words]
+    return frozenset(parse_integers("partition", words, 0, INT32))
+
+
+def parse_offsets(what: str, text: str) -> tuple[int, int]:
+    """Return the first and last offset of `A..B`, `A..`, `..B` or `A`."""
+    first, dots, last = text.partition("..")
+    low = high = -1
+    if re.fullmatch(r"[0-9]{1,19}|[0-9]{0,19}\.\.[0-9]{0,19}", text):
+        low = int(first or 0)
+        high = int(last) if last else INT64 if dots else low
+    if not (first or last) or not 0 <= low <= INT64 or not 0 <= high <= INT64:
+        raise WordError(f"{what} {text}: expected offsets such as 100..200, 100.., ..200 or 100")
+    if low > high:
+        raise WordError(f"{what} {text}: the range is empty; did you mean {high}..{low}?")
+    return low, high
+
+
+def parse_times(what: str, text: str, moment: Callable[[str], int]) -> tuple[int, int]:
+    """Return the first and last time of `A..B`, `A..` or `..B`, in epoch ms; `moment` reads one."""
+    first, dots, last = text.partition("..")
+    if not dots or not (first or last):
+        example = "2026-01-31T10:00..2026-01-31T11:00, 1h.. (ago) or ..yesterday"
+        raise WordError(f"{what} {text}: expected times such as {example}")
+    low, high = moment(first) if first else -INT64 - 1, moment(last) if last else INT64
+    if low > high:
+        raise WordError(f"{what} {text}: the range is empty, it ends before it begins")
+    return low, high
+
+
+def parse_rate(text: str, option: str) -> int:
+    """Return the bytes of words like 50M: K, M and G are binary."""
+    match = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
+    rate = int(match[1]) * MULTIPLES[match[2]] if match else 0
+    if not rate:
+        raise WordError(f"{option} {text}: expected a rate such as 500K, 50M or 1G")
+    return rate
+
+
+def duration_ms(text: str) -> int:
+    """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`; WordError for what is none."""
+    if not DURATION.fullmatch(text):
+        raise WordError(f"duration {text!r}: expected a duration such as 500ms, 30s, 15m, 1h, 2d or 1w")
+    duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
+    if duration > INT64:
+        raise WordError(f"duration {text!r}: more milliseconds than a 64-bit number holds")
+    return duration
+
+
+def duration(milliseconds: int) -> str:
+    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h."""
+    if milliseconds < SECOND:
+        return f"{milliseconds} ms"
+    if milliseconds < MINUTE:
+        return f"{milliseconds / SECOND:.1f} s"
+    large, first, small, second = (
+        (MINUTE, "min", SECOND, "s")
+        if milliseconds < HOUR
+        else (HOUR, "h", MINUTE, "min")
+        if milliseconds < DAY
+        else (DAY, "d", HOUR, "h")
+    )
+    rest = milliseconds % large // small
+    return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
+
+
+def moment_ms(text: str, now_ms: int | None = None) -> int:
+    """Return a moment in epoch milliseconds; WordError for what is none. `now_ms`: None for the clock."""
+    if re.fullmatch(r"-?[0-9]{1,19}", text):
+        return _bounded(text, int(text))
+    if text in DAYS:
+        now = _now(now_ms)
+        return now - now % UNITS["d"] + DAYS[text] * UNITS["d"]
+    if text == "now":
+        return _now(now_ms)
+    if DURATION.fullmatch(text):
+        return _bounded(text, _now(now_ms) - duration_ms(text))
+    if text.startswith("-") and DURATION.fullmatch(text[1:]):
+        raise WordError(f"time {text!r}: for so long ago write {text[1:]}")
+    if text.startswith(("@-", "@+")):
+        by = duration_ms(text[2:])
+        return _bounded(text, _now(now_ms) + (by if text[1] == "+" else -by))
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError) as error:
+        raise WordError(f"time {text!r}: {EXPECTED}") from error
+
+
+def _now(now_ms: int | None) -> int:
+    import time
+
+    return time.time_ns() // 1_000_000 if now_ms is None else now_ms
+
+
+def _bounded(text: str, moment: int) -> int:
+    if not -INT64 - 1 <= moment <= INT64:
+        raise WordError(f"time {text!r}: more milliseconds than a 64-bit number holds")
+    return moment
