@@ -149,7 +149,7 @@ def check(
 
     now, query = time.time_ns(), _query(inputs, at)
     listings = Storage(tuple(storage), now) if storage else None
-    now_ms = now // 1_000_000 if at is None else query.until.event_timestamp_ms
+    now_ms = now // 1_000_000 if at is None else query.last_time_ms
     leading = find(leader or [], Selection())
     if leading.failures:
         raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
@@ -185,11 +185,10 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _query(inputs: Inputs, at: str | None) -> "EventQuery":
     """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
-    from kcli.kafka.remote.events import NO_LIMIT, EventQuery, Until
+    from kcli.kafka.remote.events import EventQuery
 
-    until = NO_LIMIT
-    if at is not None and at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS)):
-        until = Until(metadata_offset=int(at))
-    elif at is not None:
-        until = Until(event_timestamp_ms=parse_time(at))
-    return EventQuery(inputs.selection(), until)
+    query = EventQuery(inputs.selection())
+    if at is None:
+        return query
+    is_offset = at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS))
+    return query._replace(last_offset=int(at)) if is_offset else query._replace(last_time_ms=parse_time(at))

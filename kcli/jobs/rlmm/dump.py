@@ -6,7 +6,7 @@ Then the rows as the lines that Kafka's formatter prints.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from formats import kip405
 from formats.checkpoint import EpochEntry, read_committed_offsets
@@ -25,8 +25,8 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     state_name,
 )
-from formats.remote_snapshot import LENGTH_SIZE, SNAPSHOT_HEADER, read_entries, read_header
-from kcli.engine.contract import Job, Map, Outcome, ResumePoint, Unit
+from formats.remote_snapshot import SNAPSHOT_HEADER, read_entries, read_header
+from kcli.engine.contract import Job, Outcome, ResumePoint, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.metadata_partitions import file_place, metadata_partition
@@ -68,9 +68,6 @@ STATE_NUMBERS = {
     name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()
 }
 
-_Read: TypeAlias = Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]
-"""Appends the rows of a file that one call may hold, and returns the unit for the others."""
-
 
 def row_types(
     targets: Iterable[Target], types_of_kind: Mapping[str, set[str]] = ROW_TYPES_OF_KIND
@@ -81,12 +78,18 @@ def row_types(
 
 def dump(unit: Unit) -> Outcome:
     """Return the rows of one file, or of its next part: what comes before damage is always shown."""
+    rows, collector, rest = list[Item](), FindingCollector(unit.target), None
     try:
-        outcome = _DUMPS[unit.target.kind](unit)
-        of_log_dir = log_dir_findings(unit.target) if unit.begins else []
-        return replace(outcome, findings=[*of_log_dir, *outcome.findings])
-    except FileError as error:
-        return failed(unit, error)
+        findings = log_dir_findings(unit.target) if unit.begins else []
+        try:
+            with DataFile(unit.target.path) as file, reading(file.path):
+                rest = _READERS[unit.target.kind](file, unit, rows, collector)
+        except FileError as error:
+            outcome = failed(unit, error)
+            findings = [*findings, *collector.take(), *outcome.findings]
+            return replace(outcome, rows=rows, findings=findings)
+        findings = [*findings, *collector.take()]
+        return Outcome(number=unit.number, rows=rows, findings=findings, continuation=rest)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
 
@@ -122,44 +125,20 @@ def topics(units: list[Unit]) -> Iterator[str]:
             return
 
 
-def _paged(unit: Unit, read: _Read) -> Outcome:
-    """Return the rows of a file that one call gives, those before damage too, and the unit for the others."""
-    rows: list[Item] = []
-    findings = FindingCollector(unit.target)
-    try:
-        with DataFile(unit.target.path) as file, reading(file.path):
-            rest = read(file, unit, rows, findings)
-    except FileError as error:
-        outcome = failed(unit, error)
-        return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
-
-
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
-    """Append the rows of as many events as one call may hold; return the unit for those that are left.
+    """Append the rows of as many batches as one call may hold; return the unit for those that are left.
 
-    Its cursor: twice the records of the first batch that are shown already, plus one where the old layout was
-    reported.
+    Its cursor is 1 where the old layout was reported.
     """
     event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
     coverage = EventCoverage(log_end=cache(partial(log_end, unit.target)))
-    first_records, is_old_reported = divmod(unit.cursor, 2)
-    reader, size = EventReader(findings, is_old_reported=bool(is_old_reported)), 0
-    walk = Walk(file, unit.position)
-
-    def rest(position: int, records: int) -> Unit:
-        return replace(unit, resume=ResumePoint(position, 2 * records + reader.is_old_reported))
-
+    reader = EventReader(findings, is_old_reported=bool(unit.cursor))
+    walk, size = Walk(file, unit.position), 0
     for batch in walk:
         if len(rows) >= EVENT_ROWS or max(size, batch.position - unit.position) >= EVENT_BYTES:
-            return rest(batch.position, 0)
-        done = first_records if batch.position == unit.position else 0
+            return replace(unit, resume=ResumePoint(batch.position, int(reader.is_old_reported)))
         coverage.add(batch.header.base_offset, batch.header.last_offset)
-        for index, record in enumerate(records_of(file, batch, findings, coverage, again=done > 0)):
-            if index < done:
-                continue
-            if len(rows) >= EVENT_ROWS or size >= EVENT_BYTES:
-                return rest(batch.position, index)
+        for record in records_of(file, batch, findings, coverage):
             rows.append(_event_row(event, record, reader, batch.position))
             size += len(record.value or b"")
     report_end(file, walk.stop, findings, coverage)
@@ -185,45 +164,34 @@ def event_row(
     return with_record(event, metadata)._replace(raw=value if metadata.unknown_tags else None)
 
 
-def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
-    """Append the header's row and those of as many entries as one call may hold.
-
-    Return the unit for the others.
-    """
+def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> None:
+    """Append the header's row and those of the entries."""
     place, name = file_place(unit.target), unit.target.name
     raw = file.read(0, SNAPSHOT_HEADER.size)
     header = read_header(raw) if has_whole_header(raw, findings) else None
     if header is None:
-        return None
-    if unit.begins:
-        rows.append(RlmmSnapshotRow(*place, *header))
+        return
+    rows.append(RlmmSnapshotRow(*place, *header))
     event = RlmmEventRow(*place, metadata_partition=header.metadata_partition)
     if name is not None:
         event = event._replace(topic=name.topic, partition=name.partition)
-    position, size = unit.position or SNAPSHOT_HEADER.size, 0
-    for entry in read_entries(file.read, file.size, header, position=position, number=unit.cursor):
-        if len(rows) >= EVENT_ROWS or size >= EVENT_BYTES:
-            return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
-        rows.append(event_row(event, entry.value, *read_entry(entry, findings)))
-        size += len(entry.value)
-    return None
+    rows += (
+        event_row(event, entry.value, *read_entry(entry, findings))
+        for entry in read_entries(file.read, file.size, header)
+    )
 
 
-def _committed_offsets(unit: Unit) -> Outcome:
-    target = unit.target
-    data = read_whole(target.path)
-    with reading(target.path):
-        offsets = read_committed_offsets(data)
-    place = file_place(target)
-    rows: list[Item] = [RlmmCommittedOffsetRow(*place, *entry) for entry in offsets.items()]
-    return Outcome(number=unit.number, rows=rows)
+def _committed_offsets(file: DataFile, unit: Unit, rows: list[Item], _: FindingCollector) -> None:
+    offsets = read_committed_offsets(read_whole(file.path))
+    rows += (RlmmCommittedOffsetRow(*file_place(unit.target), *entry) for entry in offsets.items())
 
 
-_DUMPS: dict[str, Map] = {
-    LOG: lambda unit: _paged(unit, _events),
-    REMOTE_LOG_SNAPSHOT: lambda unit: _paged(unit, _entries),
+_READERS: dict[str, Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]] = {
+    LOG: _events,
+    REMOTE_LOG_SNAPSHOT: _entries,
     COMMITTED_OFFSETS: _committed_offsets,
 }
+"""Each appends the rows of a file that one call may hold, and returns the unit for the others."""
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:

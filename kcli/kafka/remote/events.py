@@ -63,42 +63,24 @@ CONSUMERS_STOP = "brokers stop at this offset, and do not hold what follows of a
 NOT_NAMED = "not in the segments that were named"
 
 
-class Until(NamedTuple):
-    """The last events that count, inclusive: by their offset in the metadata partition or their time (ms)."""
-
-    metadata_offset: int | None = None
-    event_timestamp_ms: int | None = None
-
-    def includes(self, event: Event) -> bool:
-        """Whether an event is not after it."""
-        offset, record = event
-        if self.metadata_offset is not None and offset > self.metadata_offset:
-            return False
-        return self.event_timestamp_ms is None or record.event_timestamp_ms <= self.event_timestamp_ms
-
-
-NO_LIMIT = Until()
-
-
 class EventQuery(NamedTuple):
-    """The events that count: about these user partitions, up to there."""
+    """The events that count: about these user partitions, up to an offset or a time (ms), inclusive."""
 
     selection: Selection = Selection()
-    until: Until = NO_LIMIT
+    last_offset: int | None = None
+    last_time_ms: int | None = None
 
     def select(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
         """Yield the events that count; `coverage` is then without those after them."""
-        if self.selection.names:
-            wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
-            events = (event for event in events if wants(*user_partition(event[1])))
-        return events if self.until == NO_LIMIT else self._up_to(events, coverage)
-
-    def _up_to(self, events: Iterator[Event], coverage: EventCoverage) -> Iterator[Event]:
-        for event in events:
-            if self.until.includes(event):
-                yield event
-            else:
+        wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
+        for offset, record in events:
+            if self.selection.names and not wants(*user_partition(record)):
+                continue
+            is_after = self.last_offset is not None and offset > self.last_offset
+            if is_after or (self.last_time_ms is not None and record.event_timestamp_ms > self.last_time_ms):
                 coverage.trouble = coverage.trouble or CUT_BY_AT
+            else:
+                yield offset, record
 
 
 EVERY_EVENT = EventQuery()
@@ -324,11 +306,10 @@ def records_of(
     coverage: EventCoverage,
     *,
     damaged: bool = True,
-    again: bool = False,
 ) -> Iterator[Record | LegacyRecord]:
     """Yield the records of a batch, those of a wrong checksum if `damaged`.
 
-    One that is not read, or not to its end, leaves a finding; a wrong CRC does, unless it is read `again`.
+    One that is not read, or not to its end, leaves a finding; a wrong CRC does.
     """
     position, header = batch
     at = f"offset {header.base_offset}"
@@ -338,11 +319,11 @@ def records_of(
         return
     raw = file.read(position, header.size)
     is_whole = is_valid(raw) and not is_above_latest(header.magic)
-    if not is_valid(raw) and not again:
+    if not is_valid(raw):
         findings.add("LOG-003", position, checksum_message(header.base_offset))
-    elif is_above_latest(header.magic) and not again:
+    elif not is_whole:
         findings.add("LOG-017", position, magic_message(header.base_offset, header.magic))
-    if not is_whole and not again:
+    if not is_whole:
         report_stop(header.base_offset, position, findings, coverage)
     if is_whole and header.is_control:
         findings.add("RLMM-008", position, f"{at}: a control batch")
@@ -370,22 +351,16 @@ def _messages(
     opened = message_set(raw, LARGEST_BATCH)
     for record in set_records(opened):
         is_whole = not header.codec or record.is_valid
-        if not is_whole:
-            findings.add(
-                "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
-            )
+        troubles = [] if is_whole else ["the checksum of this message does not match"]
+        troubles += [] if record.error is None else [str(record.error.moved(position))]
+        for trouble in troubles:
+            findings.add("LOG-003", position, f"offset {record.offset}: {trouble}")
             report_stop(record.offset, position, findings, coverage)
-        if record.error is not None:
-            findings.add("LOG-003", position, f"offset {record.offset}: {record.error.moved(position)}")
-            report_stop(record.offset, position, findings, coverage)
-        elif is_whole or damaged:
+        if record.error is None and (is_whole or damaged):
             yield record
     if opened.cut:
-        findings.add(
-            "LOG-003",
-            position,
-            f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut",
-        )
+        message = f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut"
+        findings.add("LOG-003", position, message)
 
 
 def log_end(target: Target) -> int | None:

@@ -214,22 +214,8 @@ def test_a_long_segment_is_dumped_in_several_calls(partition):
     result = Result(directory)
 
     assert [event["metadata_offset"] for event in result.events] == list(range(6001))
-    assert result.calls == 4
-    assert result.codes == ["RLMM-002"]
-
-
-def test_one_huge_batch_is_dumped_in_several_calls(partition):
-    update = bytes.fromhex(
-        "01010004666f6fbb835d49f591423699fc4372c4c5cb24000000000000"
-        "00000000000000000000000000000100000000010000018bcfe568060100"
-    )
-    flipped = bytearray(batch(0, [update] * 4500, codec=1))
-    flipped[17] ^= 1
-    result = Result(partition(bytes(flipped)))
-
-    assert [event["metadata_offset"] for event in result.events] == list(range(4500))
     assert result.calls == 3
-    assert result.codes == ["LOG-003", "RLMM-004"]
+    assert result.codes == ["RLMM-002"]
 
 
 def test_large_values_are_dumped_in_several_calls(partition):

@@ -7,7 +7,7 @@ import pytest
 from kcli.jobs.rlmm.dump import kafka_lines
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.rows import type_name
-from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from kcli.rows.remote_metadata import RLMM_COMMITTED
 from tests.kcli.jobs.rlmm.dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
 
 REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-001"], "damaged/end-before-start": ["RLMM-001"]}
@@ -64,17 +64,6 @@ def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
     assert len(result.rows) == 21
     assert "9" in {event["state"] for event in result.events[1:]}
     assert result.codes == ["RLMM-001"]
-
-
-@pytest.mark.slow
-def test_a_long_snapshot_is_dumped_in_several_calls(tmp_path):
-    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
-    data = base64.b64decode(item["bytes"])
-    path = snapshot_file(tmp_path, "t-0", data[:14] + (5000).to_bytes(4, "big") + data[18:] * 5000)
-    result = Result(path)
-
-    assert (len(result.rows), result.calls, result.failures) == (5001, 3, [])
-    assert [type_name(row) for row in result.rows[:2]] == [RLMM_SNAPSHOT.name, RLMM_EVENT.name]
 
 
 @pytest.mark.parametrize("item", OFFSETS, ids=lambda item: item["case"])
