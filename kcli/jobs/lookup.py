@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.epoch.epoch_cache import resolve
-from kcli.jobs.log_search import Answer, at_or_after, failing_lookup, first_batch, largest
+from kcli.jobs.log_search import Answer, at_or_after, failing_lookup, first_batch, largest, resolve
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving

@@ -1,7 +1,6 @@
 """What `kcli epoch` runs on a replica: its leader epochs, and what brokers and consumers make of them."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -11,6 +10,7 @@ from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.log_search import resolve
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -46,7 +46,6 @@ ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 
 CHECKPOINT = "checkpoint"
 BATCHES = "batches"
-EARLIEST = "earliest"
 
 
 class Cache(NamedTuple):
@@ -86,13 +85,6 @@ class Fence(NamedTuple):
 NO_FENCE = Fence()
 
 
-class EpochAnswer(NamedTuple):
-    """What a broker answers to OffsetForLeaderEpoch: an error, or the end offset."""
-
-    error: str | None
-    end: EndOffset
-
-
 class Consumer(NamedTuple):
     """Positions of a consumer, and its auto.offset.reset: earliest, latest or none."""
 
@@ -100,13 +92,13 @@ class Consumer(NamedTuple):
     reset: str
 
 
-Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
+Work: TypeAlias = Callable[[Partition, EpochCache, LogBounds], Yield]
 
 
 def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_show, cache))
+    return answer_from_cache(unit, cache, partial(_show, source))
 
 
 def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -131,13 +123,13 @@ def end_offset(
     log is not read.
     """
     cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_end_offset, asked, cache, fence), log_end_offset)
+    return answer_from_cache(unit, cache, partial(_end_offset, asked, fence), log_end_offset)
 
 
 def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_at, offset, cache))
+    return answer_from_cache(unit, cache, partial(_at, offset))
 
 
 def answer_from_cache(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
@@ -146,7 +138,8 @@ def answer_from_cache(unit: Unit, cache: Cache, work: Work, log_end_offset: int 
 
     def job(partition: Partition) -> Yield:
         log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
-        yield from work(partition, log)
+        entries = yield from entries_of(cache, partition, log)
+        yield from work(partition, entries, log)
 
     return answer(replace(unit, targets=(partition_of(unit.target),)) if is_file else unit, job)
 
@@ -172,21 +165,19 @@ def _log(
     return LogBounds(loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
 
 
-def _show(cache: Cache, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from entries_of(cache, partition, log)
+def _show(source: str, partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
     place = where(partition)
     for entry, end in zip(entries, leader_epochs.ends(entries, log.log_end_offset), strict=True):
-        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
+        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=source)
 
 
 def _end_offset(
-    asked: tuple[int, ...] | None, cache: Cache, fence: Fence, partition: Partition, log: LogBounds
+    asked: tuple[int, ...] | None, fence: Fence, partition: Partition, entries: EpochCache, log: LogBounds
 ) -> Yield:
-    entries = yield from entries_of(cache, partition, log)
     place = where(partition)
     known = yield from leadership_of(partition, fence, entries)
     for requested in leader_epochs.requested_all(entries) if asked is None else asked:
-        error, end = answer_to(requested, entries, log.log_end_offset, fence, known)
+        error, end = answer_to(requested, entries, log, fence, known)
         yield EndOffsetRow(
             place,
             requested_epoch=requested,
@@ -202,30 +193,23 @@ def _end_offset(
         )
 
 
-def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from entries_of(cache, partition, log)
+def _at(offset: int | str, partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
     number = resolve(offset, log.log_start_offset, log.log_end_offset)
-    if not log.log_start_offset <= number <= log.log_end_offset:
-        yield Finding(
-            "EPOCH-005",
-            f"offset {number} lies outside the log",
-            dir=partition.shown,
-            expected=f"{log.log_start_offset} to {log.log_end_offset}",
-            found=number,
-        )
-    entry = leader_epochs.epoch_for_offset(entries, number)
-    epoch, start_offset = entry or (None, None)
+    yield from _outside("offset", number, partition, log)
+    epoch, start_offset = leader_epochs.epoch_for_offset(entries, number) or (None, None)
     yield EpochAtRow(where(partition), number, epoch, start_offset)
 
 
-def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
-    """Return the offset that `earliest` (log start) or `latest` (log end) means.
-
-    A number means itself.
-    """
-    if isinstance(offset, int):
-        return offset
-    return log_start_offset if offset == EARLIEST else log_end_offset
+def _outside(name: str, offset: int, partition: Partition, log: LogBounds) -> Iterator[Finding]:
+    """Yield that an offset lies outside the log, if it does."""
+    if not log.log_start_offset <= offset <= log.log_end_offset:
+        yield Finding(
+            "EPOCH-005",
+            f"{name} {offset} lies outside the log",
+            dir=partition.shown,
+            expected=f"{log.log_start_offset} to {log.log_end_offset}",
+            found=offset,
+        )
 
 
 def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
@@ -238,19 +222,16 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
         return ()
     cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == CHECKPOINT else None
-    if cut.past_end:
-        hint = (
-            "; a broker that runs still holds it (--broker running)"
-            if cut.past_end[0].start_offset == log.log_end_offset
-            else ""
-        )
-        message = (
-            f"dropped, at or past the log end offset {log.log_end_offset}: {list_epochs(cut.past_end)}{hint}"
-        )
-        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
-    if cut.below_start:
-        message = f"below the log start offset {log.checkpointed_start}: {list_epochs(cut.below_start)}"
-        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
+    end = log.log_end_offset
+    is_held = bool(cut.past_end) and cut.past_end[0].start_offset == end
+    hint = "; a broker that runs still holds it (--broker running)" if is_held else ""
+    for entries, what, more in (
+        (cut.past_end, f"dropped, at or past the log end offset {end}", hint),
+        (cut.below_start, f"below the log start offset {log.checkpointed_start}", ""),
+    ):
+        if entries:
+            message = f"{what}: {list_epochs(entries)}{more}"
+            yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     return cut.entries
 
 
@@ -260,30 +241,27 @@ def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Find
     Return the cache that the batches of all segments tell.
     """
     stops: list[Finding] = []
-    last: deque[tuple[str, int]] = deque(maxlen=1)
+    last = (partition.path, 0)
+
+    def batches() -> Iterator[tuple[int, int]]:
+        nonlocal last
+        for segment in loaded.segments:
+            if segment.log_path is None:
+                continue
+            with segment.log() as log:
+                walk = Walk(log, 0, segment.log_size)
+                for position, header in walk:
+                    last = segment.log_path, position
+                    yield header.partition_leader_epoch, header.base_offset
+                if walk.stop is not None and segment != loaded.segments[-1]:
+                    stops.extend(stop_finding(partition, segment.log_path, walk.stop))
+
     try:
-        found = leader_epochs.epochs_of_batches(_batches(partition, loaded, stops, last))
+        entries = leader_epochs.epochs_of_batches(batches())
     except CorruptError as error:
-        path, position = last[0]
-        raise FileError(path, "corrupt", f"a batch: {error}", position) from error
+        raise FileError(last[0], "corrupt", f"a batch: {error}", last[1]) from error
     yield from stops
-    return found
-
-
-def _batches(
-    partition: Partition, loaded: LoadedLog, stops: list[Finding], last: deque[tuple[str, int]]
-) -> Iterator[tuple[int, int]]:
-    """Yield epoch and base offset of each batch; `last` has the path and the position of the last one."""
-    for segment in loaded.segments:
-        if segment.log_path is None:
-            continue
-        with segment.log() as log:
-            walk = Walk(log, 0, segment.log_size)
-            for position, header in walk:
-                last.append((segment.log_path, position))
-                yield header.partition_leader_epoch, header.base_offset
-            if walk.stop is not None and segment != loaded.segments[-1]:
-                stops.extend(stop_finding(partition, segment.log_path, walk.stop))
+    return entries
 
 
 def leadership_of(
@@ -321,13 +299,13 @@ def leadership_of(
 
 
 def answer_to(
-    requested: int, entries: EpochCache, log_end_offset: int, fence: Fence, known: Leadership | None
-) -> EpochAnswer:
-    """Return what a broker answers to a request for the end of an epoch."""
+    requested: int, entries: EpochCache, log: LogBounds, fence: Fence, known: Leadership | None
+) -> tuple[str | None, EndOffset]:
+    """Return what a broker answers to OffsetForLeaderEpoch: an error, or the end of the epoch."""
     error = None if known is None else request_error(fence.current, known)
     if error is not None:
-        return EpochAnswer(error, leader_epochs.NO_END_OFFSET)
-    return EpochAnswer(error, leader_epochs.end_offset_for(entries, requested, log_end_offset))
+        return error, leader_epochs.NO_END_OFFSET
+    return None, leader_epochs.end_offset_for(entries, requested, log.log_end_offset)
 
 
 def has_truncated(row: Item) -> bool:
@@ -345,11 +323,12 @@ def validate_positions(
 ) -> Outcome:
     """Return a row for each position of a consumer."""
     cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_validate, consumer, cache, fence))
+    return answer_from_cache(unit, cache, partial(_validate, consumer, fence))
 
 
-def _validate(consumer: Consumer, cache: Cache, fence: Fence, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from entries_of(cache, partition, log)
+def _validate(
+    consumer: Consumer, fence: Fence, partition: Partition, entries: EpochCache, log: LogBounds
+) -> Yield:
     known = yield from leadership_of(partition, fence, entries)
     watermark = checkpoints(partition).high_watermark
     if log.loaded is not None and log.loaded.high_watermark is not None:
@@ -359,31 +338,24 @@ def _validate(consumer: Consumer, cache: Cache, fence: Fence, partition: Partiti
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
     for position in consumer.positions:
-        error, end = answer_to(position.epoch, entries, log.log_end_offset, fence, known)
-        found = validate(position, error, end, consumer.reset, bounds)
-        found = after_fetch(found, consumer.reset, bounds, log.log_end_offset)
+        error, end = answer_to(position.epoch, entries, log, fence, known)
+        checked = validate(position, error, end, consumer.reset, bounds)
+        checked = after_fetch(checked, consumer.reset, bounds, log.log_end_offset)
         yield PositionRow(
             place,
             position.offset,
             position.epoch,
-            outcome=found.outcome,
+            outcome=checked.outcome,
             error=error,
             leader_epoch=end.epoch,
             end_offset=end.end_offset,
             reset=consumer.reset,
-            next_offset=found.next_offset,
-            next_offset_epoch=found.next_epoch,
-            exception=found.exception,
+            next_offset=checked.next_offset,
+            next_offset_epoch=checked.next_epoch,
+            exception=checked.exception,
             log_start_offset=log.log_start_offset,
             high_watermark=watermark,
             log_end_offset=log.log_end_offset,
             log_end_offset_source=log.source,
         )
-        if not log.log_start_offset <= position.offset <= log.log_end_offset:
-            yield Finding(
-                "EPOCH-005",
-                f"position {position.offset} lies outside the log",
-                dir=partition.shown,
-                expected=f"{log.log_start_offset} to {log.log_end_offset}",
-                found=position.offset,
-            )
+        yield from _outside("position", position.offset, partition, log)

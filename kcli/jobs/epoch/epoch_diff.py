@@ -1,15 +1,17 @@
 """`epoch diff`: where the leader epochs of two replicas part, and what each has alone from there on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.replication.epoch_comparison import find_divergence, records_from
+from kcli.kafka.replication.follower import find_divergence
 from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import ends
 from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.epochs import EpochDiffRow, EpochSpan
@@ -60,3 +62,28 @@ def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) ->
 def _spans(log: LoadedLog) -> tuple[EpochSpan, ...]:
     pairs = zip(log.epochs, ends(log.epochs, log.log_end_offset), strict=True)
     return tuple(EpochSpan(entry.epoch, entry.start_offset, end) for entry, end in pairs)
+
+
+def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
+    """Return how many records lie at or past an offset, by the headers of batches; None where they hide it.
+
+    Of a batch around the offset as many count as there are offsets from there on, at most all.
+    """
+    count = 0
+    bases = [segment.base_offset for segment in segments[1:]]
+    for segment, end in zip(segments, [*bases, None], strict=True):
+        if segment.log_path is None or (end is not None and end <= offset):
+            continue
+        try:
+            with segment.log() as log:
+                for place in file_batches(log, 0, segment.log_size):
+                    batch = header(log, place)
+                    if batch.last_offset < offset:
+                        continue
+                    records = record_count(batch)
+                    if records is None:
+                        return None
+                    count += min(records, batch.last_offset - offset + 1)
+        except BrokerError:
+            return None
+    return count

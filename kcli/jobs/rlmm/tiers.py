@@ -20,8 +20,7 @@ from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.epoch.epoch_cache import resolve
-from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, search
+from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, resolve, search
 from kcli.jobs.log_search import batch_of as batch_in
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import Leader, with_leader

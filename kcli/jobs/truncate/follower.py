@@ -11,7 +11,6 @@ from kcli.jobs.common import other_identity
 from kcli.jobs.replica_pairs import OtherReplicaError
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.replication.epoch_comparison import find_divergence
 from kcli.kafka.replication.follower import (
     CONVERGED,
     FAILED,
@@ -25,6 +24,7 @@ from kcli.kafka.replication.follower import (
     ReplicaEpochs,
     as_leader,
     fetch_from_remote,
+    find_divergence,
     follow_leader,
     replica_epochs,
 )

@@ -370,3 +370,42 @@ def fetch_from_remote(
     after = None if segment is None else segment.metadata.end_offset + 1
     outcome = FAILED if segment is None else TIERED
     return TieredFetch(outcome, fetch_rounds, at, epoch, earliest, asked, answered, target, segment, after)
+
+
+# The epochs of two replicas
+
+
+class EpochDivergence(NamedTuple):
+    """How one epoch history relates to another.
+
+    `offset` is the first that both have in different epochs; None where one is the beginning of the other.
+    `last_common_epoch` is that of the last offset before it that both have; None where they share none.
+    """
+
+    offset: int | None
+    last_common_epoch: int | None
+    first: int
+    end: int
+
+
+def find_divergence(one: EpochCache, one_end: int, other: EpochCache, other_end: int) -> EpochDivergence:
+    """Return where two histories part; offsets below the first epoch of either are not compared.
+
+    `first` and `end` (exclusive) bound what both have; of two without a common offset `end` is `first`. A
+    history without epochs does not part from any.
+    """
+    if not one or not other:
+        return EpochDivergence(None, None, 0, min(one_end, other_end))
+    first = max(one[0].start_offset, other[0].start_offset)
+    end = max(min(one_end, other_end), first)
+    bounds = sorted({first, *(entry.start_offset for entry in (*one, *other))})
+    for offset in bounds:
+        if first <= offset < end and _epoch(one, offset) != _epoch(other, offset):
+            common = _epoch(one, offset - 1) if offset > first else None
+            return EpochDivergence(offset, common, first, end)
+    return EpochDivergence(None, _epoch(one, end - 1) if end > first else None, first, end)
+
+
+def _epoch(entries: EpochCache, offset: int) -> int | None:
+    entry = epoch_for_offset(entries, offset)
+    return None if entry is None else entry.epoch

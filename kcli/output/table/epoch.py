@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from rich.console import RenderableType
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.replication.epoch_comparison import find_divergence
+from kcli.kafka.replication.follower import find_divergence
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, DEFINED, NUMBER, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines
