@@ -26,7 +26,6 @@ from formats.batch import (
     COMPRESSION_CODEC_MASK,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
-    LENGTH_POSITION,
     LOG_OVERHEAD,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_ID,
@@ -44,13 +43,10 @@ PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have after its window: else the window is copied to look at its last messages.
 """
 
-FEWEST_HINTS = 16
-"""Fewer chains at once cost more than one by one."""
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
 _LENGTH = BATCH.only("batch_length")
 
-Places: TypeAlias = NDArray[np.int64]
 Fields: TypeAlias = NDArray[Any]
 """A structured array with the names of BatchHeader, big-endian as in the file."""
 
@@ -111,81 +107,38 @@ class Headers(NamedTuple):
     fields: Fields
 
 
-def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None = None) -> Chain:
+def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
     `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of
-    the log. With `whole` a batch that runs past the window is left out, to be met again in the next. `hints`
-    are places where batches may begin, rising: they make it faster, and change nothing.
-    """
-    return _followed(window, size, left, whole=whole, hints=hints)[0]
-
-
-def _followed(
-    window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None
-) -> "tuple[Chain, Places | None]":
-    """Return the chain, and the first of its positions as an array.
-
-    Those that the hints led to, and maybe one too many.
+    the log. With `whole` a batch that runs past the window is left out, to be met again in the next.
     """
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
-    led, at = (None, 0) if hints is None else _stepped(window, hints, last)
-    positions: list[int] = [] if led is None else led.tolist()
+    positions: list[int] = []
     append, unpack = positions.append, _LENGTH.unpack_from
-    length = 0
+    at = length = 0
     while at <= last:
         (length,) = unpack(window, at)
         if length < SMALLEST_LENGTH:
-            return Chain(positions, at, BAD_LENGTH, length), led
+            return Chain(positions, at, BAD_LENGTH, length)
         append(at)
         at += LOG_OVERHEAD + length
     if positions and at > left:
-        return Chain(positions, positions.pop(), INCOMPLETE, length), led
+        return Chain(positions, positions.pop(), INCOMPLETE, length)
     if at > size and whole:
-        return Chain(positions, positions.pop(), None, None), led
+        return Chain(positions, positions.pop(), None, None)
     if at > left - HEADER_UP_TO_MAGIC - 1:
-        return Chain(positions, at, END if at == left else SHORT, left - at or None), led
-    return Chain(positions, at, None, None), led
+        return Chain(positions, at, END if at == left else SHORT, left - at or None)
+    return Chain(positions, at, None, None)
 
 
-def _stepped(window: Buffer, hints: Places, last: int) -> "tuple[Places | None, int]":
-    """Return the batches from the window's start up to the last hint, and that hint.
-
-    Nothing if the chain does not lead there.
-
-    The chains between hints are walked all at once, one batch a step: if each ends where the next begins,
-    they are one. Hints that make more steps, or fewer batches, of a chain than a window can hold are given
-    up.
-    """
-    ends = hints[(hints > 0) & (hints <= last)]
-    if len(ends) < FEWEST_HINTS:
-        return None, 0
-    most = len(window) // (LOG_OVERHEAD + SMALLEST_LENGTH)
-    lengths = np.ndarray((len(window) - LOG_OVERHEAD + 1,), ">i4", window, LENGTH_POSITION, (1,))
-    at = np.concatenate(([0], ends[:-1]))
-    steps: list[NDArray[np.int64]] = []
-    while (going := at < ends).any():
-        length = lengths[np.where(going, at, 0)].astype(np.int64)
-        if (len(steps) + 1) * len(ends) > most or (length[going] < SMALLEST_LENGTH).any():
-            return None, 0
-        steps.append(np.where(going, at, -1))
-        at = np.where(going, at + LOG_OVERHEAD + length, at)
-    if (at != ends).any():
-        return None, 0
-    table = np.stack(steps, axis=1)
-    return table[table >= 0], int(ends[-1])
-
-
-def headers(
-    window: Buffer, size: int, left: int, *, whole: bool = True, hints: NDArray[np.int64] | None = None
-) -> Headers:
+def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields.
 
     The arguments are those of `chain`.
     """
-    found, led = _followed(window, size, left, whole=whole, hints=hints)
-    led = np.empty(0, np.int64) if led is None else led[: len(found.positions)]
-    at = np.concatenate((led, np.array(found.positions[len(led) :], np.int64)))
+    found = chain(window, size, left, whole=whole)
+    at = np.array(found.positions, np.int64)
     if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)
     return checked(found, at, gathered(window, at), window)

@@ -48,9 +48,9 @@ from kcli.kafka.findings.log_findings import (
 from kcli.kafka.integrity.damaged import verified_batches, verified_windows
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.bulk import Window, hints_of
+from kcli.logdir.bulk import Window
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
-from kcli.logdir.partition_names import file_name, segment_base, sibling
+from kcli.logdir.partition_names import file_name, segment_base
 from kcli.logdir.remote_objects import index_beside
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 from kcli.logdir.targets import Target
@@ -80,8 +80,7 @@ def read_blocks(
     so. After two batches that rise beyond the last offset of the filter nothing more is read: one alone
     proves nothing, because no checksum covers the base offset.
     """
-    hints = hints_of(log.file, sibling(log.target, "index"))
-    walk = limited(verified_windows(log.file, start, end, cut, hints), log.findings, cut)
+    walk = limited(verified_windows(log.file, start, end, cut), log.findings, cut)
     passed: tuple[bool, int] = False, 0
     options = log.options
     only_headers = not (options.records or options.layout or options.filter or options.limit)

@@ -186,11 +186,6 @@ class DataFile:
         length = min(length, self.size - position)
         return self._stored(position, length) if length > 0 else b""
 
-    @property
-    def has_plain_reads(self) -> bool:
-        """Whether each read is one of the file alone: two threads may read at once."""
-        return not self.reading.rate
-
     def _stored(self, position: int, length: int) -> bytes:
         """Return bytes of the file as it is stored, all of which lay in it when it was opened."""
         try:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from formats.bulk import BAD_LENGTH, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
 from formats.checksums import valid
-from formats.index import OFFSET_INDEX_ENTRY
 from formats.magic import LARGEST_HEADER, LATEST, format_of
 from kcli.logdir.background import BackgroundCall
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
 WINDOW = 4 << 20
@@ -34,10 +33,6 @@ A walk that damage breaks off soon has not read megabytes.
 KEPT_MEMORY = 8 << 20
 WORTH_A_THREAD = 1 << 18
 """Fewer bytes are there sooner than another thread begins to read."""
-OWN_SHARE = 4
-"""One part in so many of a window is read by the thread that checks the one before: so both end together."""
-HINTED_FROM = 8 << 20
-LARGEST_INDEX = 16 << 20
 HOPS = 4096
 """Headers that one window of hops holds."""
 
@@ -56,37 +51,10 @@ class Window(NamedTuple):
     data: memoryview
 
 
-def hints_of(log: DataFile, index_path: str | None, least: int | None = None) -> NDArray[np.int64] | None:
-    """Return the places of batches that a log's offset index names, rising.
-
-    None where it is not worth it: of a log below `least` bytes. They are hints: what is wrong with them costs
-    time, and nothing else. The last ones are kept, for the next piece of the log.
-    """
-    if index_path is None or log.size < (HINTED_FROM if least is None else least):
-        return None
-    try:
-        with DataFile(index_path) as index:
-            key = (index_path, index.size, index.mtime_ms)
-            if key not in _hints:
-                data = index.read(0, min(index.size, LARGEST_INDEX))
-                whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
-                _hints.clear()
-                places = np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype)["position"].astype(np.int64)
-                _hints[key] = places if (places[1:] > places[:-1]).all() else np.unique(places)
-            return _hints[key]
-    except FileError:
-        return None
-
-
-_hints: "dict[tuple[str, int, int], NDArray[np.int64]]" = {}
-"""The hints that were read last in this process."""
-
-
 class BulkWalk:
     """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended.
 
-    `hints` are places (bytes of the file) where batches may begin, rising: with them small batches are walked
-    faster. `eager`: the first window is large, for a walk that damage has not broken off before.
+    `eager`: the first window is large, for a walk that damage has not broken off before.
     """
 
     def __init__(
@@ -96,7 +64,6 @@ class BulkWalk:
         end: int | None = None,
         *,
         verify: bool = True,
-        hints: NDArray[np.int64] | None = None,
         eager: bool = False,
     ) -> None:
         self.file = file
@@ -108,7 +75,6 @@ class BulkWalk:
         if file.reading.rate:
             widest = size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size, self._widest = size, widest
-        self._hints = hints
         # headers alone: the batches may be large, and then most of a window is read for nothing
         is_eager = eager and verify
         first = EAGER_WINDOW if is_eager else SMALLEST_WINDOW
@@ -124,19 +90,16 @@ class BulkWalk:
     def _windows(self, reader: BackgroundCall) -> Iterator[Window]:
         most = self._first
         view, spare = memoryview(b""), memoryview(b"")
-        base, held, own = self.position, 0, 0
+        base, held = self.position, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
             if reader.is_running:
-                try:
-                    self.file.read_into(view[size - own : size], base + size - own)
-                finally:
-                    reader.wait()  # its part comes first in the file: so does the byte that its error names
+                reader.wait()
             else:
                 view = _room(view, held, size)
                 self.file.read_into(view[held:size], base + held)
-            found = headers(view, size, left, whole=self.verify, hints=self._hinted(base, size))
+            found = headers(view, size, left, whole=self.verify)
             is_large = self.verify and found.chain.stop is None and not found.chain.positions
             if is_large and most < self._size:
                 held, most = size, min(most * GROWTH, self._size)
@@ -149,8 +112,7 @@ class BulkWalk:
                 if reader.enabled and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
-                    own = (next_size - next_held) // OWN_SHARE if self.file.has_plain_reads else 0
-                    part = spare[next_held : next_size - own]
+                    part = spare[next_held:next_size]
                     reader.begin(partial(self.file.read_into, part, next_base + next_held))
             matches = valid(view, found) if self.verify else None
             data = view[:size]
@@ -168,13 +130,6 @@ class BulkWalk:
             base, held = next_base, next_held
             if not self.verify and found.chain.next >= SKIP_FROM * max(len(found.chain.positions), 1):
                 base, held, most = (yield from self._hops(base)), 0, self._first
-
-    def _hinted(self, base: int, size: int) -> NDArray[np.int64] | None:
-        """Return the hints that lie in a window, from its start."""
-        if self._hints is None:
-            return None
-        first, last = self._hints.searchsorted((base, base + size))
-        return self._hints[first:last] - base
 
     def _end(self, chain: Chain, base: int) -> None:
         if chain.stop is not None:

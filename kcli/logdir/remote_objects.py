@@ -78,11 +78,6 @@ class PackedLog(DataFile):
         """As of DataFile, of the log."""
         view[:] = self.read(position, len(view))
 
-    @property
-    def has_plain_reads(self) -> bool:
-        """As of DataFile: here a read keeps chunks for the next one."""
-        return False
-
     def forget(self, position: int, length: int) -> None:
         """Leave the cache alone: positions are not those of the file."""
 

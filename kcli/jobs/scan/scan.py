@@ -31,10 +31,9 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.log_part import LogPart, Observe, ReadOptions, join, read_part
 from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
-from kcli.logdir.bulk import hints_of
 from kcli.logdir.concurrent_changes import REMOVED
 from kcli.logdir.partition import Partition
-from kcli.logdir.partition_names import is_swap, listed_log, segment_base, sibling
+from kcli.logdir.partition_names import is_swap, listed_log, segment_base
 from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import PARTITION, Target
@@ -121,10 +120,7 @@ class ScanLog:
             base = segment_base(unit.target)
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes, base)
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
-                hints = hints_of(file, sibling(unit.target, "index"))
-                piece = read_part(
-                    file, unit.start, unit.end or None, read_options, hints=hints, observe=observe
-                )
+                piece = read_part(file, unit.start, unit.end or None, read_options, observe=observe)
             facts = facts_around(unit.target)
             findings = log_dir_findings(unit.target, facts)
             return LogRange(unit, source_of(unit.target, facts), piece, tuple(findings))

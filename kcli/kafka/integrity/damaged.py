@@ -20,6 +20,7 @@ from formats.batch import (
 )
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
 from formats.magic import (
     LARGEST_HEADER,
@@ -33,8 +34,8 @@ from formats.magic import (
 )
 from formats.primitives import nullable_bytes
 from kcli.kafka.integrity.verified_batch import VerifiedBatch, verified
-from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import BulkWalk, Window, hints_of
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -50,6 +51,8 @@ BUDGET_A_BYTE = 64
 
 Made of headers that claim megabytes each it must not cost hours.
 """
+
+LARGEST_INDEX = 16 << 20
 
 SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
@@ -86,7 +89,6 @@ def verified_windows(
     start: int,
     end: int | None = None,
     cut: int = 0,
-    hints: "NDArray[np.int64] | None" = None,
     *,
     verify: bool = True,
 ) -> Iterator[Window | DamagedRange | Stop]:
@@ -103,7 +105,7 @@ def verified_windows(
         file,
         start,
         end,
-        lambda place, end: BulkWalk(file, place, end, verify=verify, hints=hints, eager=place == start),
+        lambda place, end: BulkWalk(file, place, end, verify=verify, eager=place == start),
         walked,
         cut,
     )
@@ -221,9 +223,8 @@ def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tup
 
 def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> Batch | None:
     """Return the first valid batch at or after a position that an index entry names."""
-    stem, log, suffix = file.path.rpartition(".log")
-    places = hints_of(file, f"{stem}.index{suffix}", least=0) if log else None
-    for place in () if places is None else places[places.searchsorted(position) :].tolist():
+    places = _indexed_positions(file)
+    for place in places[places.searchsorted(position) :].tolist():
         head = file.read(place, min(HEADER_UP_TO_MAGIC + LARGEST_HEADER, max(end - place, 0)))
         if not _candidates(head, place, end, 1):
             continue
@@ -233,6 +234,18 @@ def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> B
         if found is not None or budget.indexed < 0:
             return found
     return None
+
+
+def _indexed_positions(file: DataFile) -> Ints:
+    """Return the positions that a log's offset index names, rising; none without one that can be read."""
+    stem, log, suffix = file.path.rpartition(".log")
+    try:
+        with DataFile(f"{stem}.index{suffix}") as index:
+            size = min(index.size, LARGEST_INDEX) if log else 0
+            data = index.read(0, size - size % OFFSET_INDEX_ENTRY.size)
+    except FileError:
+        data = b""
+    return np.unique(np.frombuffer(data, OFFSET_INDEX_ENTRY.dtype)["position"].astype(np.int64))
 
 
 def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:

@@ -89,7 +89,6 @@ def read_part(
     end: int | None,
     options: ReadOptions,
     *,
-    hints: NDArray[np.int64] | None = None,
     observe: Observe | None = None,
 ) -> LogPart:
     """Return what lies between two positions of a log.
@@ -99,7 +98,7 @@ def read_part(
     piece = LogPart(start, Stop("end", start))
     parts: list[_Part] = []
     count = 0
-    for item in verified_windows(file, start, end, hints=hints, verify=options.verify):
+    for item in verified_windows(file, start, end, verify=options.verify):
         if isinstance(item, Window):
             parts.append(_part(file, item, options, observe))
             count += len(item.positions)

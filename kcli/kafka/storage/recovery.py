@@ -206,7 +206,7 @@ def recover(
     newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
     try:
         with segment.log() as log:
-            for batch in valid_batches(log, segment.log_size, segment.offset_index.path):
+            for batch in valid_batches(log, segment.log_size):
                 built.add_batch(batch)
                 if batch.partition_leader_epoch > newest:
                     epochs, newest = _assigned(epochs, batch, log), batch.partition_leader_epoch

@@ -50,17 +50,16 @@ class LogBatch(NamedTuple):
         return add_sequence(self.base_sequence, self.last_offset - self.base_offset)
 
 
-def valid_batches(log: DataFile, end: int, index_path: str | None = None) -> Iterator[LogBatch]:
+def valid_batches(log: DataFile, end: int) -> Iterator[LogBatch]:
     """Yield the batches up to a position, all of them with right checksums.
 
-    BrokerError at the first that has not, or that no broker reads. The offset index may lead to batches,
-    which is faster; it changes nothing.
+    BrokerError at the first that has not, or that no broker reads.
     """
     position = 0
     if end >= BULK_FROM:
-        from kcli.logdir.bulk import BulkWalk, hints_of
+        from kcli.logdir.bulk import BulkWalk
 
-        walk = BulkWalk(log, 0, end, hints=hints_of(log, index_path), eager=True)
+        walk = BulkWalk(log, 0, end, eager=True)
         for window in walk:
             yield from _valid_rows(log, window)
         position = walk.stop.position if walk.stop else end

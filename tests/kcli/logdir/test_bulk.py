@@ -1,29 +1,25 @@
 """Twins: the walk in windows gives what the plain walk and the plain checksums give, for every byte of every
 log."""
 
-import itertools
 import os
 import random
-import threading
 import time
-import tracemalloc
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from formats import legacy
 from formats.batch import MAGIC_V2
-from formats.bulk import UNKNOWN_COUNT, _stepped
+from formats.bulk import UNKNOWN_COUNT
 from formats.magic import is_valid
 from kcli.logdir import bulk
 from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
-from kcli.logdir.bulk import BulkWalk, hints_of
+from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.segment import SKIP_FROM, Walk
 from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, stored
-from tests.partitions import offset_entries, put_range
+from tests.partitions import put_range
 from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
@@ -73,10 +69,10 @@ def columns(header):
     )
 
 
-def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES, hints=None):
+def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES):
     """The same of the walk in windows; the verdict is None where none was asked for."""
     with DataFile(str(path), reading) as file:
-        walk = BulkWalk(file, start, end, verify=verify, hints=hints)
+        walk = BulkWalk(file, start, end, verify=verify)
         found = []
         for window in walk:
             verdicts = [None] * len(window.positions) if window.valid is None else window.valid.tolist()
@@ -223,87 +219,3 @@ def test_a_file_that_shrinks(tmp_path, monkeypatch):
         os.truncate(path, 1500)
         with pytest.raises(FileError, match="shrank"):
             list(windows)
-
-
-@pytest.mark.parametrize("kept", [200_000, 270_000])
-def test_a_file_that_shrinks_while_two_threads_read(tmp_path, monkeypatch, kept):
-    """The first byte that is not there is named, whichever thread misses it."""
-    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 60_000)
-    monkeypatch.setattr(bulk, "WORTH_A_THREAD", 1000)
-    path = tmp_path / "log"
-    path.write_bytes(large(500) * 2000)
-    with DataFile(str(path)) as file:
-        windows = iter(BulkWalk(file))
-        truncated = threading.Event()
-        monkeypatch.setattr(DataFile, "read_into", held_back(DataFile.read_into, truncated))
-        next(windows)
-        os.truncate(path, kept)
-        truncated.set()
-        with pytest.raises(FileError, match=f" when opened, {kept} now") as caught:
-            next(windows)
-    assert caught.value.position == kept
-
-
-def held_back(read_into, until):
-    """Reads of threads other than this one wait until an event."""
-
-    def read(file, view, position):
-        if threading.current_thread() is not threading.main_thread():
-            until.wait(10)
-        read_into(file, view, position)
-
-    return read
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_hints_change_nothing_but_the_time(tmp_path, monkeypatch, seed):
-    chance = random.Random(seed)
-    monkeypatch.setattr(bulk, "WINDOW", chance.choice([3000, 20_000, 1 << 20]))
-    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 3000)
-    monkeypatch.setattr("formats.bulk.FEWEST_HINTS", chance.choice([1, 2, 16]))
-    old = OLD[: 12 + int.from_bytes(OLD[8:12])]
-    batches = [chance.choice([A, B, C, old]) for _ in range(300)]
-    places = list(itertools.accumulate(map(len, batches), initial=0))[:-1]
-    data = bytearray(b"".join(batches))
-    for _ in range(chance.choice([0, 0, 1, 2])):
-        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    (tmp_path / "log").write_bytes(data)
-    expected = in_windows(tmp_path / "log")
-    for wrong in (0, 0, 1, 5):
-        hints = np.unique(
-            [
-                *chance.sample(places, chance.randrange(1, 200)),
-                *(chance.randrange(len(data) + 50) for _ in range(wrong)),
-            ]
-        )
-        assert in_windows(tmp_path / "log", hints=hints) == expected
-        started = in_windows(tmp_path / "log", start=places[7])
-        assert in_windows(tmp_path / "log", start=places[7], hints=hints) == started
-
-
-def test_hints_are_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "HINTED_FROM", 1)
-    places = [number * len(A) for number in range(100)]
-    (tmp_path / "log").write_bytes(A * 100)
-    (tmp_path / "index").write_bytes(offset_entries(*enumerate(places)) + bytes(80))
-    with DataFile(str(tmp_path / "log")) as log:
-        hints = hints_of(log, str(tmp_path / "index"))
-        window = log.read(0, log.size)
-    assert hints.tolist() == places
-    led, end = _stepped(window, hints, log.size - 61)
-    assert (led.tolist(), end) == (places[:-1], places[-1])
-    assert _stepped(window, hints + 1, log.size - 61) == (None, 0)
-    assert hints_of(log, None) is None
-    assert hints_of(log, str(tmp_path / "none")) is None
-
-
-def test_hints_that_lie_cost_little_memory():
-    large = put_records([put_record(value=b"a" * 3_000_000)], base_offset=1000)
-    data = A * 1000 + large
-    first = 1000 * len(A)
-    tracemalloc.start()
-    for hints in (np.arange(first + 100, first + 200_000), np.array([0, *range(first, first + 2_000_000)])):
-        assert _stepped(data, hints, len(data) - 61) == (None, 0)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 150 << 20
