@@ -31,19 +31,26 @@ CONTROL_MASK = 0x20
 DELETE_HORIZON_MASK = 0x40
 
 NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 NO_PARTITION_LEADER_EPOCH = -1
+UNKNOWN_COUNT = -1
+"""Of a wrapper of magic 0 or 1, which does not say how many records it holds."""
 MAX_LONG = 2**63 - 1
 MAX_INT = 0x7FFFFFFF
 
 COMPRESSION_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 CREATE_TIME, LOG_APPEND_TIME = "CreateTime", "LogAppendTime"
 TIMESTAMP_TYPES = (CREATE_TIME, LOG_APPEND_TIME)
+NO_TIMESTAMP_TYPE = "NoTimestampType"
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before the records of a magic 2 batch, as stored."""
+    """The 61 bytes before the records of a magic 2 batch, as stored.
+
+    A message of magic 0 or 1 is read into the same fields; bits 4 to 6 of its attributes mean nothing.
+    """
 
     base_offset: Annotated[Offset, INT64, "offset of the first record as written; kept after compaction"]
     batch_length: Annotated[int, INT32, "bytes that follow this field"]
@@ -78,22 +85,25 @@ class BatchHeader(NamedTuple):
     @property
     def is_transactional(self) -> bool:
         """Whether the batch is part of a transaction."""
-        return bool(self.attributes & TRANSACTIONAL_MASK)
+        return bool(self.attributes & TRANSACTIONAL_MASK) and self.magic >= MAGIC_V2
 
     @property
     def is_control(self) -> bool:
         """Whether the batch holds control records."""
-        return bool(self.attributes & CONTROL_MASK)
+        return bool(self.attributes & CONTROL_MASK) and self.magic >= MAGIC_V2
 
     @property
     def timestamp_type(self) -> str:
         """Kafka's name of the timestamp type."""
+        if self.magic == 0:
+            return NO_TIMESTAMP_TYPE
         return TIMESTAMP_TYPES[bool(self.attributes & TIMESTAMP_TYPE_MASK)]
 
     @property
     def delete_horizon_ms(self) -> int | None:
         """The delete horizon (KIP-534), in the place of the base timestamp; None without bit 6."""
-        return self.base_timestamp if self.attributes & DELETE_HORIZON_MASK else None
+        has_horizon = self.attributes & DELETE_HORIZON_MASK and self.magic >= MAGIC_V2
+        return self.base_timestamp if has_horizon else None
 
     @property
     def last_sequence(self) -> int:

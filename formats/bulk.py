@@ -27,18 +27,14 @@ from formats.batch import (
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LOG_OVERHEAD,
-    NO_PARTITION_LEADER_EPOCH,
-    NO_PRODUCER_ID,
-    NO_SEQUENCE,
     SMALLEST_LENGTH,
 )
 from formats.layout import INT16, INT32, UINT8, Layout
-from formats.legacy import NO_PRODUCER_EPOCH, read_header
+from formats.legacy import read_header
 from formats.magic import FORMATS, LATEST, is_legacy
 from formats.types import Buffer
 
 SMALLEST_LENGTHS = np.array([FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
-UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have after its window: else the window is copied to look at its last messages.
 """
@@ -196,23 +192,7 @@ def checked(
             fields[:first],
         )
     for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
-        old = read_header(window, found.positions[number] if stride is None else number * stride)
-        count = UNKNOWN_COUNT if old.codec else 1
-        fields[number] = (
-            old.offset,
-            old.message_size,
-            NO_PARTITION_LEADER_EPOCH,
-            old.magic,
-            old.crc,
-            old.attributes,
-            0,
-            old.timestamp,
-            old.timestamp,
-            NO_PRODUCER_ID,
-            NO_PRODUCER_EPOCH,
-            NO_SEQUENCE,
-            count,
-        )
+        fields[number] = read_header(window, found.positions[number] if stride is None else number * stride)
     return Headers(found, at, fields)
 
 

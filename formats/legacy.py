@@ -24,20 +24,18 @@ from formats.batch import (
     LOG_OVERHEAD,
     MAGIC_POSITION,
     NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     SMALLEST_LENGTH,
-    TIMESTAMP_TYPE_MASK,
-    TIMESTAMP_TYPES,
+    UNKNOWN_COUNT,
+    BatchHeader,
 )
 from formats.crc import crc32
 from formats.errors import TruncatedError, UnsupportedError
 from formats.layout import INT8, INT32, INT64, UINT32, Layout
-from formats.types import Buffer, Offset
-
-NO_TIMESTAMP_TYPE = "NoTimestampType"
-NO_PRODUCER_EPOCH = -1
+from formats.types import Buffer, LeaderEpoch, Offset
 
 
 class MessageHeaderV0(NamedTuple):
@@ -50,11 +48,8 @@ class MessageHeaderV0(NamedTuple):
     attributes: Annotated[int, INT8, "codec"]
 
 
-class LegacyHeader(NamedTuple):
-    """The header of a magic 0 or 1 message, as stored; the timestamp of magic 0 is -1.
-
-    It answers to the names of `BatchHeader`: what these messages have not is -1, False or None.
-    """
+class MessageHeaderV1(NamedTuple):
+    """The 26 bytes before the key of a magic 1 message, as stored."""
 
     offset: Annotated[Offset, INT64, "the message's own offset; of a wrapper the offset of its last message"]
     message_size: Annotated[int, INT32, "bytes that follow this field"]
@@ -63,102 +58,43 @@ class LegacyHeader(NamedTuple):
     attributes: Annotated[int, INT8, "codec, timestamp type"]
     timestamp: Annotated[int, INT64, "ms; of a wrapper the largest of its messages, or the append time"]
 
-    @property
-    def size(self) -> int:
-        """Bytes of the whole message."""
-        return LOG_OVERHEAD + self.message_size
-
-    @property
-    def base_offset(self) -> Offset:
-        """The offset as stored; the first message of a wrapper lies at or before it."""
-        return self.offset
-
-    @property
-    def last_offset(self) -> int:
-        """The last offset that the message covers, inclusive."""
-        return self.offset
-
-    @property
-    def codec(self) -> int:
-        """The compression codec's number, 0..7."""
-        return self.attributes & COMPRESSION_CODEC_MASK
-
-    @property
-    def max_timestamp(self) -> int:
-        """The timestamp in ms; -1 for magic 0."""
-        return self.timestamp
-
-    @property
-    def timestamp_type(self) -> str:
-        """Kafka's name of the timestamp type."""
-        return (
-            TIMESTAMP_TYPES[bool(self.attributes & TIMESTAMP_TYPE_MASK)] if self.magic else NO_TIMESTAMP_TYPE
-        )
-
-    @property
-    def records_count(self) -> int | None:
-        """How many records there are: 1, or None for a wrapper, which does not say."""
-        return None if self.codec else 1
-
-    @property
-    def partition_leader_epoch(self) -> int:
-        """-1: these messages carry no leader epoch."""
-        return NO_PARTITION_LEADER_EPOCH
-
-    @property
-    def producer_id(self) -> int:
-        """-1: these messages carry no producer."""
-        return NO_PRODUCER_ID
-
-    @property
-    def producer_epoch(self) -> int:
-        """-1: these messages carry no producer."""
-        return NO_PRODUCER_EPOCH
-
-    @property
-    def base_sequence(self) -> int:
-        """-1: these messages carry no sequence."""
-        return NO_SEQUENCE
-
-    @property
-    def last_sequence(self) -> int:
-        """-1: these messages carry no sequence."""
-        return NO_SEQUENCE
-
-    @property
-    def is_transactional(self) -> bool:
-        """False: transactions came with magic 2."""
-        return False
-
-    @property
-    def is_control(self) -> bool:
-        """False: control records came with magic 2."""
-        return False
-
-    @property
-    def delete_horizon_ms(self) -> int | None:
-        """None: delete horizons came with magic 2."""
-        return None
-
 
 MESSAGE_V0 = Layout(MessageHeaderV0, "message header, magic 0")
-MESSAGE_V1 = Layout(LegacyHeader, "message header, magic 1")
+MESSAGE_V1 = Layout(MessageHeaderV1, "message header, magic 1")
 CRC_FROM = MESSAGE_V0.span("magic")[0]
 _CRC = MESSAGE_V0.only("crc")
 _MAGIC = MESSAGE_V0.only("magic")
 
 
-def read_header(buffer: Buffer, position: int = 0) -> LegacyHeader:
-    """Return the header of the message at `position`; UnsupportedError for any magic but 0 and 1."""
+def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """Return the header of the message at `position` in the fields of a batch's.
+
+    What a message lacks is -1, both timestamps are its own. UnsupportedError for any magic but 0 and 1.
+    """
     left = len(buffer) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, MESSAGE_V0.name, f"{HEADER_UP_TO_MAGIC} bytes", max(left, 0))
     (magic,) = _MAGIC.unpack_from(buffer, position)
-    if magic == 0:
-        return LegacyHeader(*MESSAGE_V0.read(buffer, position), NO_TIMESTAMP)
-    if magic == 1:
-        return MESSAGE_V1.read(buffer, position)
-    raise UnsupportedError(position + MAGIC_POSITION, "magic", "0 or 1", magic)
+    if magic not in (0, 1):
+        raise UnsupportedError(position + MAGIC_POSITION, "magic", "0 or 1", magic)
+    message = (MESSAGE_V1 if magic else MESSAGE_V0).values(buffer, position)
+    offset, size, crc, _, attributes = message[:5]
+    timestamp = message[5] if magic else NO_TIMESTAMP
+    return BatchHeader(
+        base_offset=offset,
+        batch_length=size,
+        partition_leader_epoch=LeaderEpoch(NO_PARTITION_LEADER_EPOCH),
+        magic=magic,
+        crc=crc,
+        attributes=attributes,
+        last_offset_delta=0,
+        base_timestamp=timestamp,
+        max_timestamp=timestamp,
+        producer_id=NO_PRODUCER_ID,
+        producer_epoch=NO_PRODUCER_EPOCH,
+        base_sequence=NO_SEQUENCE,
+        records_count=UNKNOWN_COUNT if attributes & COMPRESSION_CODEC_MASK else 1,
+    )
 
 
 def is_valid(message: Buffer) -> bool:

@@ -23,7 +23,7 @@ from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, Bat
 from formats.crc import crc32, crc32c
 from formats.errors import TruncatedError
 from formats.layout import Layout
-from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader
+from formats.legacy import MESSAGE_V0, MESSAGE_V1
 from formats.types import Buffer
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def magic_of(batch: Buffer, position: int = 0) -> int:
     return found
 
 
-def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
+def read_header(batch: Buffer, position: int = 0) -> BatchHeader:
     """Return the header of the batch at `position`; TruncatedError if the buffer ends inside it.
 
     A negative magic, of which no log is read, is an UnsupportedError.
@@ -135,16 +135,14 @@ def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
     return header
 
 
-def record_count(header: BatchHeader | LegacyHeader) -> int | None:
+def record_count(header: BatchHeader) -> int | None:
     """Return how many records a header says that its batch holds; None where it does not tell.
 
     That is a compressed message of magic 0 or 1, and a number that no broker writes, as damage leaves it:
     negative, or more than the batch has offsets.
     """
     count = header.records_count
-    if count is None or not 0 <= count <= header.last_offset - header.base_offset + 1:
-        return None
-    return count
+    return count if 0 <= count <= header.last_offset - header.base_offset + 1 else None
 
 
 def is_valid(batch: Buffer) -> bool:

@@ -19,15 +19,25 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, NO_TIMESTAMP, SMALLEST_LENGTH
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC_POSITION,
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+    SMALLEST_LENGTH,
+    TIMESTAMP_TYPE_MASK,
+    TIMESTAMP_TYPES,
+    BatchHeader,
+)
 from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
-from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader, is_valid, read_header
+from formats.legacy import MESSAGE_V0, MESSAGE_V1, is_valid, read_header
 from formats.primitives import int32
 from formats.types import Buffer
 
-APPEND_TIME = "LogAppendTime"
 SIZE_POSITION = MESSAGE_V0.span("message_size")[0]
 ATTRIBUTES_POSITION = MESSAGE_V0.span("attributes")[0]
 
@@ -44,7 +54,7 @@ class MessageSet(NamedTuple):
     whole message.
     """
 
-    header: LegacyHeader
+    header: BatchHeader
     body: memoryview
     stream: int | None
     added: int
@@ -102,8 +112,8 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     message; inside a codec they name the codec's stream, and the field has the decompressed byte.
     """
     header = read_header(message)
-    if header.message_size < SMALLEST_LENGTH:
-        raise CorruptError(SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", header.message_size)
+    if header.batch_length < SMALLEST_LENGTH:
+        raise CorruptError(SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", header.batch_length)
     if header.size > len(message):
         raise TruncatedError(0, "message", f"{header.size} bytes", len(message))
     data = memoryview(message)[: header.size]
@@ -131,20 +141,19 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
     CorruptError at one that is a wrapper itself, when it is reached.
     """
     wrapper, added, stream = opened.header, opened.added, opened.stream
-    appended = wrapper.timestamp if stream is not None and wrapper.timestamp_type == APPEND_TIME else None
+    is_append_time = stream is not None and wrapper.timestamp_type == LOG_APPEND_TIME
     for position, end in _places(opened.body[: opened.end]):
         data = opened.body[position:end]
         header = MESSAGE_V1.read(data)
-        timestamp, kind = header.timestamp, header.timestamp_type
+        codec = header.attributes & COMPRESSION_CODEC_MASK
+        timestamp, kind = header.timestamp, TIMESTAMP_TYPES[bool(header.attributes & TIMESTAMP_TYPE_MASK)]
         if header.magic == 0:
-            timestamp = NO_TIMESTAMP
+            timestamp, kind = NO_TIMESTAMP, NO_TIMESTAMP_TYPE
         elif header.magic == 1 and stream is not None:
-            timestamp, kind = timestamp if appended is None else appended, wrapper.timestamp_type
-        if stream is not None and header.codec:
-            raise _behind(
-                stream,
-                CorruptError(position + ATTRIBUTES_POSITION, "codec", "0 inside a wrapper", header.codec),
-            )
+            timestamp, kind = wrapper.max_timestamp if is_append_time else timestamp, wrapper.timestamp_type
+        if stream is not None and codec:
+            place = position + ATTRIBUTES_POSITION
+            raise _behind(stream, CorruptError(place, "codec", "0 inside a wrapper", codec))
         yield LegacyMessage(
             _long(header.offset + added),
             timestamp,
@@ -181,19 +190,19 @@ def base_offset(message: Buffer, limit: int) -> int:
     return next(messages(message_set(message, limit))).offset
 
 
-def _survey(wrapper: LegacyHeader, body: memoryview) -> tuple[int, int]:
+def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
     """Return what the offsets inside a wrapper count from, and the end of the last whole message."""
     last = end = -1
     for last, end in _places(body):  # noqa: B007 - only the last one counts
         pass
     if end < 0:
         raise CorruptError(0, "messages", "one or more", "none that is whole")
-    if wrapper.magic == 0 or wrapper.offset == 0:
+    if wrapper.magic == 0 or wrapper.base_offset == 0:
         return 0, end
     inner = _PREFIX.unpack_from(body, last)[0]
-    if wrapper.offset < inner:
-        raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.offset}", inner)
-    return wrapper.offset - inner, end
+    if wrapper.base_offset < inner:
+        raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.base_offset}", inner)
+    return wrapper.base_offset - inner, end
 
 
 def _places(body: memoryview) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from formats.batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 from formats.bounds import describe
 from formats.errors import FormatError, LimitError
-from formats.legacy import LegacyHeader
 from formats.magic import is_legacy
 from formats.message_set import message_set, messages
 from formats.record import Record, batch_records, streamed_records
@@ -182,16 +181,13 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
 def _records(
     file: DataFile, batch: Batch, limit: int, read: Callable[[bytes, int], Iterator[Record]]
 ) -> Iterator[Timed]:
-    """Yield a batch's records, unpacked; a message of magic 0 or 1 without a codec is its own only record."""
+    """Yield a batch's records, unpacked."""
     header = batch.header
-    if isinstance(header, LegacyHeader) and not header.codec:
-        yield header
-        return
     if header.size > limit:
         raise _unread(file, LimitError(batch.position, "batch size", f"at most {limit} bytes", header.size))
     raw = file.read(batch.position, header.size)
     try:
-        if isinstance(header, LegacyHeader):
+        if is_legacy(header.magic):
             yield from messages(message_set(raw, limit))
         else:
             yield from read(raw, limit)

@@ -8,14 +8,11 @@ end. `batches` is the one statement of it. Where and why a walk ended is a value
 
 import os
 from collections.abc import Generator, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
-from formats.legacy import LegacyHeader
 from formats.magic import FORMATS, LARGEST_HEADER, LATEST, read_header
 from kcli.logdir.buffers import DataFile
-
-Header: TypeAlias = BatchHeader | LegacyHeader
 
 WINDOW = 256 * 1024
 SKIP_FROM = 4096
@@ -92,7 +89,7 @@ class Batch(NamedTuple):
     """A batch in a file: its position in bytes and its header."""
 
     position: int
-    header: Header
+    header: BatchHeader
 
 
 def batches(

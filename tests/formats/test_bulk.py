@@ -11,7 +11,7 @@ from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
 from formats.bulk import MARKER_SIZE, PADDING, Chain, chain, headers, marker_types, rows
 from formats.checksums import valid
-from formats.magic import is_valid
+from formats.magic import is_valid, read_header
 from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches, stored
 
@@ -25,31 +25,11 @@ def test_recorded_windows(name):
     found = headers(data, len(data), len(data))
 
     assert found.chain == Chain([position for position, _ in whole], len(data), "end", None)
-    for (position, raw), fields, is_right in zip(
+    for (_, raw), fields, is_right in zip(
         whole, found.fields.tolist(), valid(data, found).tolist(), strict=True
     ):
-        if raw[16] >= 2:
-            assert BATCH.row(*fields) == BATCH.read(data, position)
-            assert is_right == is_valid(raw)
-        else:
-            old = legacy.read_header(raw)
-            times = (old.timestamp, old.timestamp)
-            count = -1 if old.codec else 1
-            assert fields == (
-                old.offset,
-                old.message_size,
-                -1,
-                old.magic,
-                old.crc,
-                old.attributes,
-                0,
-                *times,
-                -1,
-                -1,
-                -1,
-                count,
-            )
-            assert is_right == legacy.is_valid(raw)
+        assert BATCH.row(*fields) == read_header(raw)
+        assert is_right == (is_valid(raw) if raw[16] >= 2 else legacy.is_valid(raw))
 
 
 def test_a_window_ends_where_more_bytes_are_needed():

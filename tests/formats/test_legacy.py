@@ -2,10 +2,10 @@
 
 import pytest
 
-from formats.batch import COMPRESSION_NAMES
+from formats.batch import COMPRESSION_NAMES, UNKNOWN_COUNT, BatchHeader
 from formats.compression import decompress
 from formats.errors import CorruptError, TruncatedError, UnsupportedError
-from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader, is_valid, read_header
+from formats.legacy import MESSAGE_V0, MESSAGE_V1, is_valid, read_header
 from tests.formats.recorded import LEGACY, batches, golden_batches
 
 V1 = bytes.fromhex("0000000000000005000000186a5500fb01000000018bcfe56800ffffffff000000027631")
@@ -18,7 +18,7 @@ def test_sizes_of_the_headers():
 
 def test_vector_of_magic_1():
     header = read_header(V1)
-    assert header == LegacyHeader(5, 24, 0x6A5500FB, 1, 0, 1700000000000)
+    assert header == BatchHeader(5, 24, -1, 1, 0x6A5500FB, 0, 0, 1700000000000, 1700000000000, -1, -1, -1, 1)
     assert (header.size, header.timestamp_type, header.max_timestamp) == (
         len(V1),
         "CreateTime",
@@ -29,7 +29,7 @@ def test_vector_of_magic_1():
 
 def test_vector_of_magic_0():
     header = read_header(V0)
-    assert header == LegacyHeader(5, 18, 0x57E7496E, 0, 0, -1)
+    assert header == BatchHeader(5, 18, -1, 0, 0x57E7496E, 0, 0, -1, -1, -1, -1, -1, 1)
     assert (header.size, header.timestamp_type, header.max_timestamp) == (len(V0), "NoTimestampType", -1)
     assert is_valid(V0)
 
@@ -50,7 +50,7 @@ def test_headers_say_what_dump_log_segments_says(name):
         assert int(words[header.timestamp_type]) == header.max_timestamp
         assert COMPRESSION_NAMES[header.codec] == words["compresscodec"]
         assert words["isvalid"] == str(is_valid(message)).lower()
-        assert header.records_count == (None if header.codec else 1)
+        assert header.records_count == (UNKNOWN_COUNT if header.codec else 1)
 
 
 @pytest.mark.parametrize("name", LEGACY)
@@ -78,11 +78,9 @@ def test_the_values_of_wrappers_decompress(name):
         assert (position, messages > 0) == (len(inner), True)
 
 
-def test_what_these_messages_have_not():
-    header = read_header(V1)
-    assert (header.base_offset, header.last_offset) == (5, 5)
-    assert header.partition_leader_epoch == header.producer_id == header.producer_epoch == -1
-    assert header.base_sequence == header.last_sequence == -1
+def test_flags_of_batches_mean_nothing_here():
+    header = read_header(V1)._replace(attributes=0x70)
+    assert header.last_sequence == -1
     assert (header.is_control, header.is_transactional, header.delete_horizon_ms) == (False, False, None)
 
 
@@ -91,7 +89,7 @@ def test_what_these_messages_have_not():
 )
 def test_attributes(attributes, codec, kind):
     header = read_header(V1)._replace(attributes=attributes)
-    assert (header.codec, header.timestamp_type, header.records_count) == (codec, kind, None)
+    assert (header.codec, header.timestamp_type) == (codec, kind)
     assert header._replace(magic=0).timestamp_type == "NoTimestampType"
 
 

@@ -20,7 +20,7 @@ from formats import bulk, checksums, record_chains, record_columns, remote_event
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
 from formats.control import control_record
 from formats.errors import FormatError
-from formats.magic import format_of, is_legacy, is_valid, read_header
+from formats.magic import format_of, is_valid, read_header
 from formats.messages import flat, printed
 from formats.messages.decode import VALUES, decode_value
 from formats.messages.message import Message
@@ -94,17 +94,8 @@ def plain_headers(data):
             return found, position, "bad-magic", magic
         if length < format_of(magic).smallest_length:
             return found, position, "bad-length", length
-        found.append(columns_of(read_header(data, position)))
+        found.append(tuple(read_header(data, position)))
         position += LOG_OVERHEAD + length
-
-
-def columns_of(header):
-    """Return a header as its row of columns."""
-    if not is_legacy(header.magic):
-        return tuple(header)
-    count = -1 if header.codec else 1
-    stamp = header.timestamp
-    return (*header[:2], -1, *header[3:1:-1], header.attributes, 0, stamp, stamp, -1, -1, -1, count)
 
 
 def fast_headers(data):

@@ -16,8 +16,8 @@ from formats.batch import (
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
+    UNKNOWN_COUNT,
 )
-from formats.bulk import UNKNOWN_COUNT
 from formats.record_columns import add_sequences
 from kcli.dump.blocks import Block, Ints
 from kcli.dump.filter import last_offsets

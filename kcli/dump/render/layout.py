@@ -27,7 +27,6 @@ from formats.batch import (
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
-    BatchHeader,
 )
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import control_record
@@ -220,14 +219,14 @@ def _batch(log: Log, source: FromFile, item: VerifiedBatch, topic: str | None) -
     if raw is None:
         place = ByteRange(source, b"", position)
         structure = "message"
-        if isinstance(header, BatchHeader):
+        if not is_legacy(header.magic):
             size, structure = format_of(header.magic).layout.size, "records"
             yield from _header(place._replace(data=log.file.read(position, size)))
             place = place._replace(base=position + size)
         yield from place.without_structure(structure, "not read", position + header.size - place.base)
         words = f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
         yield Problem("DUMP-002", position, words)
-    elif isinstance(header, BatchHeader):
+    elif not is_legacy(header.magic):
         yield from _records_batch(ByteRange(source, raw, position), largest, topic, records=records)
     else:
         place = ByteRange(source, raw, position)

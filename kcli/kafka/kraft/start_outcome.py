@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from formats.batch import NO_PRODUCER_ID, BatchHeader
+from formats.batch import NO_PRODUCER_ID
 from formats.magic import record_count
 from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.kafka.findings.findings import Finding
@@ -83,7 +83,7 @@ def forgets_producers(log: LoadedLog) -> bool:
             continue
         with segment.log() as file:
             for _, batch in islice(Walk(file, end=segment.log_size), LOOKED_AT):
-                if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:
+                if batch.producer_id > NO_PRODUCER_ID:
                     return True
     return False
 

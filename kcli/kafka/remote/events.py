@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
-from formats.legacy import LegacyHeader
 from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, is_valid, read_header
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
@@ -313,7 +312,7 @@ def records_of(
     """
     position, header = batch
     at = f"offset {header.base_offset}"
-    legacy = isinstance(header, LegacyHeader)
+    legacy = is_legacy(header.magic)
     if header.size > LARGEST_BATCH:
         findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
         return

@@ -23,7 +23,7 @@ from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.record import Record, batch_records
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import END, FileBatch, Header, Stop, batches
+from kcli.logdir.segment import END, FileBatch, Stop, batches
 
 EQUAL, DIFFERS, COMPACTED = "equal", "differs", "compacted"
 ONLY_HERE, ONLY_THERE = "only-here", "only-there"
@@ -281,7 +281,9 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     return ReplicaRange(first.base_offset, last.last_offset, EQUAL, None, extent, extent)
 
 
-def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str, passed: int) -> ReplicaRange:
+def _alone(
+    log: ReplicaLog, other: ReplicaLog, header: BatchHeader, verdict: str, passed: int
+) -> ReplicaRange:
     """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it.
 
     `passed` is the highest offset so far of both.
@@ -323,7 +325,7 @@ def _overlapping(here: ReplicaLog, there: ReplicaLog, first: int) -> ReplicaRang
 
 
 def _pair(
-    here: ReplicaLog, there: ReplicaLog, first: Header, second: Header, *, ignore_compression: bool
+    here: ReplicaLog, there: ReplicaLog, first: BatchHeader, second: BatchHeader, *, ignore_compression: bool
 ) -> ReplicaRange:
     """Return the verdict on two batches of the same offsets; skip both."""
     verdict, reason = _verdict(here, there, first, second)
@@ -332,7 +334,9 @@ def _pair(
     return ReplicaRange(first.base_offset, first.last_offset, verdict, reason, _taken(here), _taken(there))
 
 
-def _verdict(here: ReplicaLog, there: ReplicaLog, first: Header, second: Header) -> tuple[str, str | None]:
+def _verdict(
+    here: ReplicaLog, there: ReplicaLog, first: BatchHeader, second: BatchHeader
+) -> tuple[str, str | None]:
     one, other = here.batch(), there.batch()
     if one is None or other is None:
         raise AssertionError("there are two batches")
@@ -340,7 +344,7 @@ def _verdict(here: ReplicaLog, there: ReplicaLog, first: Header, second: Header)
         here, there, one.size, has_epoch=first.magic == second.magic
     ):
         return EQUAL, None
-    if not (isinstance(first, BatchHeader) and isinstance(second, BatchHeader)):
+    if is_legacy(first.magic) or is_legacy(second.magic):
         return DIFFERS, RECORDS
     if _identity(first) != _identity(second):
         return DIFFERS, HEADER

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
-from formats.magic import record_count
+from formats.magic import is_legacy, record_count
 from kcli.kafka.storage.leader_epochs import EpochCache, truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
 from kcli.kafka.storage.log_segment import (
@@ -22,7 +22,6 @@ from kcli.kafka.storage.log_segment import (
     truncate_segment,
 )
 from kcli.kafka.storage.producer_state import rebuild
-from kcli.logdir.segment import Header
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
 KEEP: Final = "keep"
@@ -64,10 +63,10 @@ class Removed:
     max_timestamp: int | None = None
     trouble: BrokerError | None = None
 
-    def add(self, batch: Header) -> None:
+    def add(self, batch: BatchHeader) -> None:
         """Count one more batch by its header, in the order of the log."""
         if not self.batches:
-            self.first_offset = None if batch.records_count is None else batch.base_offset
+            self.first_offset = None if is_legacy(batch.magic) and batch.codec else batch.base_offset
             self.first_timestamp = _first_timestamp(batch)
             self.max_timestamp = batch.max_timestamp
         self.batches += 1
@@ -228,7 +227,7 @@ def _removed(changes: Iterable[SegmentChange], first_lost: int) -> Removed:
     return removed
 
 
-def _from(batch: Header, offset: int) -> int | None:
+def _from(batch: BatchHeader, offset: int) -> int | None:
     """Return how many records of a batch are at an offset or after it; None where the header does not tell.
 
     That is also where the offset is inside the batch, and compaction took records out of it.
@@ -246,7 +245,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
-def _first_timestamp(batch: Header) -> int | None:
+def _first_timestamp(batch: BatchHeader) -> int | None:
     """Return the timestamp of a batch's first record; None where the header does not tell.
 
     That is where a delete horizon takes its place, and for what is inside a compressed message of magic 0
@@ -254,6 +253,5 @@ def _first_timestamp(batch: Header) -> int | None:
     """
     if batch.timestamp_type == LOG_APPEND_TIME:
         return batch.max_timestamp
-    if isinstance(batch, BatchHeader):
-        return batch.base_timestamp if batch.delete_horizon_ms is None else None
-    return None if batch.codec else batch.max_timestamp
+    is_unknown = batch.codec if is_legacy(batch.magic) else batch.delete_horizon_ms is not None
+    return None if is_unknown else batch.base_timestamp

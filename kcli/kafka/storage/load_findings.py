@@ -5,11 +5,12 @@ Where it cuts, and where a scan of the bytes sees another end than the broker.
 
 from collections.abc import Iterator
 
+from formats.batch import BatchHeader
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, LogTail, has_zero_tail, last_offset
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import END, TORN, ZEROS, Header, Stop, Walk, describe_torn, only_zeros
+from kcli.logdir.segment import END, TORN, ZEROS, Stop, Walk, describe_torn, only_zeros
 
 STOPS = {
     "bad-length": ("LOG-002", "no batch can have this length"),
@@ -128,7 +129,9 @@ def stop_finding(partition: Partition, path: str, stop: Stop) -> Iterator[Findin
         yield Finding(code, message, dir=partition.shown, path=path, position=stop.position, found=stop.found)
 
 
-def walk_to_end(log: DataFile, position: int, end: int) -> tuple[Header | None, Header | None, Stop]:
+def walk_to_end(
+    log: DataFile, position: int, end: int
+) -> tuple[BatchHeader | None, BatchHeader | None, Stop]:
     """Return the first and the last header from a position on, and where the walk stopped."""
     walk = Walk(log, position, end)
     first = last = None

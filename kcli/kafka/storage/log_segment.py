@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH
+from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH, BatchHeader
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -27,7 +27,7 @@ from formats.legacy import MESSAGE_V0
 from formats.magic import FORMATS, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
-from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
+from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Stop, batches
 
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
@@ -146,7 +146,7 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
     return batch.base_offset + int(delta.unpack_from(batch.window, batch.at)[0])
 
 
-def header(log: DataFile, batch: FileBatch) -> Header:
+def header(log: DataFile, batch: FileBatch) -> BatchHeader:
     """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
     if not is_legacy(batch.magic):
         _whole_header(log, batch)

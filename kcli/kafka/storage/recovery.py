@@ -9,7 +9,7 @@ result is the same if every checksum is right.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from formats.batch import NO_PRODUCER_ID, NO_TIMESTAMP
+from formats.batch import NO_PRODUCER_ID, NO_TIMESTAMP, BatchHeader
 from formats.errors import CorruptError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -39,7 +39,7 @@ from kcli.kafka.storage.producer_state import Ended, ProducerState
 from kcli.kafka.storage.valid_batches import LogBatch, valid_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
-from kcli.logdir.segment import END, TORN, Header, Stop, Walk
+from kcli.logdir.segment import END, TORN, Stop, Walk
 
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
@@ -324,7 +324,7 @@ def _header_tail(segment: LoadedSegment, reporter: Reporter) -> _HeaderTail:
         return _tail_of(segment, log, last, stop)
 
 
-def _tail_of(segment: LoadedSegment, log: DataFile, last: Header | None, stop: Stop) -> _HeaderTail:
+def _tail_of(segment: LoadedSegment, log: DataFile, last: BatchHeader | None, stop: Stop) -> _HeaderTail:
     grown = log.size + log.grown(is_torn=stop.reason in TORN) - segment.log_size
     if last is None:
         return _HeaderTail(stop, segment.base_offset, leader_epochs.UNDEFINED_EPOCH, grown)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import LOG_OVERHEAD, NO_SEQUENCE, BatchHeader, add_sequence
-from formats.legacy import LegacyHeader, is_valid
+from formats.legacy import is_valid
 from formats.magic import format_of, is_legacy
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError, file_batches, header
 from kcli.logdir.buffers import DataFile
@@ -84,7 +84,7 @@ def header_batches(log: DataFile, start: int, end: int) -> Iterator[LogBatch]:
             yield _log_batch(found, header(log, found))
 
 
-def _log_batch(found: FileBatch, batch: BatchHeader | LegacyHeader) -> LogBatch:
+def _log_batch(found: FileBatch, batch: BatchHeader) -> LogBatch:
     return LogBatch(
         found.position,
         found.size,

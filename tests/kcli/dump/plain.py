@@ -1,6 +1,6 @@
 """The plain twin of `kcli.dump` for logs: batch by batch, record by record, line by line, as Kafka's tool."""
 
-from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE, BatchHeader
+from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import control_record, control_type
 from formats.errors import FormatError
@@ -69,7 +69,7 @@ class PlainDump:
         is_beyond = (
             asked is not None
             and item.valid
-            and isinstance(header, BatchHeader)
+            and not is_legacy(header.magic)
             and asked[1] < header.base_offset <= header.last_offset
         )
         self.passed = header.last_offset if is_beyond else None
@@ -100,8 +100,8 @@ class PlainDump:
         for record in matching if options.records else ():
             self.record(item, record)
         self.report()
-        count = 1 if header.records_count is None else header.records_count
-        is_cut = not isinstance(header, BatchHeader) and self.unread
+        count = 1 if is_legacy(header.magic) else header.records_count
+        is_cut = is_legacy(header.magic) and self.unread
         if options.records and item.valid and (len(records) < count or is_cut):
             self.last = header.last_offset
 
@@ -125,7 +125,7 @@ class PlainDump:
             add("DUMP-002", position, f"{at}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
             return
         try:
-            if isinstance(header, BatchHeader):
+            if not is_legacy(header.magic):
                 yield from batch_records(raw, limit)
                 return
             opened = message_set(raw, limit)
@@ -214,7 +214,7 @@ def batch_row(target, item):
         magic=header.magic,
         base_offset=header.base_offset,
         last_offset=header.last_offset,
-        count=header.records_count,
+        count=None if is_legacy(header.magic) and header.codec else header.records_count,
         partition_leader_epoch=header.partition_leader_epoch,
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
@@ -270,7 +270,7 @@ def record_line(record, timestamp_type):
 
 def can_hold(asked, header):
     """Whether a batch may hold a matching record, as far as its header says."""
-    first = header.base_offset if header.records_count is not None else LOWEST
+    first = LOWEST if is_legacy(header.magic) and header.codec else header.base_offset
     low, high = asked.offsets or (LOWEST, HIGHEST)
     if first > high or header.last_offset < low:
         return False

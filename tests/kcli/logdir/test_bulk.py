@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from formats import legacy
 from formats.batch import MAGIC_V2
-from formats.bulk import UNKNOWN_COUNT
 from formats.magic import is_valid
 from kcli.logdir import bulk
 from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
@@ -41,32 +40,11 @@ def plain(path, data, start=0, end=None):
             found.append(
                 (
                     position,
-                    *columns(header),
+                    *header,
                     is_valid(raw) if header.magic >= MAGIC_V2 else legacy.is_valid(raw),
                 )
             )
         return found, walk.stop
-
-
-def columns(header):
-    if header.magic >= MAGIC_V2:
-        return tuple(header)
-    count = UNKNOWN_COUNT if header.records_count is None else header.records_count
-    both = (header.max_timestamp, header.max_timestamp)
-    return (
-        header.offset,
-        header.message_size,
-        -1,
-        header.magic,
-        header.crc,
-        header.attributes,
-        0,
-        *both,
-        -1,
-        -1,
-        -1,
-        count,
-    )
 
 
 def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES):

@@ -2,7 +2,7 @@
 
 import random
 
-from formats.batch import BatchHeader
+from formats.magic import is_legacy
 from kcli.kafka.integrity import summary as summaries
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.log_part import ReadOptions, read_part
@@ -91,7 +91,7 @@ def plain(data, path, verify=True):
         elif header.base_offset > previous + 1 and count is not None:
             found["gaps"] = Tally(found["gaps"].times + 1, first_of(found["gaps"], previous + 1))
         previous = found["last_offset"] = header.last_offset
-        late = isinstance(header, BatchHeader) and not (
+        late = not is_legacy(header.magic) and not (
             header.delete_horizon_ms is not None or header.timestamp_type == "LogAppendTime"
         )
         begins = header.base_timestamp if late else header.max_timestamp
