@@ -67,28 +67,27 @@ def run_check(
     codes: tuple[str, ...] = (),
 ) -> None:
     """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
-    from kcli.cli.inputs import node_of, server_properties
+    from kcli.cli.inputs import node_of
     from kcli.cli.run import Command, run
     from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
+    from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
     from kcli.jobs.scan.scan import ScanLog, split_segments
-    from kcli.jobs.startup.brokers import KnownMetadata, known_settings, metadata_of
-    from kcli.kafka.kraft.broker_start import BrokerConfig
+    from kcli.kafka.kraft.meta_properties import BrokerConfig
 
     scan = ScanLog(options)
     node_id, metadata_log_dir, apart = node_of(inputs)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
-    properties = server_properties(inputs)
     metadata: list[KnownMetadata] = []
 
     def job_of(found: "Found") -> CheckLog:
         metadata.extend(metadata_of(found))
-        known = known_settings(metadata, properties)
+        known = known_settings(metadata)
         return CheckLog(scan, records, quick, not inputs.include_leftovers, known)
 
     def reduce_of(found: "Found") -> "Reduce":
         log_dirs = BrokerLogDirs(found, config, metadata)
-        return reducer(found, scan, log_dirs, state, known_settings(metadata, properties), codes=codes)
+        return reducer(found, scan, log_dirs, state, known_settings(metadata), codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         return split_segments(units if state is None else state.mark_unchanged(units), 0)

@@ -34,10 +34,9 @@ def salvage(
 
     Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/saved/orders-0
     """
-    from kcli.cli.inputs import server_properties
     from kcli.cli.run import Command, run
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.salvage.salvage import Salvage
-    from kcli.jobs.startup.brokers import known_settings, metadata_of
 
     if not out:
         raise UsageError("expected --out DIR, where the copy is written")
@@ -50,9 +49,7 @@ def salvage(
         name="salvage",
         job=job,
         expand=_one,
-        job_of=lambda found: replace(
-            job, known=known_settings(metadata_of(found), server_properties(inputs))
-        ),
+        job_of=lambda found: replace(job, known=known_settings(metadata_of(found))),
     )
     run(command, inputs._replace(paths=paths), output, engine._replace(jobs=1))
 

@@ -48,13 +48,13 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
-    from kcli.cli.inputs import node_of, server_properties
+    from kcli.cli.inputs import node_of
     from kcli.cli.run import Answer, Command, run
+    from kcli.jobs import startup as broker
+    from kcli.jobs import startup as jobs
     from kcli.jobs.check.contradictions import with_quorum_states
-    from kcli.jobs.startup import startup as broker
-    from kcli.jobs.startup import startup as jobs
-    from kcli.jobs.startup.brokers import known_settings, metadata_of
-    from kcli.kafka.kraft.broker_start import NEWEST, BrokerConfig
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.kafka.kraft.meta_properties import NEWEST, BrokerConfig
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
@@ -65,14 +65,13 @@ def startup(
         version=version or NEWEST,
     )
     node_id, metadata_log_dir, apart = node_of(inputs)
-    properties = server_properties(inputs)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),
         job_of=lambda found: partial(
-            jobs.read, request=replace(request, known=known_settings(metadata_of(found), properties))
+            jobs.read, request=replace(request, known=known_settings(metadata_of(found)))
         ),
         accepts=broker.ACCEPTS,
         expand=lambda found: broker.expand(with_quorum_states(found)),
@@ -89,7 +88,7 @@ def _version(text: str) -> tuple[int, ...]:
     if found is None:
         raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
     version = tuple(int(number) for number in found.groups() if number is not None)
-    from kcli.kafka.kraft.broker_start import NEWEST
+    from kcli.kafka.kraft.meta_properties import NEWEST
 
     if version[:2] > NEWEST:
         newest = ".".join(map(str, NEWEST))

@@ -106,10 +106,9 @@ def truncate(
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
     import time
 
-    from kcli.cli.inputs import server_properties
     from kcli.cli.rescue import rescue_to
     from kcli.cli.run import Command, run
-    from kcli.jobs.startup.brokers import known_settings, metadata_of
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.truncate import follower as leaders
     from kcli.jobs.truncate import truncate as jobs
 
@@ -146,7 +145,7 @@ def truncate(
         on_outcomes=on_outcomes,
         job_of=lambda found: partial(
             jobs.dry_run,
-            request=replace(request, known=known_settings(metadata_of(found), server_properties(inputs))),
+            request=replace(request, known=known_settings(metadata_of(found))),
         ),
     )
     run(command, inputs, output, engine)

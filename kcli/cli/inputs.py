@@ -13,7 +13,7 @@ from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found, find
 from kcli.logdir.log_dirs import version_of
-from kcli.logdir.targets import PARTITION, Selection, Server
+from kcli.logdir.targets import PARTITION, Selection
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
@@ -127,17 +127,9 @@ def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Fou
     properties = server_properties(inputs)
     if properties is None:
         return find(listed, selection)
-    from formats.properties import log_dirs
-    from kcli.kafka.kraft.log_settings import broker_settings
+    from kcli.kafka.kraft.log_settings import server_of
 
-    broker = broker_settings(properties)
-    server = Server(
-        log_dirs(properties).metadata_log_dir or None,
-        broker.remote_storage,
-        broker.index_interval_bytes,
-        broker.segment_index_bytes,
-    )
-    return find(listed, selection, server)
+    return find(listed, selection, server_of(properties))
 
 
 def node_of(inputs: Inputs) -> tuple[int | None, str | None, list[str]]:

@@ -10,7 +10,6 @@ from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.directory_sizes import checkpointed
 from kcli.kafka.integrity.offset_invariants import (
     FLUSHED_ABOVE_END,
     START_ABOVE_END,
@@ -21,6 +20,7 @@ from kcli.kafka.integrity.offset_invariants import (
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import configuration_of
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.storage.loaded_log import checkpointed
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
@@ -67,11 +67,11 @@ def stored_offsets(
 
     `lines` are those of its leader-epoch-checkpoint. The log end is not known here.
     """
-    facts, topic, number = partition.directory, partition.topic, partition.number
+    facts = partition.directory
     return Offsets(
-        log_start=checkpointed(facts.log_start_offsets, topic, number),
-        recovery_point=checkpointed(facts.recovery_points, topic, number),
-        high_watermark=checkpointed(facts.high_watermarks, topic, number),
+        log_start=checkpointed(facts.log_start_offsets, partition),
+        recovery_point=checkpointed(facts.recovery_points, partition),
+        high_watermark=checkpointed(facts.high_watermarks, partition),
         cleaner_point=(yield from cleaner_point(partition)),
         epoch_start=lines[-1].start_offset if lines else None,
         log_end=None,
@@ -126,7 +126,7 @@ def beginning_findings(
     if not facts.clean_shutdown or facts.log_start_offsets is None or is_tiered:
         return
     first = first_base(partition.names, DELETED)  # these were left out on purpose
-    log_start = checkpointed(facts.log_start_offsets, name.topic, name.partition)
+    log_start = checkpointed(facts.log_start_offsets, partition)
     begin, words = first, ""
     if log_start is not None and log_start < first:
         if is_tiered is None:

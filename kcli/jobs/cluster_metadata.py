@@ -1,18 +1,22 @@
 """What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from functools import cache
+from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
 from kcli.jobs.common import topic_id_of
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.election import PartitionState
+from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_loader import metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.metadata_loader import image_in, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import find
+from kcli.logdir.find import Found, find
+from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection
 
@@ -24,10 +28,7 @@ def metadata_image(path: str) -> Image:
 
 
 def read_metadata(path: str) -> Image:
-    """Return the image that a metadata log, the log dir around it, or a snapshot holds.
-
-    FileError where there is none.
-    """
+    """Return the image that a metadata log, the log dir around it, or a snapshot holds; FileError."""
     found = find([path], Selection())
     if found.failures:
         raise found.failures[0]
@@ -66,3 +67,39 @@ def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[
 @cache
 def _topic_ids(path: str) -> dict[str | None, str]:
     return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
+
+
+class KnownMetadata(NamedTuple):
+    """The metadata image of a broker's log dir."""
+
+    cluster_id: str | None
+    broker_id: int | None
+    log_dir: str
+    image: Image
+
+
+def metadata_of(found: Found) -> list[KnownMetadata]:
+    """Return the metadata image of each log dir among the inputs that has one that can be read."""
+    known = []
+    for log_dir in found.log_dirs:
+        image = image_in(log_dir)
+        if image is not None:
+            facts = directory_facts(log_dir)
+            known.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
+    return known
+
+
+def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:
+    """Return the newest image of each cluster, by its id."""
+    return {one.cluster_id: one.image for one in sorted(known, key=lambda one: one.image.offset)}
+
+
+def known_settings(known: Iterable[KnownMetadata]) -> KnownSettings:
+    """Return what the metadata of each log dir says of its topics."""
+    clusters: dict[str | None, dict[str, TopicConfig]] = {}
+    log_dirs: dict[str, dict[str, TopicConfig]] = {}
+    for one in sorted(known, key=lambda one: -one.image.offset):
+        configs = topic_configs(one.image)
+        newest = clusters.setdefault(one.cluster_id, configs)
+        log_dirs[one.log_dir] = newest if configs == newest else configs  # equal ones are pickled once
+    return KnownSettings(clusters, log_dirs)

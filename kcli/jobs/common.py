@@ -112,10 +112,7 @@ def failure_of(error: FileError) -> Failure:
 
 
 def internal_failure(path: str, error: BaseException) -> Failure:
-    """Return the error row of a bug of kcli.
-
-    It names the place in the code, and makes no guess about the file.
-    """
+    """Return the error row of a bug of kcli: the place in the code, no guess about the file."""
     return Failure(path, "internal", None, None, described(error))
 
 
@@ -125,7 +122,7 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
     Whatever it raises becomes the error. Rows yielded before an error are kept back: a partition is answered
     whole or not at all.
     """
-    return undisturbed(unit.target, lambda: _answer(unit, work))
+    return undisturbed(unit.target, lambda: answer_once(unit, work))
 
 
 def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
@@ -174,10 +171,7 @@ def _is_troubled(outcome: Outcome) -> bool:
 
 
 def failed(unit: Unit, error: FileError) -> Outcome:
-    """Return the outcome of a unit that met an error.
-
-    A finding where a running broker is the cause, else the error.
-    """
+    """Return the outcome of a unit that met an error: a finding where a running broker is the cause."""
     finding = moved(unit.target, error)
     if finding is not None:
         return Outcome(number=unit.number, findings=[finding])
@@ -201,7 +195,8 @@ def moved(target: Target, error: FileError) -> Finding | None:
     return None
 
 
-def _answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
+def answer_once(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
+    """Do as `answer`, whether or not the directory changes."""
     partition = Partition(unit.target)
     rows: list[Item] = []
     findings: list[Finding] = []
@@ -269,23 +264,3 @@ def log_dir_findings(target: Target, facts: DirectoryFacts | None = None) -> Ite
         else:
             code = "DIR-005"
         yield Finding(code, message, dir=shown(target.log_dir), path=problem.path, position=problem.position)
-
-
-__all__ = [
-    "PARTITIONS_ONLY",
-    "answer",
-    "directory_findings",
-    "facts_around",
-    "failed",
-    "failure_of",
-    "internal_failure",
-    "moved",
-    "notes_as_findings",
-    "other_identity",
-    "plan",
-    "source_of",
-    "topic_id_of",
-    "undisturbed",
-    "until_whole",
-    "where",
-]

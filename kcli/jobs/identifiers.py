@@ -50,20 +50,14 @@ def transactional_id_row(transactional_id: str, partitions: int) -> PartitionFor
 
 
 def share_group_row(user: tuple[str, str, int], partitions: int) -> PartitionForRow:
-    """Return the partition of __share_group_state for a group, a topic id and a partition.
-
-    CorruptError for a bad id.
-    """
+    """Return the partition of __share_group_state for a group, topic id, partition; CorruptError."""
     group, topic_id, partition = user
     key = f"{group}:{uuid_text(uuid_bytes(topic_id, 'topic id'))}:{partition}"
     return _by_text("share-group", key, SHARE_GROUP_STATE, partitions)
 
 
 def topic_id_row(user: tuple[str, int], partitions: int) -> PartitionForRow:
-    """Return the partition of __remote_log_metadata for a topic id and a partition.
-
-    CorruptError for a bad id.
-    """
+    """Return the partition of __remote_log_metadata for a topic id and a partition; CorruptError."""
     placed = partition_of_events(*user, partitions)
     return PartitionForRow(
         "topic-id", f"{user[0]}:{user[1]}", REMOTE_LOG_METADATA, partitions, placed.hash, placed.partition

@@ -1,12 +1,15 @@
 """Where a broker finds an offset or a timestamp in a loaded log: the batch, the record, and why.
 
-Only headers are read, through the indexes; a batch is unpacked when the answer may lie inside it.
+The truth is `UnifiedLog.read` (below it `LocalLog`, `LogSegment`) for offsets and
+`UnifiedLog.fetchOffsetByTimestamp` for timestamps. What a client may see beyond that (high watermark, last
+stable offset) is not applied. Only headers are read, through the indexes; a batch is unpacked when the answer
+may lie inside it.
 """
 
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 from formats.bounds import describe
@@ -15,7 +18,6 @@ from formats.magic import is_legacy
 from formats.message_set import message_set, messages
 from formats.record import Record, batch_records, streamed_records
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.storage import lookup
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import (
     BrokerError,
@@ -25,10 +27,10 @@ from kcli.kafka.storage.log_segment import (
     header,
     is_wrapper,
     last_offset,
+    segments_from,
     start_of_search,
     translate_offset,
 )
-from kcli.kafka.storage.lookup import LargestTimestamp, Timed
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
@@ -37,14 +39,68 @@ from kcli.rows.lookups import FoundBatch, FoundRecord
 LOOKUP_FAILED = "lookup-failed"
 """The code of the error for a lookup at which the broker fails."""
 
+IN_BATCH = "in batch"
+GAP = "gap"
+LOG_END = "log end"
+ABOVE_LOG_END = "above log end"
+BELOW_LOG_START = "below log start"
+REMOTE = "remote"
+NO_BATCH = "no batch"
+
+FOUND = "found"
+AFTER_ALL = "after all records"
+NOT_IN_SEGMENT = "not in segment"
+NO_TIMESTAMPS = "no timestamps"
+
 Answer: TypeAlias = FoundRecord | str
 """What was found, or why nothing was."""
 
 
+class Timed(Protocol):
+    """What a lookup needs of a record."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its timestamp in ms."""
+
+
+def outside(
+    offset: int, log_start_offset: int, local_log_start_offset: int, log_end_offset: int
+) -> str | None:
+    """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside."""
+    if offset < log_start_offset:
+        return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+    if offset < min(local_log_start_offset, log_end_offset):
+        return (
+            f"{REMOTE}: the local log starts at {local_log_start_offset}; the broker reads this offset from "
+            "remote storage"
+        )
+    if offset == log_end_offset:
+        return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
+    if offset > log_end_offset:
+        return f"{ABOVE_LOG_END}: the log ends at {log_end_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+    return None
+
+
+def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str:
+    """Return why a batch is the answer; the header of a wrapper has its last offset as the base offset."""
+    if is_wrapper:
+        return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
+    if base_offset > offset:
+        return (
+            f"{GAP}: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch "
+            "after them"
+        )
+    return IN_BATCH
+
+
 def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
     """Return what `LocalLog.read` returns first, and why it is the answer; None for nothing."""
-    bases = [segment.base_offset for segment in loaded.segments]
-    for segment in loaded.segments[lookup.floor_segment(bases, number) :]:
+    for segment in segments_from(loaded.segments, number):
         found = batch_of(segment, number)
         if found is not None:
             batch, why = found
@@ -53,10 +109,7 @@ def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[F
 
 
 def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | None:
-    """Return the first batch of a segment that holds an offset or lies above it, and why it is the answer.
-
-    None past the segment's end. FileError `lookup-failed` where a broker fails at it.
-    """
+    """Return the first batch of a segment at or above an offset, and why; None past its end. FileError."""
     with failing_lookup():
         position = translate_offset(segment, number)
         if position is None:
@@ -78,7 +131,7 @@ def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | No
         index_entry_offset=entry[0],
         index_entry_position=entry[1],
     )
-    return found, lookup.reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
+    return found, reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
 
 
 @contextmanager
@@ -127,13 +180,12 @@ def at_or_after(
             yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
         if answer is None and seen >= asked:
             return (
-                f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such "
-                "record"
+                f"{NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
             )
         if answer is not None:
             return answer
         break
-    return f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
+    return f"{AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else NO_TIMESTAMPS
 
 
 def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
@@ -151,31 +203,31 @@ def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) ->
                 records = _records(log, batch, limit, batch_records)
                 if batch.header.codec:
                     records = iter([*records])
-                record = lookup.first_record(records, asked, start_offset)
-                if record is not None:
-                    return _found(segment, batch, record)
+                for record in records:
+                    if record.timestamp >= asked and record.offset >= start_offset:
+                        return _found(segment, batch, record)
     return None
 
 
 def largest(loaded: LoadedLog, limit: int) -> Answer:
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
-    segments = [segment for segment in loaded.segments if segment.log_path is not None]
-    entries = [LargestTimestamp(*segment.last_time_entry()) for segment in segments]
+    entries = [
+        (segment.last_time_entry(), segment) for segment in loaded.segments if segment.log_path is not None
+    ]
     if not entries:
-        return lookup.NO_TIMESTAMPS
-    place = lookup.largest_place(entries)
-    segment, (timestamp, offset) = segments[place], entries[place]
+        return NO_TIMESTAMPS
+    (timestamp, offset), segment = max(entries, key=lambda one: one[0][0])
     with segment.log() as log:
         for found in file_batches(log, start_of_search(segment, offset), segment.log_size):
             batch = Batch(found.position, header(log, found))
             if batch.header.max_timestamp == timestamp:
-                record = (
-                    lookup.record_of_max(_records(log, batch, limit, streamed_records), timestamp)
-                    if batch.header.magic
-                    else None
-                )
-                return lookup.NO_TIMESTAMPS if record is None else _found(segment, batch, record)
-    return lookup.NO_TIMESTAMPS
+                if not batch.header.magic:
+                    break
+                for record in _records(log, batch, limit, streamed_records):
+                    if record.timestamp == timestamp:
+                        return _found(segment, batch, record)
+                break
+    return NO_TIMESTAMPS
 
 
 def _records(

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.log_search import Answer, at_or_after, failing_lookup, first_batch, largest, resolve
+from kcli.jobs.log_search import (
+    FOUND,
+    NO_BATCH,
+    REMOTE,
+    Answer,
+    at_or_after,
+    failing_lookup,
+    first_batch,
+    largest,
+    outside,
+    resolve,
+)
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving
-from kcli.kafka.storage import lookup
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
@@ -48,7 +58,7 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
     )
     number = resolve(asked, begin, loaded.log_end_offset)
     place = where(partition)
-    reason = lookup.outside(number, begin, local_begin, loaded.log_end_offset)
+    reason = outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
         found = first_batch(partition, loaded, number)
         if found is not None:
@@ -56,11 +66,11 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
             yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
             return
         reason = (
-            f"{lookup.NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns "
+            f"{NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns "
             "no records"
         )
     segment_id = None
-    if reason.startswith(lookup.REMOTE):
+    if reason.startswith(REMOTE):
         if error is not None:
             raise error
         if leader is not None:
@@ -75,10 +85,7 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
 def _led(
     partition: Partition, unit: Unit | None
 ) -> Generator[Finding, None, "tuple[LoadedLog, Leader | None, FileError | None]"]:
-    """Yield what a start finds; return the log, and the Leader by the events of the unit, or why not by them.
-
-    None for both without a unit.
-    """
+    """Yield what a start finds; return the log, and the Leader by the events of a unit, or why not."""
     if unit is None:
         return (yield from start(partition)), None, None
     from kcli.jobs.metadata_partitions import read_events
@@ -109,4 +116,4 @@ def _row(partition: Partition, asked: int | None, answer: Answer) -> LookupTimes
     if isinstance(answer, str):
         return LookupTimestampRow(place, asked, found=False, record=FoundRecord(), reason=answer)
     record = answer._replace(path=shown_path(partition, answer.path or ""))
-    return LookupTimestampRow(place, asked, found=True, record=record, reason=lookup.FOUND)
+    return LookupTimestampRow(place, asked, found=True, record=record, reason=FOUND)

@@ -2,39 +2,31 @@
 
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator
+from collections import Counter
+from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TypeVar
 
-from formats.names import parse_file
+from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, parse_file
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import (
-    directory_findings,
-    failed,
-    failure_of,
-    internal_failure,
-    moved,
-    undisturbed,
-    where,
-)
+from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of, undisturbed, where
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity import directory_sizes
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.storage.epoch_findings import checkpointed_epochs
-from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpoints
+from kcli.kafka.storage.load_findings import checkpointed_epochs
+from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition, shown_error
 from kcli.rows.partitions import PartitionRow
 
+INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
+BLOCK = 512
+"""Bytes of a unit of `st_blocks` (POSIX)."""
 RECOVERED_BYTES = 64 << 20
 """The most bytes of a log that `ls` recovers without being asked."""
 NOT_RECOVERED = "START-005"
-
-T = TypeVar("T")
 
 
 def ls(unit: Unit, *, recover: bool = False) -> Outcome:
@@ -49,69 +41,64 @@ def ls(unit: Unit, *, recover: bool = False) -> Outcome:
 
 
 def _ls(unit: Unit, *, recover: bool) -> Outcome:
-    partition = Partition(unit.target)
     problems: list[FileError] = []
-    try:
-        row, findings = _row(partition, problems, recover=recover)
-        findings.extend(directory_findings(partition))
-    except FileError as error:
-        outcome = failed(unit, error)
-        return replace(outcome, findings=[*directory_findings(partition), *outcome.findings])
-    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-    errors: list[FileError] = []
+    outcome = answer_once(unit, lambda partition: _row(partition, problems, recover=recover))
+    if not outcome.rows:
+        return outcome
+    partition, findings, errors = Partition(unit.target), outcome.findings, []
     for problem in problems:
         finding = moved(unit.target, problem)
         if finding is None:
             errors.append(shown_error(partition, problem))
         else:
             findings.append(finding)
-    findings.extend(
-        Finding("LOG-008", problem.message, dir=partition.shown, path=problem.path, position=problem.position)
-        for problem in errors[1:]
-    )
-    return Outcome(
-        number=unit.number, rows=[row], findings=findings, error=failure_of(errors[0]) if errors else None
-    )
+    for error in errors[1:]:
+        findings.append(Finding("LOG-008", error.message, partition.shown, error.path, error.position))
+    return replace(outcome, error=failure_of(errors[0]) if errors else None)
 
 
-def _row(
-    partition: Partition, problems: list[FileError], *, recover: bool
-) -> tuple[PartitionRow, list[Finding]]:
-    findings: list[Finding] = []
-
-    def read(piece: Callable[[], T]) -> T | None:
+def _row(partition: Partition, problems: list[FileError], *, recover: bool) -> Yield:
+    sizes: Counter[str] = Counter()
+    disk_bytes = leftovers = 0
+    for name in partition.names:
+        path = os.path.join(partition.path, name)
         try:
-            return piece()
-        except FileError as error:
-            problems.append(error)
-            return None
-
-    totals = directory_sizes.totals(_files(partition, problems))
-    loaded = read(lambda: collect_findings(_start(partition, recover=recover), findings))
+            status = os.lstat(path)
+        except OSError as error:
+            problems.append(file_error(path, error))
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            file = parse_file(name)
+            sizes[file.kind] += status.st_size
+            disk_bytes += status.st_blocks * BLOCK
+            leftovers += file.is_inactive
+    index_bytes = sum(sizes[kind] for kind in INDEXES)
+    loaded = None
+    try:
+        loaded = yield from _start(partition, recover=recover)
+    except FileError as error:
+        problems.append(error)
     is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
-    facts = partition.directory
-    high_watermark = directory_sizes.checkpointed(facts.high_watermarks, partition.topic, partition.number)
-    row = PartitionRow(
+    high_watermark = loaded.high_watermark if loaded else None
+    if high_watermark is None:
+        high_watermark = checkpointed(partition.directory.high_watermarks, partition)
+    yield PartitionRow(
         where(partition),
         segments=len(partition.segments),
-        log_bytes=totals.log_bytes,
-        index_bytes=totals.index_bytes,
-        other_bytes=totals.other_bytes,
-        disk_bytes=totals.disk_bytes,
+        log_bytes=sizes[LOG],
+        index_bytes=index_bytes,
+        other_bytes=sizes.total() - sizes[LOG] - index_bytes,
+        disk_bytes=disk_bytes,
         log_start_offset=loaded.log_start_offset if loaded else None,
         log_end_offset=loaded.log_end_offset if loaded and not is_unknown else None,
         log_end_offset_source=loaded.source if loaded else None,
         latest_epoch=loaded.epochs[-1].epoch if loaded and loaded.epochs and not is_unknown else None,
-        high_watermark=loaded.high_watermark
-        if loaded and loaded.high_watermark is not None
-        else high_watermark,
-        recovery_point=directory_sizes.checkpointed(facts.recovery_points, partition.topic, partition.number),
-        topic_id=_topic_id(partition),
-        leftovers=totals.leftovers,
+        high_watermark=high_watermark,
+        recovery_point=checkpointed(partition.directory.recovery_points, partition),
+        topic_id=topic_id_of(partition),
+        leftovers=leftovers,
         state=partition.state,
     )
-    return row, findings
 
 
 def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, LoadedLog]:
@@ -148,23 +135,3 @@ def _unflushed_bytes(partition: Partition) -> int:
             with suppress(OSError):  # the start says what is wrong with the file
                 unflushed += os.stat(segment.path("log")).st_size
     return unflushed
-
-
-def _topic_id(partition: Partition) -> str | None:
-    """Return the topic id, None without one: a file that cannot be read has stopped the start."""
-    try:
-        return partition.topic_id()
-    except FileError:
-        return None
-
-
-def _files(partition: Partition, problems: list[FileError]) -> Iterator[directory_sizes.EntrySize]:
-    for name in partition.names:
-        path = os.path.join(partition.path, name)
-        try:
-            status = os.lstat(path)
-        except OSError as error:
-            problems.append(file_error(path, error))
-            continue
-        if not stat.S_ISDIR(status.st_mode):
-            yield directory_sizes.entry_size(parse_file(name), status)

@@ -83,10 +83,7 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
 def with_leaders(
     units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target] = ()
 ) -> list[Unit]:
-    """Return the units, the leader's replica of the same partition as second target where there is one.
-
-    Those of __remote_log_metadata come after it.
-    """
+    """Return the units with the leader's replica as second target where there is one, then `metadata`."""
     found: dict[object, Target] = {}
     for target in leaders:
         if target.kind == PARTITION and target.name is not None:

@@ -29,8 +29,8 @@ from kcli.kafka.remote.lineage import (
 )
 from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
 from kcli.kafka.replication.follower import ReplicaEpochs
-from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
+from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found, find

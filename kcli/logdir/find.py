@@ -62,6 +62,7 @@ class Found:
     named_log_dirs: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     failures: list[FileError] = field(default_factory=list)
+    server: Server = NO_SERVER
 
     @property
     def log_dirs(self) -> list[str]:
@@ -83,7 +84,7 @@ class Found:
 
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
-    found = Found()
+    found = Found(server=server)
     for argument in expand(arguments):
         try:
             _argument(argument, selection, found)

@@ -12,6 +12,8 @@ from formats.names import (
 from kcli.logdir.buffers import shown
 
 PARTITION = "partition"
+PRODUCER_EXPIRATION_MS = 86_400_000
+"""Broker default of producer.id.expiration.ms."""
 
 
 class Server(NamedTuple):
@@ -21,6 +23,7 @@ class Server(NamedTuple):
     remote_log: bool | None = None
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
 
 
 NO_SERVER = Server()

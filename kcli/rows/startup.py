@@ -1,13 +1,14 @@
 """The rows of `startup`: what a starting broker does to a partition."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.kraft.broker_start import BrokerOutcome, DirOutcome
-from kcli.kafka.kraft.start_outcome import Outcome
 from kcli.kafka.storage.file_actions import FileChange
 from kcli.rows.declare import row_type
 from kcli.rows.partitions import Where
+
+FAILS: Final = "fails"
+OFFLINE: Final = "offline"
 
 
 class StartedProducer(NamedTuple):
@@ -31,7 +32,7 @@ class StartupRow(NamedTuple):
     """
 
     where: Where
-    outcome: Annotated[Outcome, "loads or fails"]
+    outcome: Annotated[Literal["loads", "fails"], "loads or fails"]
     error: Annotated[str | None, "Kafka's exception where it fails"]
     error_message: Annotated[str | None, "why: file, byte, what is wrong there"]
     clean: Annotated[bool, "whether the broker takes the log as stopped cleanly"]
@@ -54,7 +55,7 @@ class StartedLogDir(NamedTuple):
 
     dir: str
     directory_id: str | None
-    outcome: DirOutcome
+    outcome: Literal["online", "offline"]
     error: str | None
     error_message: str | None
     clean: bool
@@ -69,7 +70,7 @@ class StartupBrokerRow(NamedTuple):
 
     broker_id: Annotated[int | None, "of meta.properties"]
     cluster_id: Annotated[str | None, "of meta.properties"]
-    outcome: Annotated[BrokerOutcome, "starts or fails"]
+    outcome: Annotated[Literal["starts", "fails"], "starts or fails"]
     error: Annotated[str | None, "Kafka's exception where the process ends"]
     error_message: Annotated[str | None, "why, and where"]
     kafka_version: Annotated[str, "the release that the answer is for"]

@@ -21,6 +21,7 @@ from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
+from kcli.jobs.cluster_metadata import known_settings, metadata_of
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
@@ -36,7 +37,6 @@ from kcli.jobs.scan.scan import (
     piece_bytes,
     split_segments,
 )
-from kcli.jobs.startup.brokers import known_settings, metadata_of
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
@@ -208,7 +208,7 @@ def _ls(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewComm
 
 
 def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(found), None)
+    known = known_settings(metadata_of(found))
     job = check.CheckLog(CHECKED, starts_leftovers=not query.selection.include_leftovers, known=known)
     return ViewCommand(
         job,
@@ -225,7 +225,7 @@ CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 def _check_reduce(found: Found) -> Reduce:
     metadata = metadata_of(found)
     log_dirs = BrokerLogDirs(found, metadata=metadata)
-    return check.reducer(found, CHECKED, log_dirs, None, known_settings(metadata, None))
+    return check.reducer(found, CHECKED, log_dirs, None, known_settings(metadata))
 
 
 COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {

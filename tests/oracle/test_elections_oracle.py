@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kcli.kafka.kraft.election import PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.election import Rules, changed
 from kcli.kafka.kraft.failover import LogEnd, ballot
+from kcli.kafka.kraft.partition_state import PartitionState, merged
 from tests.seeds import cases
 
 from .oracle import Oracle

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kcli.kafka.kraft.election import PartitionState, zookeeper_failure
+from kcli.kafka.kraft.election import zookeeper_failure
+from kcli.kafka.kraft.partition_state import PartitionState
 from tests.seeds import cases
 
 from .oracle import JAVA_OPTIONS, TARGET

@@ -48,15 +48,15 @@ from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, without_details
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
-from kcli.kafka.kraft.broker_start import StartFailure
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.storage.metadata_log import behind_message, is_behind
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import listed
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Server, Target
 from kcli.rows import Failure
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
@@ -336,7 +336,7 @@ def expand(found: Found, *, has_log_dirs: bool = True) -> Found:
     result = log_targets.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
-    log_dirs = {path: _log_dir(path) for path in found.named_log_dirs if has_log_dirs}
+    log_dirs = {path: _log_dir(path, found.server) for path in found.named_log_dirs if has_log_dirs}
     targets: list[Target] = []
     for number, target in enumerate(inputs):
         targets.append(target)
@@ -345,8 +345,8 @@ def expand(found: Found, *, has_log_dirs: bool = True) -> Found:
     return replace(result, targets=[*targets, *log_dirs.values()])
 
 
-def _log_dir(path: str) -> Target:
-    return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path)
+def _log_dir(path: str, server: Server) -> Target:
+    return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path, server=server)
 
 
 def reducer(

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from formats.names import CLUSTER_METADATA, NORMAL
-from kcli.jobs.startup.brokers import brokers_of, stops_at_rest
-from kcli.kafka.kraft.broker_start import BrokerConfig, StartFailure, broker_start, is_duplicate, release_of
+from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, brokers_of, release_of, verify
 from kcli.logdir.buffers import shown
 from kcli.logdir.find import Found, Note
 from kcli.logdir.log_dirs import (
@@ -62,7 +61,7 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
             for one in dirs
             if one.meta is not None and (one.meta.node_id is None or one.meta.cluster_id is None)
         }
-        for stop in broker_start(dirs, BrokerConfig(version=release_of(dirs))).stops:
+        for stop in verify(dirs, BrokerConfig(version=release_of(dirs))).stops:
             directory, name = os.path.split(stop.path)
             if name == META_PROPERTIES and directory not in without_ids:  # these are findings of their own
                 yield Note(NOT_TOGETHER, shown(stop.path), f"{stop.exception}: {stop.message}")
@@ -103,8 +102,7 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
         shown(stop.path): stop
         for dirs in (brokers_of(log_dirs) if len(log_dirs) > 1 else ())
         if len(dirs) > 1
-        for stop in stops_at_rest(dirs, broker_start(dirs, BrokerConfig()))
-        if is_duplicate(stop)
+        for stop in verify(dirs, BrokerConfig()).duplicates()
     }
 
 

@@ -11,17 +11,17 @@ from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.checkpoint import CLEANER
+from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
-from kcli.jobs.startup.brokers import (
-    KnownMetadata,
-    brokers_of,
-    newest_images,
-    offline_by_log,
-    start_at_rest,
-    start_findings,
-)
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
+from kcli.kafka.kraft.broker_start import offline_by_log, start_at_rest, start_findings, stray_reason
+from kcli.kafka.kraft.meta_properties import (
+    UNKNOWN_CONFIG,
+    BrokerConfig,
+    StartFailure,
+    brokers_of,
+    release_of,
+)
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE

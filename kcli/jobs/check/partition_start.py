@@ -1,7 +1,7 @@
 """What `check` learns of a partition directory before its segments are read, and from a start of its log."""
 
 from collections.abc import Generator, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, DELETE, NORMAL
 from kcli.engine.contract import Unit
@@ -11,23 +11,18 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.offset_invariants import Offsets
-from kcli.kafka.kraft.broker_start import StartFailure
 from kcli.kafka.kraft.log_settings import KnownSettings
+from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.partition_start import LOAD_FAILED, Inspected, inspect, start
-from kcli.kafka.kraft.start_outcome import failure, refusal
-from kcli.kafka.storage.epoch_findings import contradicting_lines
+from kcli.kafka.kraft.partition_start import Inspected, attempt, inspect, start
+from kcli.kafka.storage.load_findings import contradicting_lines
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Settings
-from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.kafka.storage.metadata_log import snapshots
-from kcli.logdir.buffers import FileError
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP, first_base
 from kcli.logdir.targets import PARTITION, Selection, Target
-
-T = TypeVar("T")
 
 REFUSED = "START-008"
 OF_A_RECOVERY = frozenset(
@@ -131,19 +126,6 @@ def start_settings(partition: Partition, known: KnownSettings) -> Settings:
     return known.of(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
 
 
-def attempt(
-    partition: Partition, steps: Generator[Finding, None, T]
-) -> Generator[Finding, None, T | StartFailure]:
-    """Yield what the steps of a start report; return their result, or why the log does not load."""
-    try:
-        return (yield from steps)
-    except FileError as error:
-        if error.code != LOAD_FAILED or not isinstance(error.__cause__, BrokerError):
-            raise
-        yield refusal(partition, error.__cause__)
-        return failure(partition, error.__cause__)
-
-
 def start_log(target: Target, known: KnownSettings) -> StartEffect:
     """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
     log_end: int | None = None
@@ -179,6 +161,6 @@ def log_end_now(target: Target, before: int | None) -> int | None:
 
 def start_leftovers(log_dir: Target, known: KnownSettings) -> Iterator[StartEffect]:
     """Yield what a start finds in each -delete, -future and -stray directory of a log dir: it loads them."""
-    for target in find([log_dir.path], Selection(include_leftovers=True)).targets:
+    for target in find([log_dir.path], Selection(include_leftovers=True), log_dir.server).targets:
         if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
             yield start_log(target, known)

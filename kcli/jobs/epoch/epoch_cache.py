@@ -29,10 +29,9 @@ from kcli.kafka.replication.consumer_positions import (
     validate,
 )
 from kcli.kafka.storage import leader_epochs
-from kcli.kafka.storage.epoch_findings import checkpointed_epochs, list_epochs
 from kcli.kafka.storage.file_actions import epoch_bytes
 from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache
-from kcli.kafka.storage.load_findings import stop_finding
+from kcli.kafka.storage.load_findings import checkpointed_epochs, list_epochs, stop_finding
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition

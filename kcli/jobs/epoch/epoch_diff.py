@@ -8,8 +8,8 @@ from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import find_divergence
-from kcli.kafka.storage.epoch_findings import no_epochs
 from kcli.kafka.storage.leader_epochs import ends
+from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 from kcli.logdir.partition import Partition

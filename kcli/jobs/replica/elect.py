@@ -10,9 +10,10 @@ from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.partition_state import PartitionState, merged
 from kcli.kafka.replication.candidate_losses import Loss, losses
 from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
 from kcli.kafka.storage.loaded_log import checkpoints

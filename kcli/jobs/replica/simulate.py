@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, NamedTuple
 
-from kcli.kafka.kraft.election import NO_LEADER, PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.election import NO_LEADER, Rules, changed
+from kcli.kafka.kraft.partition_state import PartitionState, merged
 from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK,

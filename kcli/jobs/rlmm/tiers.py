@@ -20,7 +20,18 @@ from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.log_search import at_or_after, failing_lookup, first_batch, largest, resolve, search
+from kcli.jobs.log_search import (
+    FOUND,
+    NO_BATCH,
+    REMOTE,
+    at_or_after,
+    failing_lookup,
+    first_batch,
+    largest,
+    outside,
+    resolve,
+    search,
+)
 from kcli.jobs.log_search import batch_of as batch_in
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import Leader, with_leader
@@ -44,7 +55,6 @@ from kcli.kafka.remote.retention import (
     expire_remote,
     offset_after,
 )
-from kcli.kafka.storage import lookup
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
@@ -158,7 +168,7 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
     log = leader.log
     number = resolve(asked, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
-    reason = lookup.outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
+    reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
     row = RlmmLookupOffsetRow(
         where(leader.partition),
         leader.topic_id,
@@ -173,11 +183,11 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
     )
     if reason is None:
         found = first_batch(leader.partition, log, number)
-        batch, why = found or (FoundBatch(), f"{lookup.NO_BATCH}: a fetch returns no records")
+        batch, why = found or (FoundBatch(), f"{NO_BATCH}: a fetch returns no records")
         yield row._replace(
             found=found is not None, tier=LOCAL_TIER, batch=batch, tries=(f"{disk}: read there",), reason=why
         )
-    elif not reason.startswith(lookup.REMOTE):
+    elif not reason.startswith(REMOTE):
         yield row._replace(tries=(disk,))
     else:
         yield _remote_offset(row, leader, storage, [f"{disk}: not this one"])
@@ -215,7 +225,7 @@ def _remote_offset(
         tries.append(f"its log has no batch from {row.offset} on: the segment of {number} is next")
         served = serving(leader.remote, leader.epochs, number)
     reason = (
-        f"{lookup.NO_BATCH}: a fetch returns no records"
+        f"{NO_BATCH}: a fetch returns no records"
         if number != row.offset
         else "not in remote storage: a fetch gets OFFSET_OUT_OF_RANGE"
     )
@@ -302,7 +312,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
         with failing_lookup():
             record = search(stored, asked, leader.log_start_offset, LARGEST_BATCH)
         if isinstance(record, FoundRecord):
-            yield row._replace(found=True, record=record, tries=tuple(tries), reason=lookup.FOUND)
+            yield row._replace(found=True, record=record, tries=tuple(tries), reason=FOUND)
             return
         tries.append("it has no such record")
         row = row._replace(tier=None, remote=RemotePlace())
@@ -310,7 +320,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
     tries.append("the local log is searched")
     if isinstance(local, FoundRecord):
         row = row._replace(found=True, tier=LOCAL_TIER, record=local)
-    yield row._replace(tries=tuple(tries), reason=lookup.FOUND if isinstance(local, FoundRecord) else local)
+    yield row._replace(tries=tuple(tries), reason=FOUND if isinstance(local, FoundRecord) else local)
 
 
 def _local(asked: int, leader: Leader) -> Generator[Finding, None, FoundRecord | str]:

@@ -65,10 +65,7 @@ class FindingCollector:
         self.add("LOG-005" if error.code == SHRANK else "LOG-008", error.position, error.message)
 
     def take(self) -> list[Finding]:
-        """Return the findings since the last call.
-
-        Of a growing log without those that an append looks like.
-        """
+        """Return the findings since the last call; of a growing log none that an append looks like."""
         if "LOG-005" in self.first:
             for code in LIKE_AN_APPEND:
                 self.first.pop(code, None)

@@ -114,10 +114,7 @@ def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iter
 
 
 def report_growth(log: DataFile, findings: FindingCollector) -> None:
-    """Keep a finding about a log to which a broker appends.
-
-    What is not there yet, or only in part, is no damage.
-    """
+    """Keep a finding about a log to which a broker appends: what is there in part is no damage."""
     grown = log.grown(is_torn="LOG-001" in findings.first)
     if grown > 0:
         findings.add("LOG-005", None, growth_message(grown))

@@ -1,13 +1,14 @@
 """Who leads a partition next: the controller's rules of election, as values in and values out.
 
 KRaft: `PartitionChangeBuilder` of 4.3.1 (KIP-966 for eligible leader replicas, KAFKA-15021 for the leader
-epoch of an ISR that shrinks), `PartitionReassignmentReplicas` for a reassignment that is complete, and
-`PartitionRegistration.merge` for what a change makes of a partition. ZooKeeper: `Election` and the
-`OfflineReplica` transition of `ZkReplicaStateMachine`, as of 3.9.
+epoch of an ISR that shrinks), and `PartitionReassignmentReplicas` for a reassignment that is complete.
+ZooKeeper: `Election` and the `OfflineReplica` transition of `ZkReplicaStateMachine`, as of 3.9.
 """
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
+
+from kcli.kafka.kraft.partition_state import Brokers, Change, PartitionState, merged
 
 NO_LEADER = -1
 NO_BUMP_ON_SHRINK_FROM = 12
@@ -25,50 +26,7 @@ LAST_KNOWN = "unclean: the last known leader"
 UNCLEAN = "unclean: the first live replica, none of them in sync"
 NONE = "no live replica may lead"
 
-Brokers: TypeAlias = tuple[int, ...]
 IsAcceptable: TypeAlias = Callable[[int], bool]
-
-
-class PartitionState(NamedTuple):
-    """The state of a partition in the metadata: brokers by id, epochs; a leader of -1 is none.
-
-    `elr`: eligible leader replicas; `last_known_elr`: with one entry the last leader before there was none.
-    `directories` are those of `replicas`, by id.
-    """
-
-    replicas: Brokers
-    isr: Brokers
-    leader: int
-    leader_epoch: int
-    partition_epoch: int
-    elr: Brokers = ()
-    last_known_elr: Brokers = ()
-    removing: Brokers = ()
-    adding: Brokers = ()
-    is_recovering: bool = False
-    directories: tuple[str, ...] = ()
-
-    def directory_of(self, broker: int) -> str | None:
-        """Return the id of the log dir of a broker's replica; None where it is unknown."""
-        known = dict(zip(self.replicas, self.directories, strict=False))
-        return known.get(broker)
-
-
-class Change(NamedTuple):
-    """A PartitionChangeRecord: what a change of a partition sets; None leaves a field as it is.
-
-    `leader`: the leader epoch rises wherever it is set, also to the leader that is.
-    """
-
-    isr: Brokers | None = None
-    leader: int | None = None
-    replicas: Brokers | None = None
-    removing: Brokers | None = None
-    adding: Brokers | None = None
-    is_recovering: bool | None = None
-    elr: Brokers | None = None
-    last_known_elr: Brokers | None = None
-    directories: tuple[str, ...] | None = None
 
 
 class Elected(NamedTuple):
@@ -91,13 +49,6 @@ class Rules(NamedTuple):
     may_be_unclean: bool = False
     has_elr: bool = False
     metadata_version: int = NO_BUMP_ON_SHRINK_FROM
-
-
-def merged(partition: PartitionState, change: Change) -> PartitionState:
-    """Return the partition after a change; its partition epoch rises always."""
-    given = {name: value for name, value in change._asdict().items() if value is not None}
-    epoch = partition.leader_epoch + (change.leader is not None)
-    return partition._replace(**given, leader_epoch=epoch, partition_epoch=partition.partition_epoch + 1)
 
 
 def changed(
@@ -150,10 +101,7 @@ def changed(
 
 
 def elect(target: PartitionState, before: PartitionState, rules: Rules) -> Elected:
-    """Return who leads a partition whose ISR, ELR and replicas shall be those of `target`.
-
-    `before` is the partition as it is: its leader stays if it may.
-    """
+    """Return who leads a partition with ISR, ELR and replicas of `target`; its leader `before` may stay."""
 
     def may_lead(replica: int) -> bool:
         in_sync = target.isr or target.elr

@@ -9,18 +9,9 @@ candidate needs the votes of a majority of all voters.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.kafka.kraft.election import (
-    KEPT,
-    NO_LEADER,
-    NONE,
-    Elected,
-    PartitionState,
-    Rules,
-    changed,
-    merged,
-    zookeeper_failure,
-)
+from kcli.kafka.kraft.election import KEPT, NO_LEADER, NONE, Elected, Rules, changed, zookeeper_failure
 from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
+from kcli.kafka.kraft.partition_state import PartitionState, merged
 
 NEW_LEADER, OFFLINE, SHRINKS, UNCHANGED = "new-leader", "offline", "isr-shrinks", "unchanged"
 NEWEST_VERSION = 1 << 15

@@ -5,7 +5,7 @@ configuration of the broker comes later: it changes logs that are open (`Dynamic
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from formats.names import (
     CLUSTER_METADATA,
@@ -14,6 +14,7 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
+from formats.properties import log_dirs
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 from kcli.kafka.storage.loaded_log import (
     DEFAULT_INDEX_INTERVAL_BYTES,
@@ -21,10 +22,8 @@ from kcli.kafka.storage.loaded_log import (
     Settings,
     TopicConfig,
 )
-from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS
 from kcli.logdir.partition import Partition
-
-T = TypeVar("T")
+from kcli.logdir.targets import PRODUCER_EXPIRATION_MS, Server
 
 NEVER_TIERED = frozenset(
     {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
@@ -32,25 +31,12 @@ NEVER_TIERED = frozenset(
 """`UnifiedLog.isRemoteLogEnabled`: topics whose remote.storage.enable says nothing."""
 
 
-class BrokerSettings(NamedTuple):
-    """What server.properties says; None where there is none, or where only the log dir can tell.
-
-    `remote_storage` is remote.log.storage.system.enable.
-    """
-
-    index_interval_bytes: int | None = None
-    segment_index_bytes: int | None = None
-    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
-    remote_storage: bool | None = None
-
-
 class KnownSettings(NamedTuple):
-    """What is known of a broker, and of the topics by the metadata log of each log dir and cluster.
+    """What is known of the topics by the metadata log of each log dir and cluster.
 
     A log dir and a cluster are there if such a log was read, a topic if that knows it.
     """
 
-    broker: BrokerSettings = BrokerSettings()
     topics: Mapping[str | None, Mapping[str, TopicConfig]] = {}
     of_log_dirs: Mapping[str, Mapping[str, TopicConfig]] = {}
 
@@ -64,24 +50,19 @@ class KnownSettings(NamedTuple):
         remote_storage: bool | None = None,
     ) -> Settings:
         """Return the settings with which a broker opens a log; what is given wins."""
-        broker, topic = self.broker, self._topic(partition)
+        server, topic = partition.target.server, self._topic(partition)
         given = Settings(
             now_ms=now_ms,
             index_interval_bytes=index_interval_bytes,
             max_index_size=segment_index_bytes,
-            producer_expiration_ms=broker.producer_expiration_ms,
-            remote_storage=_first(
-                remote_storage,
-                False if broker.remote_storage is False else None,
-                None if topic is None else topic.remote_storage,
-            ),
+            producer_expiration_ms=server.producer_expiration_ms,
+            remote_storage=remote_storage,
         )
-        found = given.completed(
-            topic,
-            index_interval_bytes=broker.index_interval_bytes,
-            segment_index_bytes=broker.segment_index_bytes,
-        )
-        return found._replace(is_completed=topic is not None)
+        if remote_storage is None and server.remote_log is False:
+            given = given._replace(remote_storage=False)
+        elif remote_storage is None and topic is not None:
+            given = given._replace(remote_storage=topic.remote_storage)
+        return given.completed(topic, server)._replace(is_completed=topic is not None)
 
     def is_compacted(self, partition: Partition) -> bool | None:
         """Whether the configuration of the topic says that the cleaner comes to its logs; None: not known."""
@@ -136,22 +117,20 @@ def _topic_config(image: Image, name: str) -> TopicConfig:
     )
 
 
-def broker_settings(properties: Mapping[str, str]) -> BrokerSettings:
+def server_of(properties: Mapping[str, str]) -> Server:
     """Return what a server.properties says, with Kafka's defaults for what it does not."""
-    interval = _number(properties.get("log.index.interval.bytes"))
-    size = _number(properties.get("log.index.size.max.bytes"))
-    expiration = _number(properties.get("producer.id.expiration.ms"))
-    return BrokerSettings(
-        DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval,
-        DEFAULT_MAX_INDEX_SIZE if size is None else size,
-        PRODUCER_EXPIRATION_MS if expiration is None else expiration,
+    return Server(
+        log_dirs(properties).metadata_log_dir or None,
         properties.get("remote.log.storage.system.enable", "").strip().lower() == "true",
+        _number_or(properties.get("log.index.interval.bytes"), DEFAULT_INDEX_INTERVAL_BYTES),
+        _number_or(properties.get("log.index.size.max.bytes"), DEFAULT_MAX_INDEX_SIZE),
+        _number_or(properties.get("producer.id.expiration.ms"), PRODUCER_EXPIRATION_MS),
     )
 
 
-def _first(*values: T | None) -> T | None:
-    """Return the first value that is known."""
-    return next((value for value in values if value is not None), None)
+def _number_or(text: str | None, default: int) -> int:
+    number = _number(text)
+    return default if number is None else number
 
 
 def _number(text: str | None) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.message import Message
-from kcli.kafka.kraft.election import Change, PartitionState, merged
+from kcli.kafka.kraft.partition_state import Change, PartitionState, merged
 
 TOPIC, BROKER = 2, 4
 """Types of configuration resources."""

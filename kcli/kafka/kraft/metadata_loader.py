@@ -9,13 +9,11 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from formats.batch import CONTROL_MASK, LOG_OVERHEAD
+from formats.batch import CONTROL_MASK
 from formats.bounds import LARGEST_BATCH
 from formats.control import (
     KRAFT_VOTERS,
@@ -32,7 +30,6 @@ from formats.messages.metadata import decode_metadata
 from formats.names import QUORUM_STATE, parse_file, parse_partition_dir
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
-from formats.record_columns import FallbackBatch, record_columns
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import checksum_message
 from kcli.kafka.kraft.log_settings import topic_config
@@ -42,7 +39,7 @@ from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
-from kcli.logdir.bulk import BulkWalk, Window
+from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, is_running, metadata_log, metadata_place, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, Stop, describe_torn
@@ -55,10 +52,6 @@ MOST_REMOVED = 100
 UNREADABLE, NOT_WHOLE = "META-001", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
-NO_OP, MOST_WITHOUT_EFFECT = "NoOpRecord", 16
-"""A controller writes one each metadata.max.idle.interval.ms, 500 ms: most records of a log are the same."""
-EARLIER, EARLIER_CONTROL, ORDINARY, OTHER = range(4)
-"""Kinds of batches: before the start of what is read; whole and of data, many of which are read at once."""
 
 
 class Quorum(NamedTuple):
@@ -87,50 +80,28 @@ class Metadata:
         self.quorum: Quorum | None = None
         self.voters: tuple[int, ...] = ()
         self.findings: list[Finding] = []
-        self._without_effect: set[bytes | None] = set()
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
 
         `path` names it in findings. FileError for batches that cannot be read.
         """
-        walk, ends_with_footer = BulkWalk(file, end=end), False
+        walk, ends_with_footer = BulkWalk(file, end=end, verify=False), False
         for window in walk:
-            last_offsets = window.fields["base_offset"].astype(np.int64) + window.fields["last_offset_delta"]
-            kinds = _kinds(window, last_offsets < start)
-            bounds = [0, *((kinds[1:] != kinds[:-1]).nonzero()[0] + 1).tolist(), len(kinds)]
-            for first, after in pairwise(bounds):
-                positions = window.positions[first:after]
-                if kinds[first] == ORDINARY:
-                    self._records(file, window, slice(first, after), path, start)
-                    ends_with_footer = False
-                for position in positions.tolist() if kinds[first] == EARLIER_CONTROL else ():
-                    self._before(file, position)
-                for position in positions.tolist() if kinds[first] == OTHER else ():
+            fields = window.fields
+            last_offsets = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]
+            is_later, is_control = last_offsets >= start, fields["attributes"] & CONTROL_MASK != 0
+            # a message of magic 0 or 1 is none of a metadata log
+            is_read = ~is_legacy(fields["magic"]) & (is_later | is_control)
+            for number in is_read.nonzero()[0].tolist():
+                position = int(window.positions[number])
+                if is_later[number]:
                     ends_with_footer = self._batch(file, position, path, start)
-                if kinds[first] in {ORDINARY, OTHER}:
-                    self.image.offset = int(last_offsets[after - 1])
-                    self.image.epoch = int(window.fields["partition_leader_epoch"][after - 1])
-                    self.end_offset = self.image.offset + 1
+                else:
+                    self._before(file, position)
         if walk.stop is not None and walk.stop.reason != END:
             self._cut(path, walk.stop)
         return ends_with_footer
-
-    def _records(self, file: DataFile, window: Window, those: slice, path: str, start: int) -> None:
-        """Replay the records of batches that are whole and hold no control records."""
-        positions, fields = window.positions[those], window.fields[those]
-        for part in record_columns(window.data, positions - window.base, LARGEST_BATCH, fields):
-            if isinstance(part, FallbackBatch):
-                self._batch(file, int(positions[part.number]), path, start)
-                continue
-            data, of_batch = part.data, positions[part.first :][part.batch]
-            lies = part.value_start.tolist(), part.value_length.tolist()
-            for offset, position, at, length in zip(
-                part.offset.tolist(), of_batch.tolist(), *lies, strict=True
-            ):
-                value = data[at : at + length] if length >= 0 else None
-                if offset >= start and value not in self._without_effect:
-                    self._data(offset, value, path, position)
 
     def _batch(self, file: DataFile, position: int, path: str, start: int) -> bool:
         """Replay one batch; return whether it holds a snapshot's footer."""
@@ -145,13 +116,15 @@ class Metadata:
         try:
             for record in batch_records(data, LARGEST_BATCH):
                 if header.is_control:
-                    found = control_record(record.key, record.value)
-                    is_footer = found.type == SNAPSHOT_FOOTER
-                    self._control(found, header.partition_leader_epoch)
+                    control = control_record(record.key, record.value)
+                    is_footer = control.type == SNAPSHOT_FOOTER
+                    self._control(control, header.partition_leader_epoch)
                 elif record.offset >= start:
                     self._data(record.offset, record.value, path, position)
         except FormatError as error:
             raise file_error(file.path, error) from error
+        self.image.offset, self.image.epoch = header.last_offset, header.partition_leader_epoch
+        self.end_offset = header.last_offset + 1
         return is_footer
 
     def _before(self, file: DataFile, position: int) -> None:
@@ -197,8 +170,6 @@ class Metadata:
         if isinstance(message, Unknown):
             reason = f"offset {offset}: type {message.api_key}, version {message.version}"
             self._unreadable(reason, path, position)
-        elif message.name == NO_OP and len(self._without_effect) < MOST_WITHOUT_EFFECT:
-            self._without_effect.add(value)
         else:
             self.image.replay(offset, message)
 
@@ -225,19 +196,6 @@ class Metadata:
         for topic in self.image.removed[-MOST_REMOVED:]:
             message = f"topic {topic.name} ({topic.topic_id}) was deleted at offset {topic.offset}"
             yield Finding(TOPIC_REMOVED, message, self.directory, found=topic.offset)
-
-
-def _kinds(window: Window, is_earlier: NDArray[np.bool_]) -> NDArray[np.int_]:
-    """Return the kind of each batch of a window; one of a magic below 2 is none of a metadata log."""
-    fields = window.fields
-    if window.valid is None:
-        raise AssertionError("a verified window knows its checksums")
-    is_message, is_control = is_legacy(fields["magic"]), fields["attributes"] & CONTROL_MASK != 0
-    is_small = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD <= LARGEST_BATCH
-    is_ordinary = window.valid & ~is_control & is_small & bool(window.data)
-    later = np.where(is_ordinary, ORDINARY, OTHER)
-    earlier = np.where(is_control & ~is_message, EARLIER_CONTROL, EARLIER)
-    return np.where(is_message | is_earlier, earlier, later)
 
 
 def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
@@ -321,10 +279,7 @@ def image_in(log_dir: str) -> Image | None:
 
 
 def configuration_of(partition: Partition) -> TopicConfig | None:
-    """Return the configuration of the topic of a partition; None where that is not known.
-
-    As `LogManager.loadLog`: by the name of the topic.
-    """
+    """Return the configuration of the topic of a partition, by its name; None where it is not known."""
     image = cluster_image(partition.target)
     return None if image is None else topic_config(image, partition.topic or "")
 

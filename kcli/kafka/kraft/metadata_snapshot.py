@@ -180,10 +180,7 @@ def _check_header(path: str, records: list[int] | None) -> None:
 
 
 def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with the newest snapshot of a metadata log; nothing of another log.
-
-    The one in a `copy` of its directory, if given.
-    """
+    """Yield what is wrong with the newest snapshot of a metadata log, or of a `copy` of it."""
     found = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
     if found is not None:
         path = shown_path(partition, os.path.join(partition.path, os.path.basename(found.path)))

@@ -9,13 +9,15 @@ last segment is read. After an unclean stop every segment from the recovery poin
 `exact=False` reads headers alone there.
 """
 
+import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import EpochEntry
-from formats.names import CLUSTER_METADATA
+from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import (
     UNKNOWN_SETTINGS,
@@ -26,13 +28,17 @@ from kcli.kafka.storage.loaded_log import (
     checkpoints,
 )
 from kcli.kafka.storage.log_loader import LogLoader
-from kcli.kafka.storage.log_segment import CORRUPT_RECORD, BrokerError
-from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.log_dirs import has_own_files, metadata_place
+from kcli.kafka.storage.log_segment import CORRUPT_RECORD, KAFKA_STORAGE, BrokerError
+from kcli.logdir.buffers import DataFile, FileError, shown
+from kcli.logdir.log_dirs import has_own_files, metadata_log, metadata_place
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.targets import Target, partition_of
 
+T = TypeVar("T")
+
+GOES_OFFLINE, PROCESS_ENDS = "the log dir goes offline", "the broker's process ends"
+"""What a failure stops."""
 ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
 LOAD_FAILED = "load-failed"
 """The code of the error for a log that the broker would not load."""
@@ -130,10 +136,7 @@ def inspect(
 
 
 def zeros_as_started(target: Target, findings: list[Finding]) -> list[Finding]:
-    """Return the findings of a log file, zeros at its end as a start finds them.
-
-    After a clean stop of the broker it refuses the log.
-    """
+    """Return the findings of a log file, zeros at its end as a start finds them."""
     if target.log_dir is None or all(finding.code != ZEROS_CUT for finding in findings):
         return findings
     by_path = {}
@@ -185,3 +188,45 @@ def load(
     """
     given = Checkpoints(clean, recovery_point, log_start_offset, None)
     return LogLoader(partition, given, settings, exact=exact or clean).load()
+
+
+def attempt(
+    partition: Partition, steps: Generator[Finding, None, T]
+) -> Generator[Finding, None, T | StartFailure]:
+    """Yield what the steps of a start report; return their result, or why the log does not load."""
+    try:
+        return (yield from steps)
+    except FileError as error:
+        if error.code != LOAD_FAILED or not isinstance(error.__cause__, BrokerError):
+            raise
+        yield refusal(partition, error.__cause__)
+        return failure(partition, error.__cause__)
+
+
+def refusal(partition: Partition, error: BrokerError) -> Finding:
+    """Return the finding about a log that the broker would not load."""
+    message = f"{error}: {_stopped(partition, error)}"
+    path = shown_path(partition, error.path)
+    return Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
+
+
+def _stopped(partition: Partition, error: BrokerError) -> str:
+    """Return what a failure stops: that of a log in the metadata log dir the process, always.
+
+    `KafkaRaftManager` opens the metadata log, before `LogManager.loadLogs` all others: that catches an
+    IOException, and a KafkaStorageException caused by one.
+    """
+    if error.exception != KAFKA_STORAGE or (partition.topic, partition.state) == (CLUSTER_METADATA, NORMAL):
+        return PROCESS_ENDS
+    log_dir = partition.target.log_dir
+    if log_dir is None or metadata_log(log_dir) is None:
+        return GOES_OFFLINE
+    return f"{GOES_OFFLINE}, and {PROCESS_ENDS}: the metadata log lies there"
+
+
+def failure(partition: Partition, error: BrokerError) -> StartFailure:
+    """Return the failure of a log: the exception, the file and place, and the partition directory."""
+    place = shown(os.path.basename(error.path))
+    if error.position is not None and not error.message.startswith("byte "):
+        place += f" at byte {error.position}"
+    return StartFailure(error.exception, f"{place}: {error.message}", partition.shown)

@@ -49,10 +49,7 @@ class FileChange(NamedTuple):
 
 
 class _After(NamedTuple):
-    """A file after the start: its size in bytes, and why.
-
-    `content` are its bytes where they are new; zeros follow up to the size.
-    """
+    """A file after the start, and why; `content` where its bytes are new, zeros follow up to the size."""
 
     size: int
     content: bytes | None
@@ -75,10 +72,7 @@ class _Directory(NamedTuple):
 
 
 def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]:
-    """Return what a start that gives `log` makes of each file of the directory, by name.
-
-    FileError where a file cannot be read.
-    """
+    """Return what a start that gives `log` makes of each file of the directory, by name; FileError."""
     deleted, renamed = log.files.deleted, log.files.renamed
     names = [name for name in partition.names if name not in deleted]
     directory = _Directory(
@@ -221,10 +215,7 @@ def _segment_files(
 
 
 def _index_after(log: LoadedLog, suffix: str, index: Index[Any], *, rebuilt: bool, is_active: bool) -> _After:
-    """Return an index after the start.
-
-    A rebuilt one is cut to its entries; that of the active segment has segment.index.bytes.
-    """
+    """Return an index after the start: a rebuilt one has its entries alone, an active one its full size."""
     entry_size = ENTRY_SIZES[suffix]
     full = log.settings.index_size // entry_size * entry_size
     reason = REBUILT if rebuilt else "there was none"

@@ -27,10 +27,7 @@ ERROR = "error"
 
 
 class EndOffset(NamedTuple):
-    """The answer to OffsetForLeaderEpoch.
-
-    An epoch and its exclusive end (-1, -1 undefined), and the rule that gave it.
-    """
+    """The answer to OffsetForLeaderEpoch: an epoch, its exclusive end (-1, -1 undefined), and the rule."""
 
     epoch: int
     end_offset: int
@@ -78,10 +75,7 @@ def assign(entries: EpochCache, epoch: int, start_offset: int) -> EpochCache:
 
 
 def replay(lines: Iterable[EpochEntry]) -> EpochCache:
-    """Return the cache that the lines of a leader-epoch-checkpoint give, assigned in file order.
-
-    CorruptError if a number is negative: the broker cannot load the log then.
-    """
+    """Return the cache that lines of a leader-epoch-checkpoint give, in order; CorruptError if negative."""
     entries: list[EpochEntry] = []
     for epoch, start_offset in lines:
         _assign(entries, epoch, start_offset)
@@ -89,10 +83,7 @@ def replay(lines: Iterable[EpochEntry]) -> EpochCache:
 
 
 def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
-    """Return the cache without the entries that start at or past `end_offset`.
-
-    A negative one changes nothing.
-    """
+    """Return the cache without the entries that start at or past `end_offset`, if it is not negative."""
     if end_offset < 0:
         return entries
     keep = len(entries)
@@ -190,10 +181,7 @@ def requested_all(entries: EpochCache) -> tuple[int, ...]:
 
 
 def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
-    """Return the cache that batches themselves tell: (leader epoch, base offset) pairs in file order.
-
-    Every append assigns its batches so; a batch without an epoch (-1, all of magic 0 and 1) says nothing.
-    """
+    """Return the cache that batches tell: (leader epoch or -1, base offset) pairs in file order."""
     entries: list[EpochEntry] = []
     for epoch, base_offset in batches:
         if epoch >= 0 and not (

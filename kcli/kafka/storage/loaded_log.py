@@ -1,5 +1,6 @@
 """A partition as the broker holds it right after opening it, and what it is opened with."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
@@ -9,9 +10,10 @@ from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
-from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS, ProducerState
+from kcli.kafka.storage.producer_state import ProducerState
 from kcli.kafka.storage.surviving_files import Files
 from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PRODUCER_EXPIRATION_MS, Server
 
 DEFAULT_INDEX_INTERVAL_BYTES = 4096
 DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
@@ -51,16 +53,11 @@ class Settings(NamedTuple):
     as_deleted: bool = False
     is_completed: bool = False
 
-    def completed(
-        self, topic: TopicConfig | None, *, index_interval_bytes: int | None, segment_index_bytes: int | None
-    ) -> "Settings":
-        """Return the same with the settings of indexes that a topic has, else those of the broker.
-
-        What is given wins.
-        """
+    def completed(self, topic: TopicConfig | None, server: Server) -> "Settings":
+        """Return the same with the indexes' settings of a topic, else of the broker; what is given wins."""
         known = topic or TopicConfig()
-        intervals = (self.index_interval_bytes, known.index_interval_bytes, index_interval_bytes)
-        sizes = (self.max_index_size, known.segment_index_bytes, segment_index_bytes)
+        intervals = (self.index_interval_bytes, known.index_interval_bytes, server.index_interval_bytes)
+        sizes = (self.max_index_size, known.segment_index_bytes, server.segment_index_bytes)
         return self._replace(
             index_interval_bytes=next((one for one in intervals if one is not None), None),
             max_index_size=next((one for one in sizes if one is not None), None),
@@ -98,10 +95,7 @@ METADATA_SETTINGS = Settings(
 
 
 class Checkpoints(NamedTuple):
-    """What the files of the log dir say about a partition.
-
-    How the broker stopped, and its checkpointed offsets.
-    """
+    """What the files of the log dir say about a partition: how the broker stopped, its offsets."""
 
     clean: bool
     recovery_point: int
@@ -175,13 +169,17 @@ class LoadedLog(NamedTuple):
         return bool(self.deleted) or any(segment.log_path is not None for segment in self.segments)
 
     def bounded(self, high_watermark: int) -> int:
-        """Return the high watermark that the broker takes from a checkpointed one.
-
-        Within log start and log end.
-        """
+        """Return the high watermark that the broker takes from a checkpointed one: within the log."""
         if high_watermark < self.log_start_offset:
             return self.log_start_offset
         return min(high_watermark, self.log_end_offset)
+
+
+def checkpointed(offsets: Mapping[TopicPartition, int] | None, partition: Partition) -> int | None:
+    """Return a partition's offset in a checkpoint file of its log dir; None where no line names it."""
+    if offsets is None or partition.topic is None or partition.number is None:
+        return None
+    return offsets.get(TopicPartition(partition.topic, partition.number))
 
 
 def checkpoints(partition: Partition) -> Checkpoints:
@@ -193,14 +191,13 @@ def checkpoints(partition: Partition) -> Checkpoints:
     facts, name = partition.directory, partition.target.name
     if name is None:
         return Checkpoints(clean=True, recovery_point=0, log_start_offset=0, high_watermark=None)
-    key = TopicPartition(name.topic, name.partition)
-    high_watermark = (facts.high_watermarks or {}).get(key)
+    high_watermark = checkpointed(facts.high_watermarks, partition)
     if name.topic == CLUSTER_METADATA:
         return Checkpoints(clean=False, recovery_point=0, log_start_offset=0, high_watermark=high_watermark)
     return Checkpoints(
         facts.clean_shutdown or partition.target.log_dir is None,
-        (facts.recovery_points or {}).get(key, 0),
-        (facts.log_start_offsets or {}).get(key, 0),
+        checkpointed(facts.recovery_points, partition) or 0,
+        checkpointed(facts.log_start_offsets, partition) or 0,
         high_watermark,
     )
 

@@ -53,10 +53,10 @@ from kcli.kafka.storage.log_segment import (
     file_index,
     memory_index,
     read_tail,
+    segments_from,
     translate_offset,
     truncate_segment,
 )
-from kcli.kafka.storage.lookup import floor_segment
 from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.logdir.buffers import FileError, read_optional
@@ -101,10 +101,7 @@ class LogLoader:
         self.topic_id: str | None = None
 
     def load(self) -> LoadedLog:
-        """Return the log that the broker would hold.
-
-        BrokerError where it would not load it, FileError as of a file.
-        """
+        """Return the log that the broker would hold; BrokerError where it would not load it, FileError."""
         files = self._surviving_files()
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
@@ -198,16 +195,12 @@ class LogLoader:
     def _find_first_unstable_offset(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
     ) -> None:
-        """Look up where the first unstable offset lies, as `UnifiedLog` does.
-
-        BrokerError where that fails.
-        """
+        """Look up where the first unstable offset lies, as `UnifiedLog` does; BrokerError."""
         first = self.producers.first_unstable_offset
         if first is None:
             return
         offset = max(first, start)
-        floor = floor_segment([segment.base_offset for segment in segments], offset)
-        for segment in segments[floor:] if offset < log_end else ():
+        for segment in segments_from(segments, offset) if offset < log_end else ():
             if translate_offset(segment, offset) is not None:
                 return
 
@@ -246,26 +239,30 @@ class LogLoader:
     def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
         if path != PREALLOCATED:
             return file_index(OFFSET_INDEX_ENTRY, path)
-        self.settings = completed(self.settings, self.partition, self.configured)
+        self._complete_settings()
         return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
 
-    def _recover(self, segment: LoadedSegment) -> int:
-        """Recover one segment and keep it; return how many bytes are cut.
+    def _complete_settings(self) -> None:
+        """Ask for the settings with which a log is recovered; what is given wins over the topic's."""
+        if not self.settings.is_completed:
+            topic = self.configured(self.partition)
+            self.settings = self.settings.completed(topic, self.partition.target.server)
 
-        Its producer snapshots stay on disk.
-        """
+    def _recover(self, segment: LoadedSegment) -> int:
+        """Recover one segment, its snapshots stay on disk; return how many bytes are cut."""
         self.recovered.add(segment.base_offset)
         if not self.exact:
             from kcli.kafka.storage.recovery import recover_by_headers
 
-            taken = recover_by_headers(segment, self.epochs, self.reporter)
-            self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
-            self.header_ends[segment.base_offset] = taken.next_offset
-            return taken.truncated
+            done, self.header_ends[segment.base_offset] = recover_by_headers(
+                segment, self.epochs, self.reporter
+            )
+            self.segments[segment.base_offset], self.epochs = done.segment, done.epochs
+            return done.truncated
         from kcli.kafka.storage.recovery import recover
 
         if segment.log_size:
-            self.settings = completed(self.settings, self.partition, self.configured)
+            self._complete_settings()
         state = self.producers.fresh()
         before = [self.segments[base] for base in sorted(self.segments)]
         rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
@@ -411,10 +408,7 @@ def _refuse_foreign(partition: Partition) -> None:
 
 
 def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
-    """Return the lines of leader-epoch-checkpoint (None: no such file), and the cache that they give.
-
-    BrokerError where the broker refuses them.
-    """
+    """Return the lines of leader-epoch-checkpoint (None: no such file) and their cache; BrokerError."""
     path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
     data = read_optional(path)
     if data is None:
@@ -452,18 +446,6 @@ def check_partition_metadata(partition: Partition) -> str | None:
         message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
         raise BrokerError("InconsistentTopicIdException", path, None, message)
     return topic_id
-
-
-def completed(settings: Settings, partition: Partition, configured: Configured) -> Settings:
-    """Return the settings with which a log is recovered; what is given wins over the topic's."""
-    if settings.is_completed:
-        return settings
-    server = partition.target.server
-    return settings.completed(
-        configured(partition),
-        index_interval_bytes=server.index_interval_bytes,
-        segment_index_bytes=server.segment_index_bytes,
-    )
 
 
 def is_tiered(

@@ -5,8 +5,10 @@ broker that changes a segment returns another one. What the broker would throw i
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from formats.batch import COMPRESSION_CODEC_MASK, NO_TIMESTAMP, SMALLEST_LENGTH, BatchHeader
@@ -79,10 +81,7 @@ class BrokerError(Exception):
 def file_batches(
     log: DataFile, start: int, end: int, *, hop_from: int = SKIP_FROM
 ) -> Generator[FileBatch, None, Stop]:
-    """Yield the batches between two positions as the broker walks them: `kcli.logdir.segment.batches`.
-
-    A batch shorter than 14 bytes is a BrokerError.
-    """
+    """Yield batches as the broker walks them; a batch shorter than 14 bytes is a BrokerError."""
     stop = yield from batches(log, start, end, hop_from=hop_from)
     if stop.reason == BAD_LENGTH:
         raise BrokerError(
@@ -207,10 +206,7 @@ NO_TIMES = Index(TIME_INDEX_ENTRY)
 
 
 class LoadedSegment(NamedTuple):
-    """One segment as the broker holds it.
-
-    `log_size` in bytes, indexes, the entries of the transaction index, and how its log file is opened.
-    """
+    """One segment as the broker holds it: sizes in bytes, and how its log file is opened."""
 
     base_offset: int
     log_path: str | None
@@ -244,25 +240,16 @@ class LoadedSegment(NamedTuple):
             return self.base_offset + get(self.offset_index.entries - 1).relative_offset
 
     def index_entry(self, offset: int) -> tuple[int, int]:
-        """Return (offset, position) of the index entry with the largest offset at or below one.
-
-        (base offset, 0) if none.
-        """
+        """Return (offset, position) of the index entry at or below an offset; (base offset, 0) if none."""
         with self.offset_index.reader() as get:
             return offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)
 
     def index_position(self, offset: int) -> int:
-        """Return the log position that the offset index gives for an offset.
-
-        0 below its first entry, never negative.
-        """
+        """Return the position of the index entry at or below an offset, 0 without one, never negative."""
         return max(0, self.index_entry(offset)[1])
 
     def time_entry(self, timestamp: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of the time index entry at or below a timestamp in ms.
-
-        (-1, base offset) if none.
-        """
+        """Return (timestamp, offset) of the entry at or below a time in ms; (-1, base offset) if none."""
         with self.time_index.reader() as get:
             return time_index_lookup(self.time_index.entries, get, self.base_offset, timestamp)
 
@@ -276,10 +263,7 @@ class LoadedSegment(NamedTuple):
 
 
 def start_of_search(segment: LoadedSegment, offset: int) -> int:
-    """Return where a search by timestamp begins: the position of the index entry.
-
-    BrokerError for a negative one.
-    """
+    """Return where a search by timestamp begins, by the offset index; BrokerError if it is negative."""
     position = segment.index_entry(offset)[1]
     if position < 0:
         message = f"an index entry leads to position {position}"
@@ -288,10 +272,7 @@ def start_of_search(segment: LoadedSegment, offset: int) -> int:
 
 
 def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> bool:
-    """Whether the last of several entries is zero.
-
-    A preallocated tail, as a broker that runs or was killed leaves it.
-    """
+    """Whether the last of several entries is zero: a tail that a broker that runs or was killed leaves."""
     if index.entries <= 1:
         return False
     with index.reader() as get:
@@ -301,6 +282,11 @@ def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> boo
 def empty_segment(base_offset: int) -> LoadedSegment:
     """Return a new segment."""
     return LoadedSegment(base_offset, None, 0)
+
+
+def segments_from(segments: Sequence[LoadedSegment], offset: int) -> Sequence[LoadedSegment]:
+    """Return the segments from the one with the largest base offset at or below `offset` on; all if none."""
+    return segments[max(bisect_right(segments, offset, key=attrgetter("base_offset")) - 1, 0) :]
 
 
 def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
@@ -353,10 +339,7 @@ def read_tail(segment: LoadedSegment) -> LogTail:
 
 
 def read_next_offset(segment: LoadedSegment) -> int:
-    """Return the offset after the last batch, as `LogSegment.readNextOffset`.
-
-    BrokerError as of `read_tail`.
-    """
+    """Return the offset after the last batch, as `LogSegment.readNextOffset`; BrokerError."""
     return read_tail(segment).next_offset
 
 
@@ -387,10 +370,7 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
 
 
 def _read_largest_timestamp(segment: LoadedSegment) -> None:
-    """Read what the broker reads to find the largest timestamp left.
-
-    The headers after the last time index entry.
-    """
+    """Read the headers after the last time index entry, as the broker does for the largest timestamp."""
     timestamp, offset = segment.last_time_entry()
     if timestamp < 0 or segment.log_path is None:
         return

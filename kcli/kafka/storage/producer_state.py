@@ -5,10 +5,8 @@ The truth is `ProducerStateManager`, `ProducerAppendInfo` and
 as a snapshot keeps it.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
@@ -19,6 +17,7 @@ from kcli.kafka.storage.log_segment import (
     INVALID_RECORD,
     BrokerError,
     LoadedSegment,
+    segments_from,
     translate_offset,
 )
 from kcli.kafka.storage.valid_batches import LogBatch, header_batches
@@ -26,9 +25,6 @@ from kcli.logdir.buffers import DataFile, file_error, read_whole
 
 EMPTY_SNAPSHOT = bytes.fromhex("0001 48674bc7 00000000")
 """A snapshot of no producer: its checksum is known, so that the usual answer needs none."""
-
-PRODUCER_EXPIRATION_MS = 86_400_000
-"""Broker default of producer.id.expiration.ms."""
 
 
 class Producer(NamedTuple):
@@ -105,10 +101,9 @@ Snapshot: TypeAlias = "str | Mapping[int, Producer]"
 
 @dataclass(slots=True, kw_only=True)
 class ProducerState:
-    """The broker's map of producers, with the snapshot files it knows.
+    """The broker's map of producers, changed in place, with the snapshot files it knows.
 
-    Changed in place, `copy` before trying out. `disk` is what lies in the directory (offset -> snapshot),
-    shared between states as the directory is.
+    `disk` is what lies in the directory (offset -> snapshot), shared between states as the directory is.
     """
 
     disk: dict[int, Snapshot]
@@ -126,10 +121,7 @@ class ProducerState:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset of an open transaction, or of one completed above the high watermark.
-
-        None without either.
-        """
+        """The first offset of an open transaction, or of one completed above the high watermark."""
         unreplicated = () if self.first_unreplicated is None else (self.first_unreplicated,)
         return min((*self.ongoing, *unreplicated), default=None)
 
@@ -141,17 +133,12 @@ class ProducerState:
 
     def copy(self) -> "ProducerState":
         """Return an equal state over a copy of the directory."""
-        return ProducerState(
+        return replace(
+            self,
             disk=dict(self.disk),
-            now_ms=self.now_ms,
-            expiration_ms=self.expiration_ms,
             known=set(self.known),
             producers=dict(self.producers),
             ongoing=dict(self.ongoing),
-            first_unreplicated=self.first_unreplicated,
-            map_end=self.map_end,
-            last_snapshot=self.last_snapshot,
-            bytes_replayed=self.bytes_replayed,
         )
 
     def delete_snapshot(self, offset: int) -> None:
@@ -200,12 +187,8 @@ class ProducerState:
                 return None
             return Ended(batch.producer_id, open_since, batch.base_offset, bool(marker.is_abort))
         if open_since is not None and not is_transactional:
-            raise BrokerError(
-                "InvalidTxnStateException",
-                log.path,
-                batch.position,
-                outside_message(batch.producer_id, open_since),
-            )
+            message = outside_message(batch.producer_id, open_since)
+            raise BrokerError("InvalidTxnStateException", log.path, batch.position, message)
         if open_since is None and is_transactional:
             open_since = batch.base_offset
             self.ongoing[open_since] = batch.producer_id
@@ -228,12 +211,8 @@ class ProducerState:
     def complete(self, ended: Ended, path: str, position: int) -> None:
         """Close a transaction that a marker ended."""
         if self.ongoing.pop(ended.first_offset, None) is None:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT,
-                path,
-                position,
-                f"a marker ends a transaction at offset {ended.first_offset} that was not started",
-            )
+            message = f"a marker ends a transaction at offset {ended.first_offset} that was not started"
+            raise BrokerError(ILLEGAL_ARGUMENT, path, position, message)
         if self.first_unreplicated is None or ended.first_offset < self.first_unreplicated:
             self.first_unreplicated = ended.first_offset
 
@@ -282,37 +261,28 @@ def outside_message(producer_id: int, open_since: int) -> str:
 
 
 def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
-    """Return the producers of a snapshot file by id.
-
-    None if the broker would find it corrupt and delete it.
-    """
+    """Return the producers of a snapshot file by id; None if the broker would find it corrupt."""
     if not isinstance(snapshot, str):
         return snapshot
     data = read_whole(snapshot)
     if data == EMPTY_SNAPSHOT:
         return {}
-    from formats.producer_snapshot import (
-        read_snapshot as decode_snapshot,
-    )
+    from formats.producer_snapshot import read_snapshot as decode_snapshot
 
+    producers = {}
     try:
-        entries = decode_snapshot(data).entries
+        for entry in decode_snapshot(data).entries:
+            last = (entry.last_sequence, entry.last_offset, entry.offset_delta)
+            producers[entry.producer_id] = Producer(
+                entry.timestamp,
+                entry.current_txn_first_offset if entry.has_open_transaction else None,
+                entry.producer_epoch,
+                *(last if entry.has_batch else (-1, -1, 0)),
+                entry.coordinator_epoch,
+            )
     except FormatError:
         return None
-    return {
-        entry.producer_id: Producer(
-            entry.timestamp,
-            entry.current_txn_first_offset if entry.has_open_transaction else None,
-            entry.producer_epoch,
-            *(
-                (entry.last_sequence, entry.last_offset, entry.offset_delta)
-                if entry.has_batch
-                else (-1, -1, 0)
-            ),
-            entry.coordinator_epoch,
-        )
-        for entry in entries
-    }
+    return producers
 
 
 def marker_of(log: DataFile, batch: LogBatch) -> ControlMarker | None:
@@ -327,9 +297,8 @@ def marker_of(log: DataFile, batch: LogBatch) -> ControlMarker | None:
     try:
         marker = read_marker(log.read(batch.position, batch.size))
     except FormatError as error:
-        raise BrokerError(
-            INVALID_RECORD, log.path, batch.position, f"a broken control record: {error}"
-        ) from error
+        message = f"a broken control record: {error}"
+        raise BrokerError(INVALID_RECORD, log.path, batch.position, message) from error
     if marker is not None and marker.is_abort is None:
         message = f"a control record of type {marker.type} where a transaction marker belongs"
         raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
@@ -358,28 +327,20 @@ def rebuild(
     nothing_before = not state.producers and state.map_end >= last_offset
     state.truncate_and_reload(log_start_offset, last_offset)
     if last_offset > state.map_end and not nothing_before:
-        last = bisect_right(segments, last_offset, key=_base) - 1
-        last_segment = segments[last].base_offset if last >= 0 else None
-        for segment in _between(segments, state.map_end, last_offset):
+        below = [segment for segment in segments if segment.base_offset <= last_offset]
+        for segment in segments_from(below, state.map_end):
+            if segment.base_offset == last_offset:
+                break
             start = max(segment.base_offset, state.map_end, log_start_offset)
             state.map_end = start
             if segment.base_offset in bases:
                 state.take_snapshot()
             end: int | None = None
-            if segment.base_offset == last_segment:
+            if segment is below[-1]:
                 end = translate_offset(segment, last_offset)
             replay(state, segment, start, segment.log_size if end is None else end)
     state.map_end = last_offset
     state.take_snapshot()
-
-
-_base = attrgetter("base_offset")
-
-
-def _between(segments: Sequence[LoadedSegment], start: int, end: int) -> list[LoadedSegment]:
-    return list(
-        segments[max(bisect_right(segments, start, key=_base) - 1, 0) : bisect_left(segments, end, key=_base)]
-    )
 
 
 def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_position: int) -> None:
@@ -388,12 +349,8 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
     if start is None:
         return
     if end_position < start:
-        raise BrokerError(
-            ILLEGAL_ARGUMENT,
-            segment.log_path or "",
-            start,
-            "the batch of a higher offset lies before this one",
-        )
+        message = "the batch of a higher offset lies before this one"
+        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", start, message)
     ended: list[tuple[Ended, int]] = []
     state.bytes_replayed += end_position - start
     with segment.log() as log:

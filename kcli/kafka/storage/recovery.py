@@ -59,10 +59,7 @@ class Recovered(NamedTuple):
 
 
 class RecoveryError(BrokerError):
-    """What ends a recovery without cutting the log.
-
-    `segment` is as far as recovery had come, its log still whole.
-    """
+    """What ends a recovery without cutting the log; `segment` is as far as it had come."""
 
     segment: LoadedSegment | None = None
     epochs: EpochCache = ()
@@ -70,10 +67,7 @@ class RecoveryError(BrokerError):
 
 @dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """The indexes that recovery builds, batch by batch.
-
-    `valid` is how many bytes of the log have been good so far.
-    """
+    """The indexes that recovery builds; `valid` is how many bytes of the log have been good so far."""
 
     of: LoadedSegment
     path: str
@@ -97,12 +91,8 @@ class _Rebuild:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
         last = batch.last_offset
         if not is_relative(last, self.of.base_offset):
-            raise RecoveryError(
-                OFFSET_OVERFLOW,
-                self.path,
-                batch.position,
-                f"last offset {last} is out of the segment's range",
-            )
+            message = f"last offset {last} is out of the segment's range"
+            raise RecoveryError(OFFSET_OVERFLOW, self.path, batch.position, message)
         if last <= self.highest_offset and self.falls_at is None:
             self.falls_at = batch.position
         self.highest_offset = max(self.highest_offset, last)
@@ -118,39 +108,28 @@ class _Rebuild:
         """Append to the offset index."""
         count = len(self.offset_entries) // OFFSET_INDEX_ENTRY.size
         if count >= self.max_index_size // OFFSET_INDEX_ENTRY.size:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries"
-            )
+            message = f"the offset index is full with {count} entries"
+            raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, message)
         if count and offset <= self.last_indexed_offset:
-            raise RecoveryError(
-                INVALID_OFFSET,
-                self.path,
-                position,
-                f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed",
-            )
+            message = f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed"
+            raise RecoveryError(INVALID_OFFSET, self.path, position, message)
         self.offset_entries += OFFSET_INDEX_ENTRY.pack(
             OffsetIndexEntry(RelativeOffset(offset - self.of.base_offset), Position(position))
         )
         self.last_indexed_offset = offset
 
     def add_time(self, *, last: bool = False) -> None:
-        """Append the largest timestamp so far to the time index, unless it is there.
-
-        The last slot is for the `last` one.
-        """
+        """Append the largest timestamp to the time index, if it is new; its last slot is for the `last`."""
         count = len(self.time_entries) // TIME_INDEX_ENTRY.size
         if not last and count >= self.max_index_size // TIME_INDEX_ENTRY.size - 1:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries"
-            )
+            message = f"the time index is full with {count} entries"
+            raise BrokerError(ILLEGAL_ARGUMENT, self.path, self.valid, message)
         offset = self.max_timestamp_offset
         if count and offset < self.last_timestamp_offset:
-            raise RecoveryError(
-                INVALID_OFFSET,
-                self.path,
-                self.valid,
-                f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index",
+            message = (
+                f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index"
             )
+            raise RecoveryError(INVALID_OFFSET, self.path, self.valid, message)
         if self.max_timestamp > self.last_timestamp:
             self.time_entries += TIME_INDEX_ENTRY.pack(
                 TimeIndexEntry(self.max_timestamp, RelativeOffset(offset - self.of.base_offset))
@@ -161,12 +140,8 @@ class _Rebuild:
         """Append to the transaction index."""
         offset = ended.last_offset
         if self.aborted and self.aborted[-1].last_offset >= offset:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT,
-                self.path,
-                position,
-                f"an abort marker at offset {offset} follows one at {self.aborted[-1].last_offset}",
-            )
+            message = f"an abort marker at offset {offset} follows one at {self.aborted[-1].last_offset}"
+            raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, message)
         self.aborted.append(AbortedTxn(0, ended.producer_id, ended.first_offset, offset, last_stable_offset))
 
     def segment(self, log_size: int) -> LoadedSegment:
@@ -202,7 +177,6 @@ def recover(
         max_timestamp_offset=segment.base_offset,
     )
     reason: BrokerError | None = None
-    log_size = segment.log_size
     newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
     try:
         with segment.log() as log:
@@ -216,16 +190,16 @@ def recover(
                     state.map_end = batch.last_offset + 1
     except BrokerError as error:
         if error.exception not in CUTS:
-            _explain(error, built, log_size, epochs)
+            _explain(error, built, segment.log_size, epochs)
             raise
         reason = error
-    log_size = built.valid
     try:
         built.add_time(last=True)
     except BrokerError as error:
-        _explain(error, built, log_size, epochs)
+        _explain(error, built, built.valid, epochs)
         raise
-    return Recovered(built.segment(log_size), epochs, segment.log_size - log_size, reason, built.falls_at)
+    truncated = segment.log_size - built.valid
+    return Recovered(built.segment(built.valid), epochs, truncated, reason, built.falls_at)
 
 
 def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCache) -> None:
@@ -241,10 +215,7 @@ def overflows(segment: LoadedSegment) -> bool:
 
 
 def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:
-    """Return the cache after the first batch of a newer epoch.
-
-    BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws.
-    """
+    """Return the cache after the first batch of a newer epoch; BrokerError for a negative base offset."""
     try:
         return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
     except CorruptError as error:
@@ -260,72 +231,48 @@ def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuil
         state.complete(ended, log.path, batch.position)
 
 
-class HeaderRecovery(NamedTuple):
-    """A segment as far as its headers chain: the offset after its last batch, the epochs, the bytes cut."""
-
-    segment: LoadedSegment
-    next_offset: int
-    epochs: EpochCache
-    truncated: int
-
-
-class _HeaderTail(NamedTuple):
-    """The end of a segment by its headers.
-
-    Where the walk stopped, the offset after the last batch, its epoch (-1: none).
-    """
-
-    stop: Stop
-    next_offset: int
-    leader_epoch: int
-    grown: int
-
-
-def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Reporter) -> HeaderRecovery:
-    """Return a segment as far as its headers make a chain, and the cache with the epochs of its batches.
-
-    BrokerError where an epoch cannot be assigned.
-    """
-    tail = _header_tail(segment, reporter)
+def recover_by_headers(
+    segment: LoadedSegment, epochs: EpochCache, reporter: Reporter
+) -> tuple[Recovered, int]:
+    """Return a segment as far as its headers chain, and the offset after its last batch; BrokerError."""
     base, path = segment.base_offset, segment.log_path or ""
-    cut = segment.log_size + tail.grown - tail.stop.position
-    if tail.grown:
-        reporter.report_growth(path, tail.grown)
-    if cut > 0 and not (tail.grown and tail.stop.reason in TORN):
-        reporter.findings.extend(stop_finding(reporter.partition, path, tail.stop))
-    kept = segment._replace(log_size=tail.stop.position)
-    newest = cache[-1].epoch if cache else leader_epochs.UNDEFINED_EPOCH
-    if tail.next_offset > base and not 0 <= tail.leader_epoch <= newest:
+    last, stop, grown = _header_tail(segment, reporter)
+    cut = segment.log_size + grown - stop.position
+    if grown:
+        reporter.report_growth(path, grown)
+    if cut > 0 and not (grown and stop.reason in TORN):
+        reporter.findings.extend(stop_finding(reporter.partition, path, stop))
+    kept = segment._replace(log_size=stop.position)
+    next_offset = base if last is None else last.last_offset + 1
+    newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
+    if last is not None and next_offset > base and not 0 <= last.partition_leader_epoch <= newest:
         with kept.log() as log:
             headers = (batch.header for batch in Walk(log, 0, kept.log_size))
             found = ((header.partition_leader_epoch, header.base_offset) for header in headers)
             try:
-                cache = leader_epochs.recover(cache, found)
+                epochs = leader_epochs.recover(epochs, found)
             except CorruptError as error:
                 raise BrokerError(ILLEGAL_ARGUMENT, path, None, str(error)) from error
-    return HeaderRecovery(kept, tail.next_offset, cache, max(cut, 0))
+    return Recovered(kept, epochs, max(cut, 0), None), next_offset
 
 
-def _header_tail(segment: LoadedSegment, reporter: Reporter) -> _HeaderTail:
-    """Return the end of a segment by a walk from the last index entry that fits, else from its beginning."""
+def _header_tail(segment: LoadedSegment, reporter: Reporter) -> tuple[BatchHeader | None, Stop, int]:
+    """Return the last header of a segment, where the walk stopped, and by how much the file has grown.
+
+    The walk begins at the last index entry that fits, else at the beginning of the log.
+    """
     with segment.log() as log:
-        size = segment.log_size
+        last, stop = None, None
         if segment.offset_index.path:
             with OffsetIndexFile(segment.offset_index.path, segment.base_offset) as index:
                 if index.has_empty_tail:
                     message = "the offset index has its preallocated tail"
                     reporter.report("IDX-003", message, segment.offset_index.path)
-                offset, position = index.entry(index.valid_entries(size) - 1)
-            first, last, stop = walk_to_end(log, position, size)
+                offset, position = index.entry(index.valid_entries(segment.log_size) - 1)
+            first, last, stop = walk_to_end(log, position, segment.log_size)
             is_named = first and last and first.base_offset <= offset <= last.last_offset
-            if is_named and stop.reason == END:
-                return _tail_of(segment, log, last, stop)
-        _, last, stop = walk_to_end(log, 0, size)
-        return _tail_of(segment, log, last, stop)
-
-
-def _tail_of(segment: LoadedSegment, log: DataFile, last: BatchHeader | None, stop: Stop) -> _HeaderTail:
-    grown = log.size + log.grown(is_torn=stop.reason in TORN) - segment.log_size
-    if last is None:
-        return _HeaderTail(stop, segment.base_offset, leader_epochs.UNDEFINED_EPOCH, grown)
-    return _HeaderTail(stop, last.last_offset + 1, last.partition_leader_epoch, grown)
+            if not is_named or stop.reason != END:
+                stop = None
+        if stop is None:
+            _, last, stop = walk_to_end(log, 0, segment.log_size)
+        return last, stop, log.size + log.grown(is_torn=stop.reason in TORN) - segment.log_size

@@ -207,10 +207,7 @@ class TxnIndex(NamedTuple):
 
 
 def read_aborted(path: str, base_offset: int) -> TxnIndex:
-    """Return what `TransactionIndex.sanityCheck` makes of a .txnindex; the first bad entry decides.
-
-    BrokerError for a version that the broker refuses.
-    """
+    """Return what `TransactionIndex.sanityCheck` makes of a .txnindex; BrokerError for its version."""
     data = read_whole(path) if size_of(path) else b""
     entries: list[AbortedTxn] = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):

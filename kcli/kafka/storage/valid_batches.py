@@ -25,10 +25,7 @@ NEVER = 1 << 32
 
 
 class LogBatch(NamedTuple):
-    """A batch of a log: its position and size in bytes, and fields of its header.
-
-    A message of magic 0 or 1 has -1 for its epoch, its producer and its sequence.
-    """
+    """A batch of a log: position and size in bytes, its header's fields; -1 where magic 0 and 1 lack one."""
 
     position: int
     size: int
@@ -127,10 +124,7 @@ def _rows(window: "Window", count: int) -> Iterator[LogBatch]:
 
 
 def _ensure_valid(log: DataFile, found: FileBatch) -> None:
-    """Raise the BrokerError that a batch with a wrong checksum gives.
-
-    One larger than its window is read in chunks.
-    """
+    """Raise the BrokerError of a wrong checksum; a batch larger than its window is read in chunks."""
     form = format_of(found.magic)
     if not is_legacy(found.magic) and found.size < form.layout.size:
         raise BrokerError(

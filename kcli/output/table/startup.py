@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from kcli.kafka.kraft.broker_start import FAILS, OFFLINE
 from kcli.kafka.storage.file_actions import KEEP, REBUILT
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
@@ -14,7 +13,7 @@ from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size
-from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
+from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartupBrokerRow, StartupRow
 from kcli.words import duration
 
 MOST_FILES = 12

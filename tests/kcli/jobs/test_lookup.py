@@ -5,6 +5,7 @@ import os
 import pytest
 
 from kcli.jobs import lookup
+from kcli.jobs.log_search import outside
 from tests.builders import put_batch, put_record, put_records
 from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import (
@@ -292,3 +293,12 @@ def test_damage_below_the_log_start_fails_a_lookup_that_reads_it(tmp_path):
     closed(path, 0, bad + put_range(2, 3, timestamp=100), (100, 2))
     outcome = lookup.timestamp(unit(path), timestamp=50)
     assert (outcome.rows, outcome.error.field) == ([], "headers count")
+
+
+@pytest.mark.parametrize(
+    ("offset", "word"),
+    [(4, "below log start"), (5, "remote"), (7, "remote"), (8, None), (9, None), (10, "log end")],
+)
+def test_outside_of_a_tiered_log(offset, word):
+    reason = outside(offset, 5, 8, 10)
+    assert (reason.partition(":")[0] if reason else None) == word

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from kcli.jobs.replica.elect import _elected
-from kcli.kafka.kraft.election import PartitionState, Rules, changed, merged
+from kcli.kafka.kraft.election import Rules, changed
+from kcli.kafka.kraft.partition_state import PartitionState, merged
 
 
 def after_failures(state, live, rules):

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kcli.kafka.kraft.start_outcome import predict
-from kcli.kafka.storage.file_actions import all_deleted, snapshot_bytes
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.kraft.meta_properties import StartFailure
+from kcli.kafka.kraft.partition_start import attempt, start_from
+from kcli.kafka.storage.file_actions import all_deleted, file_changes, snapshot_bytes
 from kcli.kafka.storage.loaded_log import Settings, checkpoints
 from kcli.kafka.storage.producer_state import Producer
 from kcli.logdir.partition import Partition
@@ -26,14 +28,11 @@ LOG = (put_range(0, 10), put_range(10, 10), put_range(20, 10))
 
 
 def started(directory, settings=SETTINGS):
-    """Return the prediction of a start."""
+    """Return the log that a start loads or its failure, and what happens to the files."""
     partition = Partition(unit(directory).target)
-    reporting = predict(partition, checkpoints(partition), settings=settings)
-    while True:
-        try:
-            next(reporting)
-        except StopIteration as done:
-            return done.value
+    steps = start_from(partition, checkpoints(partition), settings=settings)
+    log = collect_findings(attempt(partition, steps))
+    return log, () if isinstance(log, StartFailure) else file_changes(partition, log)
 
 
 def name(base, kind):
@@ -71,11 +70,10 @@ def unpacked(tmp_path_factory):
 def test_a_broker_started_as_predicted_and_left_these_files(unpacked, folder, partition, fact):
     """`damaged.json` says what it logged and left; the checkpoint of epochs may be written later."""
     settings = Settings(fact["now_ms"], fact["index_interval_bytes"], 65536)
-    found = started(unpacked / folder / partition, settings)
-    assert (found.error is not None) == fact.get("failed", False)
-    if found.error is not None:
+    log, files = started(unpacked / folder / partition, settings)
+    assert isinstance(log, StartFailure) == fact.get("failed", False)
+    if isinstance(log, StartFailure):
         return
-    log = found.log
     assert (log.log_start_offset, log.log_end_offset) == (fact["log_start_offset"], fact["log_end_offset"])
     assert sorted(log.producers.disk) == fact["snapshots"]
     entries = {
@@ -86,7 +84,7 @@ def test_a_broker_started_as_predicted_and_left_these_files(unpacked, folder, pa
     assert epochs == fact["epochs"][: len(epochs)] and len(fact["epochs"]) - len(epochs) <= 1
     after = {
         change.file.removesuffix(".swap"): change.size_after
-        for change in found.files
+        for change in files
         if change.size_after is not None
     }
     assert {str(int(file[:20])): size for file, size in after.items() if file.endswith(".log")} == fact[

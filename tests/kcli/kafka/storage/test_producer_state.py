@@ -12,12 +12,12 @@ from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import (
     EMPTY_SNAPSHOT,
-    PRODUCER_EXPIRATION_MS,
     Producer,
     ProducerState,
     replay,
 )
 from kcli.logdir.buffers import FileError
+from kcli.logdir.targets import PRODUCER_EXPIRATION_MS
 from tests.builders import put_record, put_records
 from tests.partitions import put_range
 

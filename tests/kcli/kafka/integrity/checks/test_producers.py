@@ -11,9 +11,10 @@ from kcli.kafka.integrity.checks.producer_files import txn_index_misfits
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerJudge, ProducerMap
 from kcli.kafka.integrity.log_part import end_marker_types
 from kcli.kafka.storage.log_segment import LoadedSegment
-from kcli.kafka.storage.producer_state import PRODUCER_EXPIRATION_MS, ProducerState, replay
+from kcli.kafka.storage.producer_state import ProducerState, replay
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk
+from kcli.logdir.targets import PRODUCER_EXPIRATION_MS
 from tests.builders import put_record
 from tests.partitions import put_range, put_records
 

@@ -10,8 +10,8 @@ import pytest
 
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.startup.startup import ACCEPTS, StartReducer, StartRequest, expand, read
-from kcli.kafka.kraft.broker_start import BrokerConfig
+from kcli.jobs.startup import ACCEPTS, StartReducer, StartRequest, expand, read
+from kcli.kafka.kraft.meta_properties import BrokerConfig
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
@@ -21,7 +21,7 @@ from tests.rows import named
 
 LOG = put_range(0, 10)
 METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n"
-STARTUP = Path(__file__).parents[3] / "data" / "startup" / "damaged.tar.gz"
+STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
 
 
 def started(*paths, version=(4, 3), **config):

@@ -3,7 +3,7 @@
 import pytest
 
 from formats.batch import BATCH
-from kcli.jobs.startup.startup import StartRequest, startup
+from kcli.jobs.startup import StartRequest, startup
 from tests.partitions import codes as codes_of
 from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
 

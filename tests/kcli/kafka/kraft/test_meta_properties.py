@@ -2,7 +2,7 @@
 
 import os
 
-from kcli.jobs.startup.brokers import brokers_of, by_broker
+from kcli.kafka.kraft.meta_properties import brokers_of, by_broker
 from tests.partitions import put_range, segment
 
 ID = "u4NdSfWRQjaZ_ENyxMXLJA"

@@ -7,10 +7,13 @@ renames the -future directory when it starts, and deletes the log that was curre
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from formats.batch import NO_PRODUCER_ID
+from formats.magic import record_count
 from formats.names import (
     CLUSTER_METADATA,
     DELETE,
@@ -21,47 +24,48 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.startup.brokers import offline_by_log, start_at_rest, start_findings
+from kcli.jobs.common import Yield, answer, topic_id_of, where
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
 from kcli.kafka.kraft.broker_start import (
-    ENSEMBLE,
-    FAILS,
-    NEWEST,
-    OFFLINE,
-    ONLINE,
-    STARTS,
-    TIERED,
-    BrokerConfig,
     BrokerStart,
-    StartFailure,
-    Version,
     is_offline_before_its_logs,
-    release_of,
+    offline_by_log,
+    start_at_rest,
+    start_findings,
     stray_reason,
 )
-from kcli.kafka.kraft.election import PartitionState
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.meta_properties import (
+    ENSEMBLE,
+    NEWEST,
+    TIERED,
+    BrokerConfig,
+    StartFailure,
+    Version,
+    release_of,
+)
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.partition_start import lone_finding
-from kcli.kafka.kraft.start_outcome import Startup, failure, forgets_producers, predict
-from kcli.kafka.storage.file_actions import DELETE_FILE, FileChange, all_deleted
-from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, Settings, checkpoints
-from kcli.kafka.storage.log_segment import KAFKA_STORAGE
-from kcli.kafka.storage.producer_state import Producer
+from kcli.kafka.kraft.partition_start import attempt, lone_finding, start_from
+from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.kafka.storage.file_actions import DELETE_FILE, all_deleted, file_changes
+from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, each_once
 from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
 from kcli.logdir.partition import PARTITION_METADATA, Partition
+from kcli.logdir.segment import Walk, only_zeros
 from kcli.logdir.targets import PARTITION, Target
-from kcli.rows.startup import StartedLogDir, StartedProducer, StartupBrokerRow, StartupRow
+from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartedProducer, StartupBrokerRow, StartupRow
 
 CLEAN = "clean"
 READ_RATE = 100 << 20
 """Bytes a second that a log dir gives, where no --read-rate is given."""
 SECONDS_PER_SEGMENT = 0.001
+LOOKED_AT = 1000
+"""Batches of a segment in which producers are looked for."""
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
 Replicas: TypeAlias = Mapping[tuple[str, int], PartitionState]
 """(topic id, partition) -> its state in the metadata."""
@@ -84,16 +88,6 @@ class StartedPartition(NamedTuple):
     def name(self) -> PartitionDir | None:
         """What the name of its directory says."""
         return parse_partition_dir(os.path.basename(self.row.where.dir))
-
-    def is_current_of(self, other: "StartedPartition") -> bool:
-        """Whether it is the log that a -future one is to replace."""
-        mine, its = self.name, other.name
-        return (
-            mine is not None
-            and its is not None
-            and (mine.kind, mine.topic, mine.partition) == (NORMAL, its.topic, its.partition)
-            and self.topic_id == other.topic_id
-        )
 
 
 class Started(NamedTuple):
@@ -134,7 +128,7 @@ class StartRequest:
 def read(unit: Unit, *, request: StartRequest) -> Outcome:
     """Return a log dir, or a partition's row, as the partial of a StartReducer."""
     if unit.target.kind == LOG_DIR:
-        return log_dir_outcome(unit)
+        return Outcome(number=unit.number, partial=Started((log_dir_state(unit.target.path),)))
     logs: list[LoadedLog] = []
     outcome = startup(unit, request=request, logs=logs)
     rows = [row for row in outcome.rows if isinstance(row, StartupRow)]
@@ -154,12 +148,7 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
 
 def _topic_id(target: Target, row: StartupRow) -> str | None:
     """Return the topic id of a log that loads; None without the file, or where none is asked for."""
-    if not _needs_topic_id(target) or row.error is not None:
-        return None
-    try:
-        return Partition(target).topic_id()
-    except FileError:
-        return None
+    return topic_id_of(Partition(target)) if _needs_topic_id(target) and row.error is None else None
 
 
 def _needs_topic_id(target: Target) -> bool:
@@ -198,23 +187,27 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
         given = given._replace(clean=request.shutdown == CLEAN)
     is_deleted = partition.target.name.kind == DELETE
     settings = request.settings(partition)._replace(as_deleted=is_deleted)
-    found = yield from predict(partition, given, settings=settings)
-    if is_deleted and found.error is None:
-        reason = "the broker deletes a -delete directory once it has loaded it"
-        found = Startup(None, None, 0, all_deleted(partition, reason))
-    if found.log is not None:
-        logs.append(found.log)
-    yield _row(partition, given, found)
+    log = yield from attempt(partition, start_from(partition, given, settings=settings))
+    row = _row_without_log(partition, clean=given.clean)
+    if isinstance(log, StartFailure):
+        yield row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
+    elif is_deleted:
+        files = all_deleted(partition, "the broker deletes a -delete directory once it has loaded it")
+        yield row._replace(files=files, records_lost=0)
+    else:
+        logs.append(log)
+        yield _with_log(row, partition, log)
     yield from damaged_snapshot(partition)
-    if found.log is not None and forgets_producers(found.log):
+    if isinstance(log, StartFailure) or is_deleted:
+        return
+    if forgets_producers(log):
         yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
     # a broker makes the directory first, and writes the file before the first record
-    holds_records = found.log is not None and any(segment.log_size for segment in found.log.segments)
+    holds_records = any(segment.log_size for segment in log.segments)
     if (
-        found.log is not None
-        and (holds_records or not is_running(partition.target))
+        (holds_records or not is_running(partition.target))
         and _needs_topic_id(partition.target)
-        and not any(change.file == PARTITION_METADATA for change in found.files)
+        and PARTITION_METADATA not in partition.names
     ):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:
@@ -222,68 +215,75 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
         yield Finding("START-012" if holds_records else "START-017", message, dir=partition.shown)
 
 
-def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow:
-    log, error = found.log, found.error
+def _row_without_log(partition: Partition, *, clean: bool) -> StartupRow:
     return StartupRow(
         where(partition),
-        outcome=found.outcome,
-        error=error.exception if error else None,
-        error_message=failure(partition, error).message if error else None,
-        clean=given.clean,
-        log_start_offset=log and log.log_start_offset,
-        log_end_offset=log and log.log_end_offset,
-        recovery_point=log and log.recovery_point,
-        segments=log and len(log.segments),
-        epochs=tuple(log.epochs) if log else (),
-        producers=_producers(log),
-        files=found.files,
-        bytes_read=log and log.bytes_read,
-        records_lost=found.records_lost,
+        outcome="loads",
+        error=None,
+        error_message=None,
+        clean=clean,
+        log_start_offset=None,
+        log_end_offset=None,
+        recovery_point=None,
+        segments=None,
+        epochs=(),
+        producers=(),
+        files=(),
+        bytes_read=None,
+        records_lost=None,
     )
 
 
-def _producers(log: LoadedLog | None) -> tuple[StartedProducer, ...]:
-    found: Mapping[int, Producer] = log.producers.producers if log else {}
-    return tuple(
-        StartedProducer(number, one.epoch, one.last_sequence, one.last_offset, one.open_since)
-        for number, one in sorted(found.items())
+def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupRow:
+    return row._replace(
+        log_start_offset=log.log_start_offset,
+        log_end_offset=log.log_end_offset,
+        recovery_point=log.recovery_point,
+        segments=len(log.segments),
+        epochs=log.epochs,
+        producers=tuple(
+            StartedProducer(number, one.epoch, one.last_sequence, one.last_offset, one.open_since)
+            for number, one in sorted(log.producers.producers.items())
+        ),
+        files=file_changes(partition, log),
+        bytes_read=log.bytes_read,
+        records_lost=records_in(log.lost),
     )
 
 
-def promoted(
-    partitions: Sequence[StartedPartition], dirs: Iterable[LogDirState], replicas: Replicas, node_id: int
-) -> tuple[tuple[StartedPartition, ...], list[Finding]]:
-    """Return the partitions after -future logs took the place of others, and a finding for each of these."""
-    ids = {one.path: one.meta.directory_id for one in dirs if one.meta is not None}
-    futures = list(_abandoned(partitions, ids, replicas, node_id))
-    findings, after = [], list(partitions)
-    for future in futures:
-        words = "the metadata assigns the partition to this log dir: the -future log becomes the current one"
-        for number, one in enumerate(partitions):
-            if one.is_current_of(future):
-                words += f", and {one.row.where.dir} is deleted"
-                after[number] = one._replace(row=one.row._replace(files=tuple(map(_deleted, one.row.files))))
-        findings.append(Finding("START-016", words, dir=future.row.where.dir))
-    return tuple(after), findings
+def forgets_producers(log: LoadedLog) -> bool:
+    """Whether a clean start without a producer snapshot passes over batches of producers.
 
-
-def _abandoned(
-    partitions: Iterable[StartedPartition],
-    ids: Mapping[str, str | None],
-    replicas: Replicas,
-    node_id: int,
-) -> Iterator[StartedPartition]:
-    for one in partitions:
-        name, directory_id = one.name, ids.get(one.log_dir or "")
-        if name is None or name.kind != FUTURE or one.row.error is not None or directory_id is None:
+    `UnifiedLog.rebuildProducerState` then writes empty snapshots. Some batches of each segment are looked at.
+    """
+    is_empty = log.log_start_offset >= log.log_end_offset  # then none is written when the log is closed
+    if not log.clean or log.snapshots_before or log.recovered or is_empty:
+        return False
+    for segment in reversed(log.segments):
+        if not segment.log_size:
             continue
-        state = replicas.get((one.topic_id or "", name.partition))
-        if state is not None and state.directory_of(node_id) == directory_id:
-            yield one
+        with segment.log() as file:
+            for _, batch in islice(Walk(file, end=segment.log_size), LOOKED_AT):
+                if batch.producer_id > NO_PRODUCER_ID:
+                    return True
+    return False
 
 
-def _deleted(change: FileChange) -> FileChange:
-    return change._replace(action=DELETE_FILE, size_after=None, reason=REPLACED)
+def records_in(lost: Iterable[LostBytes]) -> int | None:
+    """Return how many records whole batches hold, by their headers; None where they do not tell."""
+    total = 0
+    for segment, position in lost:
+        with segment.log() as log:
+            try:
+                for batch in file_batches(log, position, segment.log_size):
+                    count = record_count(header(log, batch))
+                    if count is None:
+                        return None
+                    total += count
+            except BrokerError as error:
+                if error.position is None or not only_zeros(log, error.position, segment.log_size):
+                    return None
+    return total
 
 
 def expand(found: Found) -> Found:
@@ -301,11 +301,6 @@ def expand(found: Found) -> Found:
         named += [one.path for one in found.targets if one.kind == UNKNOWN and one.name is None]
     targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
     return replace(found, targets=[*targets, *found.targets])
-
-
-def log_dir_outcome(unit: Unit) -> Outcome:
-    """Return what a broker learns of a log dir, as the partial of a StartReducer."""
-    return Outcome(number=unit.number, partial=Started((log_dir_state(unit.target.path),)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +362,7 @@ class StartReducer:
         return StartupBrokerRow(
             broker_id=meta.node_id if meta else None,
             cluster_id=meta.cluster_id if meta else None,
-            outcome=STARTS if stop is None else FAILS,
+            outcome="starts" if stop is None else FAILS,
             error=stop.exception if stop else None,
             error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
             kafka_version=".".join(map(str, config.version)),
@@ -382,10 +377,7 @@ class StartReducer:
         )
 
     def _strays(self, known: Started) -> Iterator[Finding]:
-        """Yield the partitions that the metadata log does not assign to this broker.
-
-        Not of a running broker: it makes partitions while its files are read.
-        """
+        """Yield the partitions that the metadata log does not assign to this broker, if it does not run."""
         node_id = _node_at_rest(known)
         if known.replicas is None or node_id is None:
             return
@@ -433,8 +425,28 @@ def _with_promoted(known: Started, config: BrokerConfig) -> tuple[Started, list[
     node_id = _node_at_rest(known)
     if known.replicas is None or node_id is None or config.version < ENSEMBLE:
         return known, []
-    partitions, findings = promoted(known.partitions, known.dirs, known.replicas, node_id)
-    return known._replace(partitions=partitions), findings
+    ids = {one.path: one.meta.directory_id for one in known.dirs if one.meta is not None}
+    findings, partitions = [], list(known.partitions)
+    for future in known.partitions:
+        name, directory_id = future.name, ids.get(future.log_dir or "")
+        if name is None or name.kind != FUTURE or future.row.error is not None or directory_id is None:
+            continue
+        state = known.replicas.get((future.topic_id or "", name.partition))
+        if state is None or state.directory_of(node_id) != directory_id:
+            continue
+        message = "the metadata assigns the partition to this log dir: "
+        message += "the -future log becomes the current one"
+        current = (PartitionDir(name.topic, name.partition, NORMAL, None), future.topic_id)
+        for number, one in enumerate(known.partitions):
+            if (one.name, one.topic_id) == current:
+                message += f", and {one.row.where.dir} is deleted"
+                files = tuple(
+                    change._replace(action=DELETE_FILE, size_after=None, reason=REPLACED)
+                    for change in one.row.files
+                )
+                partitions[number] = one._replace(row=one.row._replace(files=files))
+        findings.append(Finding("START-016", message, dir=future.row.where.dir))
+    return known._replace(partitions=tuple(partitions)), findings
 
 
 def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:
@@ -447,7 +459,7 @@ def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedP
     return StartedLogDir(
         dir=shown(one.path),
         directory_id=one.meta.directory_id if one.meta else None,
-        outcome=ONLINE if reason is None else OFFLINE,
+        outcome="online" if reason is None else OFFLINE,
         error=reason.exception if reason else None,
         error_message=reason.message if reason else None,
         clean=one.clean,

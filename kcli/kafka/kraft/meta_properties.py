@@ -1,0 +1,255 @@
+"""The meta.properties of log dirs: which of them are of one broker, and whether they fit together.
+
+The truth is `MetaPropertiesEnsemble.verify`; before 3.7 it was
+`BrokerMetadataCheckpoint.getBrokerMetadataAndOfflineDirs`.
+"""
+
+import os
+from base64 import urlsafe_b64decode
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from formats.names import DELETE, FUTURE, NORMAL, STRAY
+from formats.properties import MetaProperties
+from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION
+from kcli.logdir.buffers import CANNOT_READ
+from kcli.logdir.log_dirs import (
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    LogDirState,
+    has_own_files,
+    log_dir_state,
+)
+
+Version: TypeAlias = tuple[int, ...]
+
+NEWEST: Version = (4, 3)
+ENSEMBLE: Version = (3, 7)
+"""From here on meta.properties of all log dirs are verified together, with the ids of directories (KIP-858),
+and a log without a topic id is renamed to -stray."""
+QUORUM_STATE_STOPS: Version = (3, 9)
+"""From here on a quorum-state that cannot be read ends the process: before, the file was cleared."""
+BOOTSTRAP_READ: Version = (3, 3)
+"""From here on each node of KRaft reads bootstrap.checkpoint at its start."""
+STRAYS: Version = (3, 6, 2)
+"""From here on a directory name may end with -stray."""
+TIERED: Version = (3, 6)
+"""From here on topics can be tiered, and keep a log start below their first segment."""
+LAST_WITH_ZOOKEEPER: Version = (3, 9)
+KRAFT_ALONE: Version = (4, 0)
+"""From here on there is no ZooKeeper."""
+
+RUNTIME = "RuntimeException"
+IO = "IOException"
+RESERVED_IDS = 100
+"""The first so many ids are no directory's (`DirectoryId.reserved`)."""
+NOT_FOUND = "not-found"
+
+
+class StartFailure(NamedTuple):
+    """A failure: Kafka's exception, why, and the file or directory that it is about."""
+
+    exception: str
+    message: str
+    path: str
+
+
+class BrokerConfig(NamedTuple):
+    """What server.properties contributes; None where it is not known."""
+
+    version: Version = NEWEST
+    node_id: int | None = None
+    metadata_log_dir: str | None = None
+
+
+UNKNOWN_CONFIG = BrokerConfig()
+
+
+def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
+    """Return the states of log dirs, those of one broker together; each once, however it is reached.
+
+    Log dirs with the same directory.id in different places are copies of one, and no two of a broker. One
+    whose meta.properties is missing, malformed or lacks an id belongs to the broker of the others, if they
+    are of one and nothing contradicts it.
+    """
+    brokers: dict[tuple[str, int], list[LogDirState]] = {}
+    others: dict[int | None, list[LogDirState]] = {}
+    for path in {os.path.realpath(one): one for one in log_dirs}.values():
+        one = log_dir_state(path)
+        cluster, node = (one.meta.cluster_id, one.meta.node_id) if one.meta else (None, None)
+        if cluster is not None and node is not None:
+            brokers.setdefault((cluster, node), []).append(one)
+        else:
+            others.setdefault(node, []).append(one)
+    groups = list(brokers.values())
+    if len(groups) == 1:
+        ((_, node),) = brokers
+        groups[0] += [*others.pop(node, ()), *others.pop(None, ())]
+    groups += [[one] for one in others.pop(None, ())]
+    groups += others.values()
+    return [
+        tuple(group) for known in groups for group in ([known] if _are_of_one(known) else map(_alone, known))
+    ]
+
+
+def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
+    """Return `by_broker` of the log dirs among directories that hold partitions.
+
+    A folder of copied partitions, with no file of a log dir, is none, unless it lies in one directory with a
+    formatted log dir or holds one of its partitions: it is a log dir then that lost its files.
+    """
+    paths = list(dict.fromkeys(directories))
+    own = [one for one in paths if has_own_files(one)]
+    formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES))]
+    bare = [one for one in paths if one not in own and any(_goes_with(one, other) for other in formatted)]
+    return [dirs for dirs in by_broker([*own, *bare]) if any(one.path in own for one in dirs)]
+
+
+def _goes_with(bare: str, log_dir: str) -> bool:
+    if os.path.dirname(os.path.realpath(bare)) == os.path.dirname(os.path.realpath(log_dir)):
+        return True
+    here, there = (log_dir_state(one).names for one in (bare, log_dir))
+    return any(name is not None and name.kind == NORMAL for _, name in set(here) & set(there))
+
+
+def _alone(one: LogDirState) -> list[LogDirState]:
+    return [one]
+
+
+def _are_of_one(dirs: Sequence[LogDirState]) -> bool:
+    ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
+    parents = {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+    return len(set(ids)) == len(ids) or len(parents) == 1
+
+
+def release_of(dirs: Sequence[LogDirState]) -> Version:
+    """Return the newest release whose broker can have written these log dirs.
+
+    Those of ZooKeeper have a meta.properties of version 0; or none, and no topic id, as before 0.9.
+    """
+    known = [one.meta for one in dirs if one.meta is not None]
+    if any(one.has_metadata_log for one in dirs) or any(meta.version for meta in known):
+        return NEWEST
+    is_older = any(one.names for one in dirs) and not any(one.has_topic_ids for one in dirs)
+    return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
+
+
+class Ensemble(NamedTuple):
+    """What meta.properties make of a start: the failures that end the process, in the broker's order.
+
+    `offline` maps each log dir that is not used to the reason, `live` are the others. `has_copies`: two of
+    them have one directory.id, or a reserved one.
+    """
+
+    stops: tuple[StartFailure, ...]
+    offline: dict[str, StartFailure]
+    live: tuple[LogDirState, ...]
+    has_copies: bool
+    metadata_log_dir: str | None
+    with_zookeeper: bool
+
+    def duplicates(self) -> Iterator[StartFailure]:
+        """Yield each partition that lies in two log dirs; a -delete or -stray directory is no second one.
+
+        Copies of a log dir end the process before that is seen. A broker that runs moves partitions: for a
+        moment one lies in both (`LogManager.replaceCurrentWithFutureLog`).
+        """
+        if self.has_copies or any(one.locked_by is not None for one in self.live):
+            return
+        seen: dict[tuple[str, int, str], str] = {}
+        for one in self.live:
+            for name, parsed in one.names:
+                if parsed is None or parsed.kind in {DELETE, STRAY} or name == METADATA_DIRECTORY:
+                    continue
+                kind = FUTURE if parsed.kind == FUTURE else NORMAL
+                path = f"{one.path}/{name}"
+                first = seen.setdefault((parsed.topic, parsed.partition, kind), path)
+                if first != path:
+                    yield StartFailure(ILLEGAL_STATE, f"the same partition lies in {first}", path)
+
+
+def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
+    """Return what the meta.properties of a broker's log dirs make of its start."""
+    metadata_dir, with_zookeeper = _metadata_log_dir(dirs, config), _has_zookeeper(dirs, config)
+    offline: dict[str, StartFailure] = {}
+    stops: list[StartFailure] = []
+    for one in dirs:
+        error = one.error or one.meta_error
+        if error is None or error.code == NOT_FOUND:
+            continue
+        if config.version < ENSEMBLE and error.code not in CANNOT_READ:
+            stops.append(StartFailure(RUNTIME, error.message, error.path))
+        else:
+            offline[one.path] = StartFailure(IO, error.message, error.path)
+    live = tuple(one for one in dirs if one.path not in offline)
+    known = [(one.path, one.meta) for one in live if one.meta is not None]
+    of_ids = [*_directory_ids(known, config)]
+    stops += [*_identities(known, config), *of_ids]
+    if not with_zookeeper:
+        if metadata_dir in offline:
+            reason = offline[metadata_dir]
+            exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
+            message = f"I/O error in the metadata log dir: {reason.message}"
+            stops.append(StartFailure(exception, message, reason.path))
+        stops += _unformatted([one for one in live if one.meta_error is None], config)
+    return Ensemble(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
+
+
+def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str | None:
+    """Return the log dir of the metadata log: as configured, else where it lies, else the first."""
+    if config.metadata_log_dir is not None:
+        return config.metadata_log_dir
+    return next((one.path for one in dirs if one.has_metadata_log), dirs[0].path if dirs else None)
+
+
+def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
+    """Whether these are of a broker of ZooKeeper: a release that has it, and files of version 0 alone."""
+    if config.version >= KRAFT_ALONE or any(one.has_metadata_log for one in dirs):
+        return False
+    return all(one.meta is None or not one.meta.version for one in dirs)
+
+
+def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
+    """Yield where meta.properties are of another cluster or node than expected, or than the first of them."""
+    exception = RUNTIME if config.version >= ENSEMBLE else "InconsistentBrokerMetadataException"
+    expected: dict[str, str | int | None] = {"cluster.id": None, "node.id": config.node_id}
+    for path, meta in known:
+        for name, value in (("cluster.id", meta.cluster_id), ("node.id", meta.node_id)):
+            if expected[name] is None:
+                expected[name] = value
+            elif value is not None and value != expected[name]:
+                message = f"{name} is {value}, expected {expected[name]}"
+                yield StartFailure(exception, message, f"{path}/{META_PROPERTIES}")
+
+
+def _directory_ids(
+    known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig
+) -> Iterator[StartFailure]:
+    """Yield where two directories have the same id, or one has a reserved one."""
+    seen: dict[str, str] = {}
+    for path, meta in known:
+        if meta.directory_id is None or config.version < ENSEMBLE:
+            continue
+        file = f"{path}/{META_PROPERTIES}"
+        first = seen.setdefault(meta.directory_id, path)
+        if _is_reserved(meta.directory_id):
+            yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is reserved", file)
+        elif first != path:
+            yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is also that of {first}", file)
+
+
+def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[StartFailure]:
+    """Yield where a KRaft broker finds no meta.properties, or no id in it."""
+    for one in live:
+        path = f"{one.path}/{META_PROPERTIES}"
+        if one.meta is None:
+            missing = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
+            yield StartFailure(missing, "no meta.properties: the directory is not formatted", path)
+        elif one.meta.node_id is None or one.meta.cluster_id is None:
+            name = "node ID" if one.meta.node_id is None else "cluster ID"
+            yield StartFailure(RUNTIME, f"{name} not found", path)
+
+
+def _is_reserved(directory_id: str) -> bool:
+    number = int.from_bytes(urlsafe_b64decode(f"{directory_id}=="), "big")
+    return number < RESERVED_IDS or 1 << 63 <= number < 1 << 64  # Java compares the lower half signed

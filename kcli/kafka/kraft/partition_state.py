@@ -1,0 +1,54 @@
+"""A partition in the metadata, and what a change makes of it, as `PartitionRegistration.merge`."""
+
+from typing import NamedTuple, TypeAlias
+
+Brokers: TypeAlias = tuple[int, ...]
+
+
+class PartitionState(NamedTuple):
+    """The state of a partition in the metadata: brokers by id, epochs; a leader of -1 is none.
+
+    `elr`: eligible leader replicas; `last_known_elr`: with one entry the last leader before there was none.
+    `directories` are those of `replicas`, by id.
+    """
+
+    replicas: Brokers
+    isr: Brokers
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    elr: Brokers = ()
+    last_known_elr: Brokers = ()
+    removing: Brokers = ()
+    adding: Brokers = ()
+    is_recovering: bool = False
+    directories: tuple[str, ...] = ()
+
+    def directory_of(self, broker: int) -> str | None:
+        """Return the id of the log dir of a broker's replica; None where it is unknown."""
+        known = dict(zip(self.replicas, self.directories, strict=False))
+        return known.get(broker)
+
+
+class Change(NamedTuple):
+    """A PartitionChangeRecord: what a change of a partition sets; None leaves a field as it is.
+
+    `leader`: the leader epoch rises wherever it is set, also to the leader that is.
+    """
+
+    isr: Brokers | None = None
+    leader: int | None = None
+    replicas: Brokers | None = None
+    removing: Brokers | None = None
+    adding: Brokers | None = None
+    is_recovering: bool | None = None
+    elr: Brokers | None = None
+    last_known_elr: Brokers | None = None
+    directories: tuple[str, ...] | None = None
+
+
+def merged(partition: PartitionState, change: Change) -> PartitionState:
+    """Return the partition after a change; its partition epoch rises always."""
+    given = {name: value for name, value in change._asdict().items() if value is not None}
+    epoch = partition.leader_epoch + (change.leader is not None)
+    return partition._replace(**given, leader_epoch=epoch, partition_epoch=partition.partition_epoch + 1)
