@@ -72,7 +72,7 @@ def run_check(
     from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
-    from kcli.jobs.scan.scan import ScanLog, split_segments
+    from kcli.jobs.scan.scan import ScanLog, group_directories
     from kcli.kafka.kraft.meta_properties import BrokerConfig
 
     scan = ScanLog(options)
@@ -87,10 +87,10 @@ def run_check(
 
     def reduce_of(found: "Found") -> "Reduce":
         log_dirs = BrokerLogDirs(found, config, metadata)
-        return reducer(found, scan, log_dirs, state, known_settings(metadata), codes=codes)
+        return reducer(found, log_dirs, state, known_settings(metadata), codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        return split_segments(units if state is None else state.mark_unchanged(units), 0)
+        return group_directories(units if state is None else state.mark_unchanged(units))
 
     command = Command(
         name=name,

@@ -35,13 +35,11 @@ def scan(
     from kcli.jobs.check.contradictions import with_contradictions
     from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import (
-        PIECE_BYTES,
         DirectoryScan,
         ScanLog,
         ScanOptions,
         fold_directories,
-        piece_bytes,
-        split_segments,
+        group_directories,
     )
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
@@ -63,12 +61,10 @@ def scan(
         cold=reading.is_cold,
         rows=frozenset(types),
     )
-    spreads = engine.uses_spark
-    cuts = PIECE_BYTES if spreads else piece_bytes(engine.jobs) if engine.jobs > 1 else 0
 
     def reduce_of(found: "Found") -> "Reduce":
         unread_logs = unread(found)
-        return fold_directories(lambda: DirectoryScan(ScanLog(options), unread_logs))
+        return fold_directories(lambda: DirectoryScan(options.rows, unread_logs))
 
     command = Command(
         name="scan",
@@ -76,7 +72,7 @@ def scan(
         accepts=ACCEPTS,
         expand=lambda found: expand(with_contradictions(found), starts=True),
         answer=Answer(possible=options.rows),
-        split=lambda units, _: split_segments(units, cuts),
+        split=lambda units, _: group_directories(units),
         reduce=reduce_of,
         rows_from_reduce=True,
     )

@@ -34,8 +34,7 @@ from kcli.jobs.scan.scan import (
     ScanLog,
     ScanOptions,
     fold_directories,
-    piece_bytes,
-    split_segments,
+    group_directories,
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
@@ -190,13 +189,13 @@ def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCo
         SCAN,
         log_targets.ACCEPTS,
         lambda found: log_targets.expand(with_contradictions(found), starts=True),
-        lambda units, workers: split_segments(units, piece_bytes(workers) if workers > 1 else 0),
+        lambda units, _: group_directories(units),
         _scan_reduce,
     )
 
 
 def _scan_reduce(_found: Found) -> Reduce:
-    return fold_directories(lambda: DirectoryScan(SCAN))
+    return fold_directories(lambda: DirectoryScan(SCAN.options.rows))
 
 
 def _epochs(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
@@ -214,7 +213,7 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
         job,
         check.ACCEPTS,
         check.expand,
-        lambda units, _: split_segments(units, 0),
+        lambda units, _: group_directories(units),
         _check_reduce,
     )
 
@@ -225,7 +224,7 @@ CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 def _check_reduce(found: Found) -> Reduce:
     metadata = metadata_of(found)
     log_dirs = BrokerLogDirs(found, metadata=metadata)
-    return check.reducer(found, CHECKED, log_dirs, None, known_settings(metadata))
+    return check.reducer(found, log_dirs, None, known_settings(metadata))
 
 
 COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {

@@ -37,12 +37,11 @@ from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import (
     DirectoryScan,
-    LogRange,
     ScanLog,
+    ScannedUnit,
     fold_directories,
     inspected,
     is_segment,
-    lost,
 )
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, without_details
@@ -73,7 +72,7 @@ class CheckedUnit(NamedTuple):
     directories of a log dir. A partition directory that loads has `files`, a segment that was read `segment`.
     """
 
-    range: LogRange
+    scanned: ScannedUnit
     findings: tuple[Finding, ...] = ()
     files: PartitionFiles | None = None
     segment: SegmentFacts | None = None
@@ -100,9 +99,9 @@ class CheckLog:
             checked = self._check(unit)
         except FileError as error:
             outcome = failed(unit, error)
-            checked = CheckedUnit(LogRange(unit, findings=tuple(outcome.findings), error=outcome.error))
+            checked = CheckedUnit(ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error))
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            checked = CheckedUnit(LogRange(unit, error=internal_failure(unit.target.shown, error)))
+            checked = CheckedUnit(ScannedUnit(unit, error=internal_failure(unit.target.shown, error)))
         return Outcome(number=unit.number, partial=checked)
 
     def _check(self, unit: Unit) -> CheckedUnit:
@@ -111,7 +110,7 @@ class CheckLog:
         if unit.target.kind == PARTITION:
             return self._partition(unit)
         if isinstance(unit.known, SegmentFacts):
-            return CheckedUnit(LogRange(unit), segment=unit.known)
+            return CheckedUnit(ScannedUnit(unit), segment=unit.known)
         if not is_segment(unit.target):
             return until_whole(unit, lambda: CheckedUnit(self.scan.read(unit)), _error_of)
         return until_whole(unit, lambda: self._segment(unit), _error_of)
@@ -126,7 +125,7 @@ class CheckLog:
             *(one for start in starts for one in start.findings if one.code == REFUSED),
         )
         stops = tuple(start.failure for start in starts if start.failure is not None)
-        return CheckedUnit(LogRange(unit), findings, stops=stops)
+        return CheckedUnit(ScannedUnit(unit), findings, stops=stops)
 
     def _partition(self, unit: Unit) -> CheckedUnit:
         result: PartitionFiles | StartFailure | None = None
@@ -147,14 +146,14 @@ class CheckLog:
         judge = SegmentJudge(unit.target, limit, headers_alone=is_quick)
         scan = ScanLog(replace(self.scan.options, verify=False)) if is_quick else self.scan
         scanned = scan.read(unit, judge.observe)
-        if scanned.piece is None:
+        if scanned.log is None:
             return CheckedUnit(scanned)
-        facts = judge.end(scanned.piece)
+        facts = judge.end(scanned.log)
         return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
 
 
 def _error_of(checked: CheckedUnit) -> Failure | None:
-    return checked.range.error
+    return checked.scanned.error
 
 
 def _is_closed(target: Target) -> bool:
@@ -171,7 +170,6 @@ class CheckRun(NamedTuple):
     `codes`: what the codes of the findings that are shown begin with; none: all are shown.
     """
 
-    scan: ScanLog
     unread: frozenset[str]
     notes: dict[str, list[Finding]]
     log_dirs: BrokerLogDirs
@@ -184,7 +182,7 @@ class DirectoryCheck(DirectoryScan):
     """Judges the segments of a directory, in order, and gives its row at the end; changed in place."""
 
     def __init__(self, run: CheckRun) -> None:
-        super().__init__(run.scan, run.unread)
+        super().__init__(frozenset(), run.unread)
         self._run = run
         self._target: Target | None = None
         self._files: PartitionFiles | None = None
@@ -200,12 +198,12 @@ class DirectoryCheck(DirectoryScan):
         """Take in the next unit of the directory; return what is found with it."""
         part = outcome.partial
         if isinstance(part, Unit):
-            part = CheckedUnit(lost(part, outcome.error))
+            part = CheckedUnit(ScannedUnit(part, error=outcome.error))
         assert isinstance(part, CheckedUnit)
-        scanned = self.add_range(outcome.number, part.range)
+        scanned = self.add_unit(outcome.number, part.scanned)
         gone = log_targets.removed_segment(scanned.findings)
         self._held, scanned.findings[:] = [*scanned.findings], [*self._held, *part.findings]
-        self._target = self._target or directory_of(part.range.unit.target)
+        self._target = self._target or directory_of(part.scanned.unit.target)
         if part.files is not None:
             self._files, self._judge = part.files, part.files.judge(self._target)
         self._stops += part.stops
@@ -351,7 +349,6 @@ def _log_dir(path: str, server: Server) -> Target:
 
 def reducer(
     found: Found,
-    scan: ScanLog,
     log_dirs: BrokerLogDirs,
     state: IncrementalState | None,
     known: KnownSettings,
@@ -363,5 +360,5 @@ def reducer(
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    run = CheckRun(scan, log_targets.unread(found), notes, log_dirs, state, known, codes)
+    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, codes)
     return fold_directories(lambda: DirectoryCheck(run))

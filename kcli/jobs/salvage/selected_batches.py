@@ -22,7 +22,7 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import contradicts_itself, has_unknown_codec, is_out_of_reach
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.damaged import verified_windows
-from kcli.kafka.integrity.log_part import batch_bytes, end_marker_types
+from kcli.kafka.integrity.log_scan import batch_bytes, end_marker_types
 from kcli.kafka.storage.log_segment import LARGEST_WRAPPER
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window

@@ -1,8 +1,7 @@
-"""`scan`: what segments and partitions hold, by headers and checksums alone; a big segment in pieces.
+"""`scan`: what segments and partitions hold, by headers and checksums alone.
 
-`split_segments` cuts large segments where the offset index leads to a batch, `ScanLog` maps each range,
-`DirectoryScan` joins ranges to segments and segments to partitions, and reads a segment again as a whole if
-its ranges do not join. `check` is the same pass with more in each of the two.
+`ScanLog` maps each segment, `DirectoryScan` joins segments to partitions. `check` is the same pass with more
+in each of the two.
 """
 
 import os
@@ -23,12 +22,11 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
-from kcli.jobs.scan.log_ranges import cut
 from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.log_part import LogPart, Observe, ReadOptions, join, read_part
+from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, ReadOptions, scan_log
 from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.concurrent_changes import REMOVED
@@ -41,8 +39,6 @@ from kcli.rows import Failure, Item
 from kcli.rows.partitions import FromFile, Where
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
-PIECE_BYTES = 64 << 20
-"""Of a piece of a big segment, at least."""
 OF_A_START = frozenset(
     {
         "EPOCH-002",
@@ -62,8 +58,6 @@ OF_A_START = frozenset(
 """Findings about the files of a directory that a walk over the bytes of the logs does not make itself."""
 UNFORESEEN = "unsupported"
 """The error of a start that goes on in a way that is not computed here: its logs are read all the same."""
-MANY_WORKERS = 8
-"""So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
 
 
 Inspection: TypeAlias = Callable[[Partition], Iterable[Item | Finding]]
@@ -84,35 +78,32 @@ class ScanOptions:
     rows: frozenset[str] = frozenset({SCAN_SEGMENT.name, SCAN_PARTITION.name})
 
 
-class LogRange(NamedTuple):
-    """What a map found in a range of a log, or in a partition directory without one, which has no piece.
+class ScannedUnit(NamedTuple):
+    """What the map found in a log, or in a partition directory without one, which has no `log`.
 
-    `piece` is None, too, where there was an error, or where the file is gone, as `findings` say.
-    `must_reread`: its pieces do not join. `is_lost`: its worker died, so it is not read again.
+    `log` is None, too, where there was an error, or where the file is gone, as `findings` say.
     """
 
     unit: Unit
     source: FromFile | None = None
-    piece: LogPart | None = None
+    log: LogScan | None = None
     findings: tuple[Finding, ...] = ()
     error: Failure | None = None
-    must_reread: bool = False
-    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ScanLog:
-    """The map with its options, picklable. A unit is a log from byte `start` to `end`, 0 for its own."""
+    """The map with its options, picklable. A unit is a log, or a partition directory."""
 
     options: ScanOptions
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the piece of a unit, as the partial of a ScanReducer."""
+        """Return a ScannedUnit, as the partial of a DirectoryScan."""
         found = until_whole(unit, lambda: self.read(unit), lambda one: one.error)
         return Outcome(number=unit.number, partial=found)
 
-    def read(self, unit: Unit, observe: Observe | None = None) -> LogRange:
-        """Return what is in the range of a unit; `observe` as of `read_part`."""
+    def read(self, unit: Unit, observe: Observe | None = None) -> ScannedUnit:
+        """Return what is in a unit; `observe` as of `scan_log`."""
         options = self.options
         try:
             if unit.target.kind == PARTITION:
@@ -120,76 +111,65 @@ class ScanLog:
             base = segment_base(unit.target)
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes, base)
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
-                piece = read_part(file, unit.start, unit.end or None, read_options, observe=observe)
+                log = scan_log(file, read_options, observe=observe)
             facts = facts_around(unit.target)
             findings = log_dir_findings(unit.target, facts)
-            return LogRange(unit, source_of(unit.target, facts), piece, tuple(findings))
+            return ScannedUnit(unit, source_of(unit.target, facts), log, tuple(findings))
         except FileError as error:
             outcome = failed(unit, error)
-            return LogRange(unit, findings=tuple(outcome.findings), error=outcome.error)
+            return ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            return LogRange(unit, error=internal_failure(unit.target.shown, error))
+            return ScannedUnit(unit, error=internal_failure(unit.target.shown, error))
 
 
 class DirectoryScan:
-    """Joins the ranges of a directory's logs, in order, and gives its rows; changed in place.
+    """Takes in the logs of a directory, in order, and gives its rows; changed in place.
 
-    Ranges that do not join are read again as a whole log. `unread`: as that function returns it.
+    `types` of the rows that are given. `unread`: as that function returns it.
     """
 
-    def __init__(self, read_whole: ScanLog, unread: frozenset[str] = frozenset()) -> None:
-        self._read_whole = read_whole
+    def __init__(self, types: frozenset[str], unread: frozenset[str] = frozenset()) -> None:
+        self._types = types
         self._unread = unread
-        self._range: LogRange | None = None
-        """The first ranges of a log whose last one has not come yet, joined."""
         self._last_offset: int | None = None
         self.total: Total | None = None
         self.where: Where | None = None
 
     def add(self, outcome: Outcome) -> Outcome:
-        """Take in the next outcome of the map; return the row and the findings of a log that it completes."""
+        """Take in the next outcome of the map; return the row and the findings of its log."""
         part = outcome.partial
-        assert isinstance(part, LogRange | Unit)
-        return self.add_range(outcome.number, lost(part, outcome.error) if isinstance(part, Unit) else part)
+        if isinstance(part, Unit):  # its worker died
+            part = ScannedUnit(part, error=outcome.error)
+        assert isinstance(part, ScannedUnit)
+        return self.add_unit(outcome.number, part)
 
-    def add_range(self, number: int, part: LogRange) -> Outcome:
-        """Take in the next range of a log; return the row and the findings of a log that it completes."""
+    def add_unit(self, number: int, part: ScannedUnit) -> Outcome:
+        """Take in the next log; return its row and its findings."""
+        target, log, source = part.unit.target, part.log, part.source
         if self.total is None:
-            directory = identity(directory_of(part.unit.target).shown, os.path.realpath)
+            directory = identity(directory_of(target).shown, os.path.realpath)
             self.total = Total(complete=directory not in self._unread)
-        if self._range is not None:
-            part = _joined(self._range, part)
-        self._range = part if part.unit.end else None
-        if self._range is not None:
-            return Outcome(number=number)
-        whole = self._read_whole.read(replace(part.unit, start=0)) if part.must_reread else part
-        return self._report(number, whole, self.total)
+        outcome = Outcome(number=number, findings=[*part.findings], error=part.error)
+        if source is None:
+            self.total = self.total._replace(complete=False)
+        else:
+            self.where = source.where
+        if source is not None and log is not None:
+            self.total = with_segment(self.total, log)
+            is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
+            if SCAN_SEGMENT.name in self._types:
+                outcome.rows.append(segment_row(source, log))
+            outcome.findings.extend(_findings(target, log, self._last_offset if is_one else None))
+            if is_one and log.summary.last_offset is not None:
+                self._last_offset = log.summary.last_offset
+        return outcome
 
     def finish(self, number: int) -> Outcome:
         """Return the row of the partition."""
-        has_row = SCAN_PARTITION.name in self._read_whole.options.rows and self.where is not None
+        has_row = SCAN_PARTITION.name in self._types and self.where is not None
         assert self.total is not None
         rows: list[Item] = [partition_row(self.where, self.total)] if has_row and self.where else []
         return Outcome(number=number, rows=rows)
-
-    def _report(self, number: int, log: LogRange, total: Total) -> Outcome:
-        """Return the row and the findings of a whole log, and count what is in it."""
-        target, piece, source = log.unit.target, log.piece, log.source
-        outcome = Outcome(number=number, findings=[*log.findings], error=log.error)
-        if source is None:
-            total = total._replace(complete=False)
-        else:
-            self.where = source.where
-        if source is not None and piece is not None:
-            total = with_segment(total, piece)
-            is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
-            if SCAN_SEGMENT.name in self._read_whole.options.rows:
-                outcome.rows.append(segment_row(source, piece))
-            outcome.findings.extend(_findings(target, piece, self._last_offset if is_one else None))
-            if is_one and piece.summary.last_offset is not None:
-                self._last_offset = piece.summary.last_offset
-        self.total = total
-        return outcome
 
 
 def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
@@ -206,7 +186,7 @@ def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
     return reduce
 
 
-def inspected(unit: Unit, inspection: Inspection) -> LogRange:
+def inspected(unit: Unit, inspection: Inspection) -> ScannedUnit:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it has been removed since
@@ -214,38 +194,13 @@ def inspected(unit: Unit, inspection: Inspection) -> LogRange:
     source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
-    return LogRange(unit, source, findings=findings, error=None if is_unforeseen else found.error)
+    return ScannedUnit(unit, source, findings=findings, error=None if is_unforeseen else found.error)
 
 
-def lost(unit: Unit, error: Failure | None) -> LogRange:
-    """Return the range of a unit whose worker died: the engine gives the unit as its partial."""
-    return LogRange(unit, error=error, is_lost=True)
-
-
-def _joined(a: LogRange, b: LogRange) -> LogRange:
-    """Return what is known of a log from the beginning of one range to the end of the next."""
-    unit = replace(a.unit, end=b.unit.end)
-    if a.is_lost or b.is_lost:
-        return (a if a.is_lost else b)._replace(unit=unit)
-    piece = None if a.piece is None or b.piece is None else join(a.piece, b.piece)
-    return a._replace(unit=unit, piece=piece, must_reread=piece is None)
-
-
-def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
-    """Return units with each directory as a group, large segments in ranges of about `size` bytes, if any."""
+def group_directories(units: Sequence[Unit]) -> list[Unit]:
+    """Return units with each directory as a group."""
     groups = enumerate(groupby(units, key=lambda unit: directory_of(unit.target)))
-    ranges = (
-        (group, each)
-        for group, (_, some) in groups
-        for unit in some
-        for each in (cut(unit, size) if size else [unit])
-    )
-    return [replace(each, number=number, group=group) for number, (group, each) in enumerate(ranges)]
-
-
-def piece_bytes(workers: int) -> int:
-    """Return how large pieces are worth their cost, a millisecond each, to so many workers."""
-    return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
+    return [replace(unit, group=group) for group, (_, some) in groups for unit in some]
 
 
 def is_segment(target: Target) -> bool:
@@ -253,49 +208,38 @@ def is_segment(target: Target) -> bool:
     return segment_base(target) is not None
 
 
-def _findings(target: Target, piece: LogPart, before: int | None) -> Iterator[Finding]:
+def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Finding]:
     """Yield findings about a segment after one whose last offset is `before`, in the words of `dump`."""
-    base = piece.summary.base_offset
+    base = log.summary.base_offset
     reaches_back = before is not None and base is not None and base <= before
     if reaches_back and not os.path.lexists(target.path):
         merged = moved(target, FileError(target.path, REMOVED, "removed"))
         if merged is not None:  # by compaction, into the segment before, which was read after that
             reaches_back = False
             yield merged
-    if _is_clean(piece) and not reaches_back:
+    has_defects = bool(log.defects) or log.summary.backwards.times or reaches_back
+    if log.stop.reason == "end" and log.grown <= 0 and not log.gap_count and not has_defects:
         return
 
     from kcli.kafka.findings.log_findings import growth_message, report_damage
 
     collector = FindingCollector(target)
-    damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
+    damage: list[DamagedRange | Stop] = [*log.gaps, log.stop]
     for item in damage:
         yield from (found for found in report_damage(item, collector) if isinstance(found, Finding))
-    overlaps = piece.summary.backwards
+    overlaps = log.summary.backwards
     overlap = f"offset {base}: not above {before}, the last of the segment before"
     if not reaches_back:
         overlap = f"offset {overlaps.first}: not above the batch before it"
+    defects = {
+        code: log.defects.get(code, Defects()) for code in ("LOG-003", "LOG-017", "LOG-018", "DUMP-002")
+    }
     for code, (times, position, words) in (
-        ("LOG-002", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
-        ("LOG-003", piece.invalid),
-        ("LOG-017", piece.above_v2),
-        ("LOG-018", piece.out_of_reach),
-        ("DUMP-002", piece.unreadable),
+        ("LOG-002", (log.gap_count - len(log.gaps), None, "further damaged ranges")),
+        *defects.items(),
         ("LOG-017", (overlaps.times + reaches_back, None, overlap)),
-        ("LOG-005", (int(piece.grown > 0), None, growth_message(piece.grown))),
+        ("LOG-005", (int(log.grown > 0), None, growth_message(log.grown))),
     ):
         if times:
             yield collector.finding(code, position, words)._replace(more=times - 1)
     yield from collector.take()
-
-
-def _is_clean(piece: LogPart) -> bool:
-    troubles = (
-        piece.gap_count,
-        piece.invalid.batches,
-        piece.above_v2.batches,
-        piece.out_of_reach.batches,
-        piece.unreadable.batches,
-        piece.summary.backwards.times,
-    )
-    return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)

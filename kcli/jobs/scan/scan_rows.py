@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from formats.batch import COMPRESSION_NAMES
-from kcli.kafka.integrity.log_part import LogPart
+from kcli.kafka.integrity.log_scan import LogScan
 from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
 from kcli.rows.partitions import FromFile, Where
 from kcli.rows.scan import CodecUse, ScanPartitionRow, ScanSegmentRow, ScanSummary
@@ -24,27 +24,27 @@ class Total(NamedTuple):
     complete: bool = True
 
 
-def with_segment(total: Total, piece: LogPart) -> Total:
+def with_segment(total: Total, log: LogScan) -> Total:
     """Return a total with one more segment, or with what was read of it.
 
     Bytes that are neither of a valid batch nor of the tail count as damaged.
     """
-    tail, size = _tail(piece), piece.size - piece.start
+    tail, size = _tail(log), log.size
     return Total(
-        merge(total.summary, piece.summary),
+        merge(total.summary, log.summary),
         total.segments + 1,
         total.size + size,
-        total.damaged_ranges + piece.gap_count,
-        total.damaged_bytes + size - piece.summary.bytes - tail,
+        total.damaged_ranges + log.gap_count,
+        total.damaged_bytes + size - log.summary.bytes - tail,
         total.tail + tail,
         total.complete,
     )
 
 
-def segment_row(source: FromFile, piece: LogPart) -> ScanSegmentRow:
+def segment_row(source: FromFile, log: LogScan) -> ScanSegmentRow:
     """Return the row of one log."""
-    summary = _summary(with_segment(Total(), piece))
-    return ScanSegmentRow(source.where, source.file, piece.size, summary, stop=piece.stop.reason)
+    summary = _summary(with_segment(Total(), log))
+    return ScanSegmentRow(source.where, source.file, log.size, summary, stop=log.stop.reason)
 
 
 def partition_row(place: Where, total: Total) -> ScanPartitionRow:
@@ -92,10 +92,10 @@ def _summary(total: Total) -> ScanSummary:
     )
 
 
-def _tail(piece: LogPart) -> int:
+def _tail(log: LogScan) -> int:
     """Return the bytes after the last batch, unless they are a damaged range."""
-    is_damaged = bool(piece.gaps) and piece.gaps[-1].next_offset is None
-    return 0 if is_damaged else piece.size - piece.stop.position
+    is_damaged = bool(log.gaps) and log.gaps[-1].next_offset is None
+    return 0 if is_damaged else log.size - log.stop.position
 
 
 def _codec(number: int, codec: Codec) -> CodecUse:

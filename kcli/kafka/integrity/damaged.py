@@ -20,7 +20,6 @@ from formats.batch import (
 )
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
-from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
 from formats.magic import (
     LARGEST_HEADER,
@@ -34,7 +33,7 @@ from formats.magic import (
 )
 from formats.primitives import nullable_bytes
 from kcli.kafka.integrity.verified_batch import VerifiedBatch, verified
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 
@@ -165,14 +164,10 @@ def _past_damage(  # noqa: PLR0917
 
 
 class Budget:
-    """How many bytes the searches in a file may still checksum.
-
-    By looks at every byte, and where its index leads.
-    """
+    """How many bytes the searches in a file may still checksum."""
 
     def __init__(self, size: int) -> None:
         self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
-        self.indexed = LEAST_BUDGET
 
 
 def next_valid_batch(
@@ -189,12 +184,9 @@ def next_valid_batch(
         return None, stop
     bad = stop.position if suspect is None else suspect
     found, gave_up = search_batch(file, bad + 1, end, budget)
-    if gave_up:
-        found = _indexed_batch(file, bad + 1, end, budget)
     if found is not None:
-        return DamagedRange(
-            bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up
-        ), None
+        next_offset = found.header.base_offset
+        return DamagedRange(bad, found.position, stop.reason, stop.found, next_offset, stop.position), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
         return DamagedRange(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
     return None, stop
@@ -219,33 +211,6 @@ def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tup
         position += size
         size = min(size * GROWTH, WINDOW)
     return None, False
-
-
-def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> Batch | None:
-    """Return the first valid batch at or after a position that an index entry names."""
-    places = _indexed_positions(file)
-    for place in places[places.searchsorted(position) :].tolist():
-        head = file.read(place, min(HEADER_UP_TO_MAGIC + LARGEST_HEADER, max(end - place, 0)))
-        if not _candidates(head, place, end, 1):
-            continue
-        length = LOG_OVERHEAD + _LENGTH.unpack_from(head)[0]
-        budget.indexed -= length
-        found = _batch_at(file, place, length) if budget.indexed >= 0 else None
-        if found is not None or budget.indexed < 0:
-            return found
-    return None
-
-
-def _indexed_positions(file: DataFile) -> Ints:
-    """Return the positions that a log's offset index names, rising; none without one that can be read."""
-    stem, log, suffix = file.path.rpartition(".log")
-    try:
-        with DataFile(f"{stem}.index{suffix}") as index:
-            size = min(index.size, LARGEST_INDEX) if log else 0
-            data = index.read(0, size - size % OFFSET_INDEX_ENTRY.size)
-    except FileError:
-        data = b""
-    return np.unique(np.frombuffer(data, OFFSET_INDEX_ENTRY.dtype)["position"].astype(np.int64))
 
 
 def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs.common import plan
-from kcli.jobs.scan import scan
 from kcli.jobs.scan.log_targets import ACCEPTS, expand
-from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, split_segments
+from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from kcli.rows import type_name
@@ -52,12 +51,12 @@ def units_of(*paths):
     return units
 
 
-def scanned(*paths, engine=inline, cuts=False, **options):
+def scanned(*paths, engine=inline, **options):
     """Return an outcome for each log, with the rows, the findings and the error that are about it."""
     scan_log = ScanLog(ScanOptions(**options))
-    job = Job(scan_log, fold_directories(lambda: DirectoryScan(scan_log)))
+    job = Job(scan_log, fold_directories(lambda: DirectoryScan(scan_log.options.rows)))
     units = units_of(*paths)
-    ranges = split_segments(units, scan.PIECE_BYTES if cuts else 0)
+    ranges = group_directories(units)
     found = [Outcome(number=unit.number) for unit in units]
     place = {unit.target: number for number, unit in enumerate(units)}
     for outcome in engine(job, ranges):

@@ -406,7 +406,7 @@ def test_a_segment_that_was_merged_into_the_one_before_while_both_were_read_is_n
 ):
     """As compaction does: the segment before, read late, holds what the removed one held."""
     (three / f"{0:020}.log").write_bytes(put_range(0, 5) + put_range(5, 5))
-    read = scan.read_part
+    read = scan.scan_log
 
     def read_and_remove(file, *words, **more):
         piece = read(file, *words, **more)
@@ -416,7 +416,7 @@ def test_a_segment_that_was_merged_into_the_one_before_while_both_were_read_is_n
 
     answered = kcli("scan", three.parent, "-o", "json")
     assert [found["code"] for found in json.loads(answered.stdout)["findings"]] == ["LOG-017"]
-    monkeypatch.setattr(scan, "read_part", read_and_remove)
+    monkeypatch.setattr(scan, "scan_log", read_and_remove)
     answered = kcli("scan", three.parent, "-o", "json")
     assert [found["code"] for found in json.loads(answered.stdout)["findings"]] == ["LOG-014"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, TRANSACTIONAL_MASK
 from formats.bulk import Fields, together
 from formats.magic import is_legacy
-from kcli.kafka.integrity.log_part import NO_MARKER
+from kcli.kafka.integrity.log_scan import NO_MARKER
 from kcli.logdir.bulk import Window
 
 PLAIN, TRANSACTIONAL, ABORT, COMMIT, CONTROL = range(5)

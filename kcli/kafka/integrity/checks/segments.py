@@ -19,7 +19,7 @@ from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
 from kcli.kafka.integrity.checks.records import report_records
-from kcli.kafka.integrity.log_part import BATCHES_A_BLOCK, LogPart
+from kcli.kafka.integrity.log_scan import BATCHES_A_BLOCK, LogScan
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
 from kcli.logdir.partition_names import index_file, is_swap
@@ -238,7 +238,7 @@ class SegmentJudge:
             )
             self._of_log.add("LOG-017", int(batches.positions[at]), words)
 
-    def end(self, piece: LogPart) -> SegmentFacts:
+    def end(self, piece: LogScan) -> SegmentFacts:
         """Return what is known of the segment when all of it was read."""
         self._flush()
         if self._offsets is not None and self._offsets.is_missing:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
-from kcli.engine.inline import inline
 from kcli.engine.pool import pool
 from kcli.jobs.scan import scan
 from kcli.kafka.integrity.damaged import verified_batches
@@ -20,30 +19,15 @@ from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
 from tests.messages import put_set
-from tests.partitions import offset_entries, put_range, segment
+from tests.partitions import put_range, segment
 from tests.seeds import examples
 
 pytestmark = pytest.mark.slow
-
-PARTS = 5
 
 
 @pytest.fixture
 def data(tmp_path):
     return two_partitions(tmp_path)
-
-
-@pytest.fixture
-def pieces(monkeypatch):
-    """Segments of more than a few batches are cut; returns the pieces that were scanned."""
-    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
-    seen = []
-
-    def engine(job, units):
-        seen.extend((os.path.basename(unit.target.path), unit.start, unit.cursor) for unit in units)
-        return inline(job, units)
-
-    return engine, seen
 
 
 def test_rows(data):
@@ -140,7 +124,7 @@ def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
         data[at % len(data)] ^= mask
     segment(directory, 0, data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.kafka.integrity.log_part.MOST_GAPS", most)
+        patch.setattr("kcli.kafka.integrity.log_scan.MOST_GAPS", most)
         outcomes = scanned(directory)
     for row in rows(outcomes, "scan_segment") + rows(outcomes, "scan_partition"):
         counted = (row["batch_bytes"], row["damaged_bytes"], row["tail_bytes"])
@@ -205,75 +189,16 @@ def test_named_files_with_what_was_added_to_their_names(data):
     ]
 
 
-def test_cut_and_joined(data, pieces):
-    engine, seen = pieces
-    whole = scanned(data)
-
-    assert shape(scanned(data, engine=engine, cuts=True)) == shape(whole)
-    cuts = [part for part in seen if part[1]]
-    assert len(cuts) > PARTS
-    assert all(
-        start % len(put_range(0, 2)) == 0 or name == "00000000000000000040.log" for name, start, _ in cuts
-    )
-
-
-def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
-    monkeypatch.setattr(scan, "PIECE_BYTES", 100)
-    engine, seen = pieces
-    whole = scanned(data / "orders-1" / "00000000000000000040.log")
-    size = len(put_range(0, 2))
-    read, again = scan.ScanLog.read, []
-    monkeypatch.setattr(scan.ScanLog, "read", lambda job, unit: again.append(unit) or read(job, unit))
-
-    assert shape(scanned(data / "orders-1" / "00000000000000000040.log", engine=engine, cuts=True)) == shape(
-        whole
-    )
-    assert (again[-1].start, again[-1].end) == (0, 0)
-    assert len(again) > len(seen) > 1
-    assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("LOG-002", 10 * size)
-
-
-@pytest.mark.parametrize(
-    "index", [None, b"", b"\0" * 80, offset_entries((3, 7), (5, 400), (7, 401)), offset_entries((1, 10**9))]
-)
-def test_an_index_that_leads_nowhere_cuts_nothing(data, pieces, index):
-    engine, seen = pieces
-    path = data / "orders-0" / "00000000000000000000.index"
-    path.unlink() if index is None else path.write_bytes(index)
-    log = path.with_suffix(".log")
-
-    assert shape(scanned(log, engine=engine, cuts=True)) == shape(scanned(log))
-    assert seen == [("00000000000000000000.log", 0, 0)]
-
-
-def test_an_index_that_leads_into_a_batch_that_looks_like_one(tmp_path, pieces):
-    engine, _ = pieces
-    inner = put_range(7, 3)
-    outer = b"".join([put_range(0, 5), put_range(5, 1), wrapping(inner), put_range(6, 9)])
-    at = outer.index(inner)
-    segment(tmp_path / "t-0", 0, outer, offset_entries((3, at)))
-
-    assert at % 300 != 0
-    assert shape(scanned(tmp_path / "t-0", engine=engine, cuts=True)) == shape(scanned(tmp_path / "t-0"))
-
-
-def wrapping(raw):
-    return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
-
-
 def test_processes_give_the_same(data):
-    assert shape(scanned(data, engine=pool(2), cuts=True)) == shape(scanned(data))
+    assert shape(scanned(data, engine=pool(2))) == shape(scanned(data))
 
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("default")
-def test_spark_gives_the_same(data, monkeypatch):
+def test_spark_gives_the_same(data):
     from kcli.engine.spark import spark
 
-    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
-    assert shape(scanned(data, engine=spark("local[2]"), cuts=True, ratio=True)) == shape(
-        scanned(data, ratio=True)
-    )
+    assert shape(scanned(data, engine=spark("local[2]"), ratio=True)) == shape(scanned(data, ratio=True))
 
 
 def test_ratio(tmp_path):
@@ -337,7 +262,7 @@ def test_a_batch_without_records_is_decompressed_to_nothing(tmp_path):
 
 
 def test_a_bug_is_one_units_error(data, monkeypatch):
-    monkeypatch.setattr(scan, "read_part", lambda *_: 1 / 0)
+    monkeypatch.setattr(scan, "scan_log", lambda *_: 1 / 0)
 
     assert {o.error.error for o in scanned(data)} == {"internal"}
 
@@ -354,8 +279,3 @@ def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
 
     assert found.error is None
     assert time.monotonic() - began >= 0.3
-
-
-@pytest.mark.parametrize(("workers", "size"), [(2, 256), (4, 128), (8, 64), (50, 64)])
-def test_few_workers_have_large_pieces(workers, size):
-    assert scan.piece_bytes(workers) == size << 20

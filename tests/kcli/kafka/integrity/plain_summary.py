@@ -5,7 +5,7 @@ import random
 from formats.magic import is_legacy
 from kcli.kafka.integrity import summary as summaries
 from kcli.kafka.integrity.damaged import verified_batches
-from kcli.kafka.integrity.log_part import ReadOptions, read_part
+from kcli.kafka.integrity.log_scan import Defects, ReadOptions, scan_log
 from kcli.kafka.integrity.summary import Codec, Summary, Tally
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
@@ -142,9 +142,9 @@ def ends(raw):
         return False
 
 
-def read(path, start=0, end=None, **selected):
+def read(path, **selected):
     with DataFile(str(path)) as file:
-        return read_part(file, start, end, ReadOptions(**selected))
+        return scan_log(file, ReadOptions(**selected))
 
 
 def compare(path, data):
@@ -153,7 +153,7 @@ def compare(path, data):
     assert piece.summary == expected
     assert (list(piece.gaps), piece.stop) == (gaps, stop)
     assert (piece.gap_count, piece.size) == (len(gaps), len(data))
-    assert piece.invalid.batches == expected.invalid
+    assert piece.defects.get("LOG-003", Defects()).batches == expected.invalid
     return piece
 
 

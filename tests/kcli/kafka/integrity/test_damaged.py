@@ -11,7 +11,6 @@ from kcli.kafka.integrity.damaged import (
     VerifiedBatch,
     search_batch,
     verified_batches,
-    verified_windows,
 )
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
@@ -179,55 +178,3 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
         assert search_batch(file, 1, file.size, budget) == (None, True)
         assert search_batch(file, 1, file.size, budget) == (None, True)
         assert budget.left < 0
-
-
-@pytest.mark.parametrize("suffix", ["", ".deleted"])
-@pytest.mark.parametrize("entries", [(0, 3), (3,), (-1, 1, 3, 4), (3, 3, 1 << 30)])
-def test_after_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entries):
-    """Places of the index are counted in lying headers here: only the fourth is a batch."""
-    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", 1 << 20)
-    monkeypatch.setattr("kcli.kafka.integrity.damaged.BUDGET_A_BYTE", 0)
-    lying = bytearray(GOOD[0][:61])
-    lying[8:12] = (40000).to_bytes(4, "big")
-    lies = bytes(lying) * 2000
-    last = b"".join(GOOD[1:])
-    path = tmp_path / f"{0:020d}.log{suffix}"
-    path.write_bytes(GOOD[0] + bytes([1]) * 4 + lies + last)
-    good = len(GOOD[0]) + 4 + len(lies)
-    places = {0: 0, 1: len(GOOD[0]) + 4, 3: good, 4: good + len(GOOD[1])}
-    index = b"".join(bytes(4) + places.get(entry, entry).to_bytes(4, "big", signed=True) for entry in entries)
-    (tmp_path / f"{0:020d}.index{suffix}").write_bytes(index)
-
-    with DataFile(str(path)) as file:
-        items = list(verified_batches(file, 0))
-        windows = list(verified_windows(file, 0))
-
-    (gap,) = (item for item in items if isinstance(item, DamagedRange))
-    assert (gap.end, gap.next_offset, gap.gave_up) == (good, 1, True)
-    assert offsets(items) == [0, 1, 2, 3, 4, 5]
-    assert [item for item in windows if isinstance(item, DamagedRange)] == [gap]
-
-
-def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("kcli.kafka.integrity.damaged.LEAST_BUDGET", 1 << 20)
-    lying = bytearray(GOOD[0][:61])
-    lying[8:12] = (40000).to_bytes(4, "big")
-    path = tmp_path / f"{0:020d}.log"
-    path.write_bytes(bytes(lying) * 5000)
-    (tmp_path / f"{0:020d}.index").write_bytes(
-        b"".join(bytes(4) + (61 * at).to_bytes(4, "big") for at in range(1, 4000))
-    )
-    read = 0
-
-    class Counted(DataFile):
-        def read(self, position, size):
-            nonlocal read
-            read += size
-            return super().read(position, size)
-
-    with Counted(str(path)) as file:
-        assert search_batch(file, 1, file.size, Budget(file.size)) == (None, True)
-        items = list(verified_batches(file, 0))
-
-    assert [item.gave_up for item in items if isinstance(item, DamagedRange)] == [True]
-    assert read < 4 * (1 << 20) + 3 * 64 * file.size

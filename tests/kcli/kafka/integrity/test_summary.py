@@ -85,7 +85,10 @@ def test_markers_that_cannot_be_read(tmp_path, broken):
     piece = compare(tmp_path / "log", in_transaction(0, 7) + (bad := marker(2, 7, **broken)) + bad)
 
     assert piece.summary.transactions.open == {7: 0}
-    assert (piece.unreadable.batches, piece.unreadable.position) == (2, len(in_transaction(0, 7)))
+    assert piece.defects["DUMP-002"][:2] == (
+        2,
+        len(in_transaction(0, 7)),
+    )
 
 
 @pytest.mark.slow
@@ -114,7 +117,7 @@ def test_without_checksums_all_is_believed(tmp_path):
     expected, _, stop = plain(data, tmp_path / "log", verify=False)
     piece = read(tmp_path / "log", verify=False)
 
-    assert (piece.summary, piece.stop, piece.invalid.batches) == (expected, stop, 0)
+    assert (piece.summary, piece.stop, "LOG-003" in piece.defects) == (expected, stop, False)
     assert piece.summary.unchecked == 7
 
 
@@ -124,7 +127,7 @@ def test_a_magic_above_2_is_read_as_2_and_counted(tmp_path):
     piece = compare(tmp_path / "log", put_range(0, 2) + above + put_range(4, 1))
 
     assert (piece.summary.records, piece.summary.last_offset, piece.summary.gaps.times) == (5, 4, 0)
-    assert piece.above_v2 == (1, len(put_range(0, 2)), "offset 2: magic 3")
+    assert piece.defects["LOG-017"] == (1, len(put_range(0, 2)), "offset 2: magic 3")
 
 
 @pytest.mark.parametrize("verify", [True, False])
@@ -134,7 +137,7 @@ def test_a_codec_that_kafka_does_not_know_is_unreadable_and_believed(tmp_path, v
     (tmp_path / "log").write_bytes(data)
     piece = read(tmp_path / "log", verify=verify)
 
-    assert piece.unreadable == (
+    assert piece.defects["DUMP-002"] == (
         2,
         len(first),
         f"offset 2: byte {len(first) + 22}: codec: expected 0 to 4, found 7",
@@ -162,7 +165,10 @@ def test_what_cannot_be_decompressed_is_reported(tmp_path):
     )
     piece = read(tmp_path / "log", unpack=True)
 
-    assert (piece.unreadable.batches, piece.unreadable.position) == (2, len(put_range(0, 1)))
+    assert piece.defects["DUMP-002"][:2] == (
+        2,
+        len(put_range(0, 1)),
+    )
     assert [codec.opened for codec in piece.summary.codecs] == [1, 0, 0, 0, 0, 0, 0, 0]
 
 

@@ -1,11 +1,8 @@
-"""A log, or a part of one that begins and ends at a batch, read once: its summary, and where it is damaged.
+"""A log read once: its summary, and where it is damaged."""
 
-Parts join to what one walk over all of them would have found, or say that they do not: `join` gives None
-where the chain does not lead from one to the other, or where damage reaches over the seam.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,7 +34,6 @@ MOST_GAPS = 1000
 """Damaged ranges of one log that are reported one by one."""
 Observe: TypeAlias = Callable[[Window, NDArray[np.int8]], None]
 """Takes a window and the types of its end markers, while its bytes are there."""
-CLEAN_STOPS = frozenset({"end", "zeros"})
 
 
 class Defects(NamedTuple):
@@ -48,25 +44,19 @@ class Defects(NamedTuple):
     message: str = ""
 
 
-class LogPart(NamedTuple):
-    """What a walk from byte `start` on found; `stop` says where and why it ended.
+class LogScan(NamedTuple):
+    """What a walk over a log found; `stop` says where and why it ended.
 
-    `above_v2`: batches of a magic above 2. `out_of_reach`: those with an offset that the indexes of their
-    segment cannot hold. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and
-    one with no batch after it. `suspect` is where the batches of wrong checksum begin that reach up to the
-    end. `grown`: bytes that the file, `size` long when it was opened, has gained since.
+    `defects` of its batches are by the code of their finding. `gaps` are the first MOST_GAPS damaged ranges
+    of `gap_count`, and one with no batch after it. `grown`: bytes that the file, `size` long when it was
+    opened, has gained since.
     """
 
-    start: int
     stop: Stop
     summary: Summary = EMPTY
     gaps: tuple[DamagedRange, ...] = ()
     gap_count: int = 0
-    suspect: int | None = None
-    invalid: Defects = Defects()
-    above_v2: Defects = Defects()
-    out_of_reach: Defects = Defects()
-    unreadable: Defects = Defects()
+    defects: Mapping[str, Defects] = MappingProxyType({})
     size: int = 0
     grown: int = 0
 
@@ -83,61 +73,38 @@ class ReadOptions(NamedTuple):
     base: int | None = None
 
 
-def read_part(
+def scan_log(
     file: DataFile,
-    start: int,
-    end: int | None,
     options: ReadOptions,
     *,
     observe: Observe | None = None,
-) -> LogPart:
-    """Return what lies between two positions of a log.
+) -> LogScan:
+    """Return what lies in a log.
 
     After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order.
     """
-    piece = LogPart(start, Stop("end", start))
+    stop, summary, defects = Stop("end", 0), EMPTY, dict[str, Defects]()
+    gaps: list[DamagedRange] = []
     parts: list[_Part] = []
-    count = 0
-    for item in verified_windows(file, start, end, verify=options.verify):
+    count = gap_count = 0
+    for item in verified_windows(file, 0, verify=options.verify):
         if isinstance(item, Window):
             parts.append(_part(file, item, options, observe))
             count += len(item.positions)
             if count < BATCHES_A_BLOCK:
                 continue  # a call of numpy costs as much for ten batches as for a thousand
-        piece = _add(piece, _summed(parts, options.base))
+        if parts:
+            more, found = _summed(parts, options.base)
+            summary = merge(summary, more)
+            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in found.items()}
         parts, count = [], 0
         if isinstance(item, DamagedRange):
-            is_kept = len(piece.gaps) < MOST_GAPS or item.next_offset is None
-            gaps = (*piece.gaps, item) if is_kept else piece.gaps
-            suspect = piece.suspect if item.next_offset is None else None
-            piece = piece._replace(gaps=gaps, gap_count=piece.gap_count + 1, suspect=suspect)
+            gap_count += 1
+            gaps += [item] if len(gaps) < MOST_GAPS or item.next_offset is None else []
         elif isinstance(item, Stop):
-            piece = piece._replace(stop=item)
-    return piece._replace(size=file.size, grown=file.grown(is_torn=piece.stop.reason in TORN))
-
-
-def join(a: LogPart, b: LogPart) -> LogPart | None:
-    """Return what one walk over both would have found; None if the two do not show it."""
-    if a.stop.reason != "end" or a.stop.position != b.start or a.gap_count:
-        return None
-    if a.suspect is not None and (b.gap_count or b.stop.reason not in CLEAN_STOPS):
-        return None
-    return _add(a, b)._replace(
-        stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, size=b.size, grown=max(a.grown, b.grown)
-    )
-
-
-def _add(a: LogPart, b: LogPart) -> LogPart:
-    """Return a piece with the batches of the next one; its stop and its damage are those of the first."""
-    carries = a.suspect is not None and b.summary.valid == 0
-    return a._replace(
-        summary=merge(a.summary, b.summary),
-        suspect=a.suspect if carries else b.suspect,
-        invalid=_added(a.invalid, b.invalid),
-        above_v2=_added(a.above_v2, b.above_v2),
-        out_of_reach=_added(a.out_of_reach, b.out_of_reach),
-        unreadable=_added(a.unreadable, b.unreadable),
-    )
+            stop = item
+    grown = file.grown(is_torn=stop.reason in TORN)
+    return LogScan(stop, summary, tuple(gaps), gap_count, defects, file.size, grown)
 
 
 def _added(a: Defects, b: Defects) -> Defects:
@@ -257,10 +224,8 @@ def _sizes(
     return packed, whole
 
 
-def _summed(parts: list[_Part], base: int | None) -> LogPart:
-    """Return a piece of the batches of some windows of a segment."""
-    if not parts:
-        return LogPart(0, Stop("end", 0))
+def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, Defects]]:
+    """Return the summary of the batches of some windows of a segment, one or more, and their defects."""
 
     def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
@@ -273,31 +238,23 @@ def _summed(parts: list[_Part], base: int | None) -> LogPart:
     packed, whole = (
         (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
     )
-    run = BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole)
-    unreadable = reduce(_added, [part.unreadable for part in parts])
-    piece = LogPart(0, Stop("end", 0), summary(run), unreadable=unreadable)
-    if valid is not None and not valid.all():
-        wrong = (~valid).nonzero()[0]
-        after = int(valid.nonzero()[0][-1]) + 1 if valid.any() else 0
-        suspect = int(positions[after]) if after < len(positions) else None
-        piece = piece._replace(
-            invalid=_first(wrong, positions, lambda at: checksum_message(fields["base_offset"][at])),
-            suspect=suspect,
+    summed = summary(BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole))
+    is_good = np.ones(len(fields), np.bool_) if valid is None else valid
+    offsets, magics = fields["base_offset"], fields["magic"]
+    defects = {
+        "LOG-003": _first(~is_good, positions, lambda at: checksum_message(offsets[at])),
+        "LOG-017": _first(
+            is_good & is_above_latest(magics), positions, lambda at: magic_message(offsets[at], magics[at])
+        ),
+        "DUMP-002": reduce(_added, [part.unreadable for part in parts]),
+    }
+    if base is not None and not _is_within_reach(summed, fields, base):
+        defects["LOG-018"] = _first(
+            is_good & is_out_of_reach(fields, base),
+            positions,
+            lambda at: reach_message(int(offsets[at]), base),
         )
-    is_above = is_above_latest(fields["magic"])
-    above = (is_above if valid is None else valid & is_above).nonzero()[0]
-    piece = piece._replace(
-        above_v2=_first(
-            above, positions, lambda at: magic_message(fields["base_offset"][at], fields["magic"][at])
-        )
-    )
-    if base is None or _is_within_reach(piece.summary, fields, base):
-        return piece
-    is_beyond = is_out_of_reach(fields, base)
-    beyond = np.flatnonzero(is_beyond if valid is None else valid & is_beyond)
-    return piece._replace(
-        out_of_reach=_first(beyond, positions, lambda at: reach_message(int(fields["base_offset"][at]), base))
-    )
+    return summed, {code: one for code, one in defects.items() if one.batches}
 
 
 def _is_within_reach(found: Summary, fields: Fields, base: int) -> bool:
@@ -313,9 +270,7 @@ def _is_within_reach(found: Summary, fields: Fields, base: int) -> bool:
     return bool(rises and (not found.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
 
 
-def _first(which: NDArray[np.int64], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:
+def _first(which: NDArray[np.bool_], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:
     """Return how many batches have a defect, and what is said of the first, by its number."""
-    if not len(which):
-        return Defects()
-    first = int(which[0])
-    return Defects(len(which), int(positions[first]), message(first))
+    at = which.nonzero()[0]
+    return Defects(len(at), int(positions[at[0]]), message(int(at[0]))) if len(at) else Defects()
