@@ -129,26 +129,14 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
     """Return a log dir, or a partition's row, as the partial of a StartReducer."""
     if unit.target.kind == LOG_DIR:
         return Outcome(number=unit.number, partial=Started((log_dir_state(unit.target.path),)))
-    logs: list[LoadedLog] = []
-    outcome = startup(unit, request=request, logs=logs)
-    rows = [row for row in outcome.rows if isinstance(row, StartupRow)]
-    log = logs[-1] if logs else None
-    partitions = tuple(
-        StartedPartition(
-            row,
-            unit.target.log_dir,
-            _topic_id(unit.target, row),
-            None if log is None else log.producers.first_unstable_offset,
-        )
-        for row in rows
-    )
-    replicas = _replicas(unit.target, log) if rows and log is not None else None
-    return replace(outcome, rows=[], partial=Started(partitions=partitions, replicas=replicas))
+    return replace(startup(unit, request=request), rows=[])
 
 
-def _topic_id(target: Target, row: StartupRow) -> str | None:
-    """Return the topic id of a log that loads; None without the file, or where none is asked for."""
-    return topic_id_of(Partition(target)) if _needs_topic_id(target) and row.error is None else None
+def startup(unit: Unit, *, request: StartRequest) -> Outcome:
+    """Return the partition's row and what the start reports; the partial of a StartReducer says more."""
+    known: list[Started] = []
+    outcome = answer(unit, lambda partition: _startup(partition, request, known))
+    return replace(outcome, partial=known[-1] if outcome.rows else None)
 
 
 def _needs_topic_id(target: Target) -> bool:
@@ -157,25 +145,20 @@ def _needs_topic_id(target: Target) -> bool:
     return name is not None and name.kind in {NORMAL, FUTURE} and name.topic != CLUSTER_METADATA
 
 
-def _replicas(target: Target, log: LoadedLog) -> Replicas | None:
+def _replicas(partition: Partition, log: LoadedLog) -> Replicas | None:
     """Return what the metadata log assigns; None for another log, or one that cannot be read."""
-    if target.name is None or target.name.topic != CLUSTER_METADATA:
+    if partition.topic != CLUSTER_METADATA:
         return None
     from kcli.kafka.kraft.metadata_loader import metadata_of_log
 
     try:
-        metadata = metadata_of_log(Partition(target), log)
+        metadata = metadata_of_log(partition, log)
     except FileError:
         return None
     return {(topic_id, number): state for topic_id, number, state in metadata.image.partitions()}
 
 
-def startup(unit: Unit, *, request: StartRequest, logs: list[LoadedLog] | None = None) -> Outcome:
-    """Return the partition's row and what the start reports; `logs` gets the log that the broker holds."""
-    return answer(unit, lambda partition: _startup(partition, request, [] if logs is None else logs))
-
-
-def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog]) -> Yield:
+def _startup(partition: Partition, request: StartRequest, known: list[Started]) -> Yield:
     if partition.target.name is None:
         raise FileError(
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
@@ -189,14 +172,24 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     settings = request.settings(partition)._replace(as_deleted=is_deleted)
     log = yield from attempt(partition, start_from(partition, given, settings=settings))
     row = _row_without_log(partition, clean=given.clean)
+    topic_id = topic_id_of(partition) if _needs_topic_id(partition.target) else None
+    unstable = replicas = None
     if isinstance(log, StartFailure):
-        yield row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
+        row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
+        topic_id = None
     elif is_deleted:
         files = all_deleted(partition, "the broker deletes a -delete directory once it has loaded it")
-        yield row._replace(files=files, records_lost=0)
+        row = row._replace(files=files, records_lost=0)
     else:
-        logs.append(log)
-        yield _with_log(row, partition, log)
+        row = _with_log(row, partition, log)
+        unstable, replicas = log.producers.first_unstable_offset, _replicas(partition, log)
+    known.append(
+        Started(
+            partitions=(StartedPartition(row, partition.target.log_dir, topic_id, unstable),),
+            replicas=replicas,
+        )
+    )
+    yield row
     yield from damaged_snapshot(partition)
     if isinstance(log, StartFailure) or is_deleted:
         return
@@ -343,23 +336,13 @@ class StartReducer:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
         known = known._replace(dirs=log_dirs)
         dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
-        findings = [
-            *start_findings(known.dirs, start, config),
-            *_of_log_dirs(known, start),
-            *self._strays(known),
-        ]
-        return self._row(known, config, start, dirs), findings
-
-    def _row(
-        self, known: Started, config: BrokerConfig, start: BrokerStart, dirs: tuple[StartedLogDir, ...]
-    ) -> StartupBrokerRow:
-        """Return the row of the broker."""
-        stop = next(iter(self._stops(start, known, dirs)), None)
+        findings = [*start_findings(known.dirs, start, config), *_of_log_dirs(known, start), *_strays(known)]
+        stop = next(iter(_stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
         rows = [one.row for one in known.partitions]
         lost = [row.records_lost for row in rows if row.error is None]
         seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
-        return StartupBrokerRow(
+        row = StartupBrokerRow(
             broker_id=meta.node_id if meta else None,
             cluster_id=meta.cluster_id if meta else None,
             outcome="starts" if stop is None else FAILS,
@@ -375,42 +358,41 @@ class StartReducer:
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
         )
+        return row, findings
 
-    def _strays(self, known: Started) -> Iterator[Finding]:
-        """Yield the partitions that the metadata log does not assign to this broker, if it does not run."""
-        node_id = _node_at_rest(known)
-        if known.replicas is None or node_id is None:
-            return
-        for one in known.partitions:
-            number = one.row.where.partition
-            if not one.topic_id or number is None:
-                continue
-            state = known.replicas.get((one.topic_id, number))
-            reason = stray_reason(state and state.replicas, one.topic_id, number, node_id)
-            if reason is not None:
-                yield Finding("START-013", reason, dir=one.row.where.dir)
 
-    def _stops(
-        self, start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]
-    ) -> Iterable[StartFailure]:
-        """Yield what ends the process, in the broker's order."""
-        yield from start.stops
-        early = {one.path for one in known.dirs if is_offline_before_its_logs(one)}
-        for one in known.partitions:
-            if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
-                yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
-            if one.log_dir in early and one.first_unstable_offset is not None:
-                yield _reads_offline(one)
-        for each_dir in known.dirs:
-            if each_dir.path not in early:
-                yield from map(_reads_offline, _after_the_failed(each_dir, known.partitions))
-        for each in dirs:
-            if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
-                yield StartFailure(
-                    str(each.error), f"the metadata log dir fails: {each.error_message}", each.dir
-                )
-        if all(each.outcome == OFFLINE for each in dirs):
-            yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
+def _strays(known: Started) -> Iterator[Finding]:
+    """Yield the partitions that the metadata log does not assign to this broker, if it does not run."""
+    node_id = _node_at_rest(known)
+    if known.replicas is None or node_id is None:
+        return
+    for one in known.partitions:
+        number = one.row.where.partition
+        if not one.topic_id or number is None:
+            continue
+        state = known.replicas.get((one.topic_id, number))
+        reason = stray_reason(state and state.replicas, one.topic_id, number, node_id)
+        if reason is not None:
+            yield Finding("START-013", reason, dir=one.row.where.dir)
+
+
+def _stops(start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]) -> Iterable[StartFailure]:
+    """Yield what ends the process, in the broker's order."""
+    yield from start.stops
+    early = {one.path for one in known.dirs if is_offline_before_its_logs(one)}
+    for one in known.partitions:
+        if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
+            yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
+        if one.log_dir in early and one.first_unstable_offset is not None:
+            yield _reads_offline(one)
+    for each_dir in known.dirs:
+        if each_dir.path not in early:
+            yield from map(_reads_offline, _after_the_failed(each_dir, known.partitions))
+    for each in dirs:
+        if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
+            yield StartFailure(str(each.error), f"the metadata log dir fails: {each.error_message}", each.dir)
+    if all(each.outcome == OFFLINE for each in dirs):
+        yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
 
 
 def _node_at_rest(known: Started) -> int | None:
