@@ -23,11 +23,6 @@ from kcli.logdir.targets import PARTITION, Selection
 
 @cache
 def metadata_image(path: str) -> Image:
-    """Do as `read_metadata`, once."""
-    return read_metadata(path)
-
-
-def read_metadata(path: str) -> Image:
     """Return the image that a metadata log, the log dir around it, or a snapshot holds; FileError."""
     found = find([path], Selection())
     if found.failures:

@@ -26,8 +26,20 @@ ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
-CONTRADICTIONS = {"not-together": "START-009", "clusters": "DIR-008", "quorum-state": "DIR-010"}
-"""Codes of what log dirs and their files say against each other, by the kind of note."""
+NOTES = {
+    "leftover": ("DIR-002", "left out; name --include-leftovers to read it"),
+    "unknown-directory": ("DIR-006", "its name is no partition's"),
+    "no-file": ("LOG-012", None),
+    "no-offset": ("LOG-010", "the name does not begin with an offset"),
+    "non-canonical-name": ("LOG-010", "a broker opens another name for this offset, and nothing is there"),
+    "removed": ("LOG-014", None),
+    "twice": ("START-009", None),
+    "not-together": ("START-009", None),
+    "clusters": ("DIR-008", None),
+    "quorum-state": ("DIR-010", None),
+}
+"""Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
+OF_DIRECTORIES = frozenset({"leftover", "twice", "removed"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 
@@ -61,29 +73,12 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
 def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield findings for directory entries that are not read, or are not what their names say."""
     for note in notes:
-        if note.kind == "leftover":
-            yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
-        elif note.kind == "unknown-directory":
-            yield Finding("DIR-006", "its name is no partition's", path=note.path)
-        elif note.kind == "no-file":
-            yield _of_entry("LOG-012", note.message, note)
-        elif note.kind == "no-offset":
-            yield _of_entry("LOG-010", "the name does not begin with an offset", note)
-        elif note.kind == "non-canonical-name":
-            message = "a broker opens another name for this offset, and nothing is there"
-            yield _of_entry("LOG-010", message, note)
-        elif note.kind == "twice":
-            yield Finding("START-009", note.message, dir=note.path)
-        elif note.kind in CONTRADICTIONS:
-            yield _of_entry(CONTRADICTIONS[note.kind], note.message, note)
-        elif note.kind == "removed":
-            yield Finding("LOG-014", note.message, dir=note.path)
+        code, message = NOTES.get(note.kind, ("DIR-001", "not a name that Kafka knows in a log dir"))
+        if note.kind in OF_DIRECTORIES:
+            yield Finding(code, message or note.message, dir=note.path)
         else:
-            yield Finding("DIR-001", "not a name that Kafka knows in a log dir", path=note.path)
-
-
-def _of_entry(code: str, message: str, note: Note) -> Finding:
-    return Finding(code, message, dir=os.path.dirname(note.path), path=note.path)
+            directory = None if code in {"DIR-001", "DIR-006"} else os.path.dirname(note.path)
+            yield Finding(code, message or note.message, dir=directory, path=note.path)
 
 
 def where(partition: Partition) -> Where:

@@ -15,7 +15,6 @@ from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
 from kcli.kafka.storage.log_segment import (
     BrokerError,
     LoadedSegment,
-    empty_segment,
     file_batches,
     header,
     read_next_offset,
@@ -121,7 +120,7 @@ def truncate(
     producers = loaded.producers.copy()
     if fully or target < loaded.segments[0].base_offset:
         producers.start_at(target)
-        segments: tuple[LoadedSegment, ...] = (empty_segment(target),)
+        segments: tuple[LoadedSegment, ...] = (LoadedSegment(target),)
         epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL
     else:
         kept = [segment for segment in loaded.segments if segment.base_offset <= target]

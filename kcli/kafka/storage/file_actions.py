@@ -19,12 +19,7 @@ from kcli.kafka.storage.surviving_files import offset_of
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 
-KEEP: Final = "keep"
-CREATE: Final = "create"
 DELETE_FILE: Final = "delete"
-TRUNCATE: Final = "truncate"
-REWRITE: Final = "rewrite"
-RENAME: Final = "rename"
 FileAction: TypeAlias = Literal["keep", "create", "delete", "truncate", "rewrite", "rename"]
 
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = ".log", ".index", ".timeindex", ".txnindex", ".snapshot"
@@ -49,43 +44,40 @@ class FileChange(NamedTuple):
 
 
 class _After(NamedTuple):
-    """A file after the start, and why; `content` where its bytes are new, zeros follow up to the size."""
+    """A file after the start, and why; its size is None where it stays as it is.
 
-    size: int
+    `content` where its bytes are new, zeros follow up to the size.
+    """
+
+    size: int | None
     content: bytes | None
     reason: str
 
 
+WHY_DELETED = {
+    LOG: "its segment goes",
+    **dict.fromkeys((INDEX, TIME_INDEX, TXN_INDEX), "its segment is not there, or goes"),
+    SNAPSHOT: "outside the log, or at no segment's base offset",
+    TEMPORARY: "left by an interrupted write of the checkpoint",
+}
 UNCHANGED = "nothing to do"
 REBUILT = "rebuilt by recovery"
-
-
-class _Directory(NamedTuple):
-    """A directory once leftovers are handled: each name, and the path that the file has before the start."""
-
-    partition: Partition
-    paths: Mapping[str, str]
-
-    def unchanged(self, name: str) -> tuple[str, _After]:
-        """Return a file that stays as it is."""
-        return name, _After(size_of(self.paths[name]), None, UNCHANGED)
+AS_IT_IS = _After(None, None, UNCHANGED)
 
 
 def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]:
     """Return what a start that gives `log` makes of each file of the directory, by name; FileError."""
     deleted, renamed = log.files.deleted, log.files.renamed
     names = [name for name in partition.names if name not in deleted]
-    directory = _Directory(
-        partition, {renamed.get(name, name): os.path.join(partition.path, name) for name in names}
-    )
-    found = dict(_files_after(directory, log))
+    paths = {renamed.get(name, name): os.path.join(partition.path, name) for name in names}
+    found = dict(_files_after(partition, paths, log))
     changes = [_change(partition, name, renamed.get(name, name), found) for name in names]
     for name, reason in deleted.items():
         is_back = name in found and name not in renamed.values()
         changes.append(
             _change(partition, name, name, found) if is_back else _deleted(partition, name, reason)
         )
-    changes += [FileChange(name, CREATE, None, after.size, after.reason) for name, after in found.items()]
+    changes += [FileChange(name, "create", None, after.size, after.reason) for name, after in found.items()]
     return tuple(sorted(changes))
 
 
@@ -102,24 +94,18 @@ def _change(partition: Partition, name: str, new_name: str, found: dict[str, _Af
     """Return what happens to a file, and take what it is after the start from `found`."""
     after = found.pop(new_name, None)
     if after is None:
-        return _deleted(partition, name, _why_deleted(new_name))
+        return _deleted(partition, name, WHY_DELETED.get(os.path.splitext(new_name)[1], "not needed"))
     path = os.path.join(partition.path, name)
     before = size_of(path)
+    size = before if after.size is None else after.size
     if new_name != name:
-        return FileChange(name, RENAME, before, after.size, f"takes the name {new_name}")
-    action = _action(path, before, after)
-    return FileChange(name, action, before, after.size, UNCHANGED if action == KEEP else after.reason)
-
-
-def _action(path: str, before: int, after: _After) -> FileAction:
-    if after.content is None:
-        return KEEP if after.size == before else TRUNCATE if after.size < before else REWRITE
-    shared = min(before, after.size)
-    with DataFile(path) as file:
-        same = _begins_as(file, after.content, shared)
-    if not same or after.size > before:
-        return REWRITE
-    return KEEP if after.size == before else TRUNCATE
+        return FileChange(name, "rename", before, size, f"takes the name {new_name}")
+    action: FileAction = "keep" if size == before else "truncate" if size < before else "rewrite"
+    if after.content is not None:
+        with DataFile(path) as file:
+            if size > before or not _begins_as(file, after.content, min(before, size)):
+                action = "rewrite"
+    return FileChange(name, action, before, size, UNCHANGED if action == "keep" else after.reason)
 
 
 def _begins_as(file: DataFile, content: bytes, size: int) -> bool:
@@ -129,34 +115,34 @@ def _begins_as(file: DataFile, content: bytes, size: int) -> bool:
     return found.startswith(content) and not found[len(content) :].strip(b"\0")
 
 
-def _why_deleted(name: str) -> str:
-    suffix = os.path.splitext(name)[1]
-    if suffix == SNAPSHOT:
-        return "outside the log, or at no segment's base offset"
-    if suffix == TEMPORARY:
-        return "left by an interrupted write of the checkpoint"
-    if suffix in {INDEX, TIME_INDEX, TXN_INDEX}:
-        return "its segment is not there, or goes"
-    return "its segment goes" if suffix == LOG else "not needed"
-
-
-def _files_after(directory: _Directory, log: LoadedLog) -> Iterator[tuple[str, _After]]:
-    """Yield every file after the start, by its name then."""
-    for name in directory.paths:
-        if _stays(directory.partition, log, name):
-            yield directory.unchanged(name)
-    active = log.segments[-1]
+def _files_after(
+    partition: Partition, paths: Mapping[str, str], log: LoadedLog
+) -> Iterator[tuple[str, _After]]:
+    """Yield every file after the start, by its name then; `paths` are those before it, by these names."""
+    for name in paths:
+        if _stays(partition, log, name):
+            yield name, AS_IT_IS
     for segment in log.segments:
-        yield from _segment_files(directory, log, segment, is_active=segment is active)
+        yield from _segment_files(paths, log, segment, is_active=segment is log.segments[-1])
     for offset, snapshot in log.producers.disk.items():
         if isinstance(snapshot, str):
             name = os.path.basename(snapshot)
-            yield directory.unchanged(log.files.renamed.get(name, name))
+            yield log.files.renamed.get(name, name), AS_IT_IS
         else:
             content = snapshot_bytes(snapshot)
             yield f"{offset:020d}{SNAPSHOT}", _After(len(content), content, "the producers at this offset")
-    yield from _epoch_file(directory, log)
-    yield from _topic_id_file(directory)
+    if log.epochs_written:
+        content = epoch_bytes(log.epochs)
+        reason = "written anew: the epochs between log start and log end"
+        yield LEADER_EPOCH_CHECKPOINT, _After(len(content), content, reason)
+    else:
+        yield LEADER_EPOCH_CHECKPOINT, _After(0, b"", "opening the epoch cache creates it")
+        for name in (LEADER_EPOCH_CHECKPOINT, LEADER_EPOCH_CHECKPOINT + TEMPORARY):
+            if name in paths:
+                yield name, AS_IT_IS
+    if partition.topic == CLUSTER_METADATA and PARTITION_METADATA not in paths:
+        content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
+        yield PARTITION_METADATA, _After(len(content), content, "there was none")
 
 
 def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
@@ -183,15 +169,8 @@ def _snapshot_at(partition: Partition, offset: int) -> FileName | None:
     return max(at_offset, key=lambda name: name.epoch or 0, default=None)
 
 
-def _topic_id_file(directory: _Directory) -> Iterator[tuple[str, _After]]:
-    """Yield partition.metadata where the broker writes it: KRaft knows the topic id of its own log."""
-    if directory.partition.topic == CLUSTER_METADATA and PARTITION_METADATA not in directory.paths:
-        content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
-        yield PARTITION_METADATA, _After(len(content), content, "there was none")
-
-
 def _segment_files(
-    directory: _Directory, log: LoadedLog, segment: LoadedSegment, *, is_active: bool
+    paths: Mapping[str, str], log: LoadedLog, segment: LoadedSegment, *, is_active: bool
 ) -> Iterator[tuple[str, _After]]:
     stem = f"{segment.base_offset:020d}"
     reason = "the segment is recovered" if segment.log_path else "the log begins with this segment"
@@ -202,16 +181,16 @@ def _segment_files(
     for suffix, index in ((INDEX, segment.offset_index), (TIME_INDEX, segment.time_index)):
         after = _index_after(log, suffix, index, rebuilt=rebuilt, is_active=is_active)
         if segment.base_offset in log.untrimmed:
-            after = after._replace(content=_stale(directory.paths.get(stem + suffix), index.data, after.size))
+            after = after._replace(content=_stale(paths.get(stem + suffix), index.data, after.size or 0))
         yield stem + suffix, after
     name = stem + TXN_INDEX
     if segment.log_path is None:
         return
-    if rebuilt and (segment.aborted or name in directory.paths):
+    if rebuilt and (segment.aborted or name in paths):
         content = b"".join(map(TXN_INDEX_ENTRY.pack, segment.aborted))
         yield name, _After(len(content), content, REBUILT)
-    elif name in directory.paths:
-        yield directory.unchanged(name)
+    elif name in paths:
+        yield name, AS_IT_IS
 
 
 def _index_after(log: LoadedLog, suffix: str, index: Index[Any], *, rebuilt: bool, is_active: bool) -> _After:
@@ -219,10 +198,8 @@ def _index_after(log: LoadedLog, suffix: str, index: Index[Any], *, rebuilt: boo
     entry_size = ENTRY_SIZES[suffix]
     full = log.settings.index_size // entry_size * entry_size
     reason = REBUILT if rebuilt else "there was none"
-    content: bytes | None = None
-    if rebuilt or index.path is None:
-        content = index.data[: index.entries * entry_size]
-    size = len(content) if content is not None else size_of(str(index.path))
+    content = index.data[: index.entries * entry_size] if rebuilt or index.path is None else None
+    size = size_of(str(index.path)) if content is None else len(content)
     if is_active and size != full:
         size = full
         if not rebuilt:
@@ -236,19 +213,6 @@ def _stale(path: str | None, entries: bytes, size: int) -> bytes:
         return entries
     with DataFile(path) as file:
         return entries + file.read(0, min(file.size, size))[len(entries) :]
-
-
-def _epoch_file(directory: _Directory, log: LoadedLog) -> Iterator[tuple[str, _After]]:
-    if log.epochs_written:
-        content = epoch_bytes(log.epochs)
-        reason = "written anew: the epochs between log start and log end"
-        yield LEADER_EPOCH_CHECKPOINT, _After(len(content), content, reason)
-        return
-    for name in (LEADER_EPOCH_CHECKPOINT, LEADER_EPOCH_CHECKPOINT + TEMPORARY):
-        if name in directory.paths:
-            yield directory.unchanged(name)
-    if LEADER_EPOCH_CHECKPOINT not in directory.paths:
-        yield LEADER_EPOCH_CHECKPOINT, _After(0, b"", "opening the epoch cache creates it")
 
 
 def epoch_bytes(entries: EpochCache) -> bytes:
@@ -273,20 +237,10 @@ def snapshot_bytes(producers: Mapping[int, Producer]) -> bytes:
 
     body = b""
     for number in _in_java_order(producers):
-        one = producers[number]
-        first_open = -1 if one.open_since is None else one.open_since
-        body += PRODUCER_ENTRY.pack(
-            ProducerEntry(
-                number,
-                one.epoch,
-                one.last_sequence,
-                one.last_offset,
-                one.offset_delta,
-                one.last_timestamp,
-                one.coordinator_epoch,
-                first_open,
-            )
-        )
+        timestamp, open_since, epoch, *last_batch, coordinator_epoch = producers[number]
+        first_open = -1 if open_since is None else open_since
+        entry = ProducerEntry._make((number, epoch, *last_batch, timestamp, coordinator_epoch, first_open))
+        body += PRODUCER_ENTRY.pack(entry)
     count = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(VERSION, 0, len(producers)))[CRC_FROM:]
     header = ProducerSnapshotHeader(VERSION, crc32c(count + body), len(producers))
     return SNAPSHOT_HEADER.pack(header) + body

@@ -49,7 +49,6 @@ from kcli.kafka.storage.log_segment import (
     BrokerError,
     Index,
     LoadedSegment,
-    empty_segment,
     file_index,
     memory_index,
     read_tail,
@@ -309,7 +308,7 @@ class LogLoader:
         """Recover after an unclean stop; return the log end offset and the new recovery point."""
         if self.settings.as_deleted:
             if not self.segments:
-                self.segments[0] = empty_segment(0)
+                self.segments[0] = LoadedSegment(0)
             return 0, 0
         if not self.clean:
             self._recover_unflushed()
@@ -335,7 +334,7 @@ class LogLoader:
         elif self.partition.state != DELETE:  # a broker removes the files of those one by one
             self.reporter.report("LOG-007", NO_LOG_FILE, None)
         if not self.segments:
-            self.segments[self.log_start] = empty_segment(self.log_start)
+            self.segments[self.log_start] = LoadedSegment(self.log_start)
         if log_end is None:
             log_end = self.log_start
         elif self.clean:

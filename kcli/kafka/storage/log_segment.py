@@ -209,8 +209,8 @@ class LoadedSegment(NamedTuple):
     """One segment as the broker holds it: sizes in bytes, and how its log file is opened."""
 
     base_offset: int
-    log_path: str | None
-    log_size: int
+    log_path: str | None = None
+    log_size: int = 0
     offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
     time_index: Index[TimeIndexEntry] = NO_TIMES
     aborted: tuple[AbortedTxn, ...] = ()
@@ -277,11 +277,6 @@ def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> boo
         return False
     with index.reader() as get:
         return not any(get(index.entries - 1))
-
-
-def empty_segment(base_offset: int) -> LoadedSegment:
-    """Return a new segment."""
-    return LoadedSegment(base_offset, None, 0)
 
 
 def segments_from(segments: Sequence[LoadedSegment], offset: int) -> Sequence[LoadedSegment]:

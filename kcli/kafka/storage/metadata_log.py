@@ -10,7 +10,7 @@ from formats.java_text import LONG_BITS, integer
 from formats.names import KRAFT_SNAPSHOT, parse_file, snapshot_file
 from kcli.kafka.storage.load_findings import Reporter
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import ILLEGAL_STATE, NUMBER_FORMAT, BrokerError, empty_segment
+from kcli.kafka.storage.log_segment import ILLEGAL_STATE, NUMBER_FORMAT, BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import rebuild
 
 OUT_OF_NAME = "StringIndexOutOfBoundsException"
@@ -101,7 +101,7 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
         expected=offset,
         found=loaded.log_end_offset,
     )
-    segments = (empty_segment(offset),)
+    segments = (LoadedSegment(offset),)
     loaded.producers.start_at(offset)
     rebuild(loaded.producers, segments, offset, offset, clean_start=False)
     return loaded._replace(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from kcli.kafka.storage.file_actions import KEEP, REBUILT
+from kcli.kafka.storage.file_actions import "keep", REBUILT
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
@@ -116,7 +116,7 @@ def _total(rows: Sequence[StartupRow]) -> str:
 
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
     """Yield the files of a partition that do not stay as they are."""
-    changes = [change for change in row.files if change.action != KEEP]
+    changes = [change for change in row.files if change.action != "keep"]
     if changes:
         stay = len(row.files) - len(changes)
         yield ""

@@ -4,7 +4,7 @@ import pytest
 
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.loaded_log import Checkpoints, Settings, check_fits, checkpoints
-from kcli.kafka.storage.log_segment import BrokerError, empty_segment, memory_index
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, memory_index
 from kcli.logdir.partition import Partition
 from tests.partitions import log_dir, orders, put_range, segment, unit
 
@@ -74,7 +74,7 @@ def test_a_high_watermark_is_taken_within_the_log(tmp_path, watermark, bounded):
 
 @pytest.mark.parametrize(("size", "fits"), [(None, True), (24, True), (23, False), (16, False)])
 def test_an_active_segment_whose_index_is_longer_than_the_configuration_is_refused(size, fits):
-    active = empty_segment(0)
+    active = LoadedSegment(0)
     active = active._replace(
         offset_index=memory_index(active.offset_index.layout, bytes(16)),
         time_index=memory_index(active.time_index.layout, bytes(24)),
