@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from kcli.kafka.storage.file_actions import "keep", REBUILT
+from kcli.kafka.storage.file_actions import REBUILT
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
