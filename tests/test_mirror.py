@@ -137,7 +137,7 @@ def shown_by_screens():
     }
     drawn = {DRAWN + DRAWINGS[name].partition(".")[0] + ".py" for name in types & DRAWINGS.keys()}
     near = within(
-        drawn | {file_of("kcli.output.table.default_view"), file_of("kcli.output.table.table_view")},
+        drawn | {file_of("kcli.output.table.table_view")},
         COMMAND_STEPS,
     )
     return near | {command_file(case) for case in typed}

@@ -21,19 +21,19 @@ DRAWINGS = {
     "startup": "startup.draw_startup",
     "startup_broker": "startup.draw_startup",
     "truncation": "truncate.TRUNCATIONS",
-    "checkpoint": "checkpoint.CHECKPOINTS",
+    "checkpoint": "ls.CHECKPOINTS",
     "replica_range": "replica.RANGES",
     "check": "check.view_checks",
-    "run_diff": "diff.DIFFERENCES",
+    "run_diff": "check.DIFFERENCES",
     "fingerprint": "replica.FINGERPRINTS",
-    "partition_for": "identifiers.PARTITIONS_FOR",
-    "uuid": "identifiers.UUIDS",
+    "partition_for": "lookup.PARTITIONS_FOR",
+    "uuid": "lookup.UUIDS",
     "election": "replica.view_elections",
-    "salvage": "salvage.view_salvages",
-    "simulation": "simulation.view_story",
-    "scenario": "simulation.SCENARIOS",
-    "failover": "failover.FAILOVER",
-    "failover_controller": "failover.CONTROLLERS",
+    "salvage": "check.view_salvages",
+    "simulation": "replica.view_story",
+    "scenario": "replica.SCENARIOS",
+    "failover": "replica.FAILOVER",
+    "failover_controller": "replica.CONTROLLERS",
     "scan_partition": "scan.view_partitions",
     "scan_segment": "scan.view_segments",
     "lookup_offset": "lookup.OFFSETS",
@@ -61,8 +61,7 @@ DRAWINGS = {
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     """Return what Rich prints for rows of a type."""
-    from kcli.output.table.default_view import default_view
-    from kcli.output.table.table_view import TableView, draw_table
+    from kcli.output.table.table_view import TableView, default_view, draw_table
 
     module, _, name = DRAWINGS.get(row_type.name, "").partition(".")
     view: Any = default_view(row_type.columns, drawn)

@@ -1,15 +1,30 @@
-"""The view of `check`: what is not clean, what was looked at, and a verdict."""
+"""The views of `check`, `epoch check`, `diff` and `salvage`: what is damaged, what changed, what is lost."""
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import RenderableType
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.output.table.columns import NUMBER, ShownColumn
+from kcli.output.screen import Screen
+from kcli.output.table.columns import CHANGE, COUNT, NUMBER, RANGE, SIZE, ShownColumn
+from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.severities import STYLES, by_dir, codes
+from kcli.output.table.shared_columns import name_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
-from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
+from kcli.rows.checks import (
+    CLEAN,
+    DAMAGED,
+    VERDICTS,
+    WARNING,
+    WILL_NOT_LOAD,
+    CheckRow,
+    EpochCheckRow,
+    RunDiffRow,
+    SalvageRow,
+)
 
 MARKS = {WILL_NOT_LOAD: "error", DAMAGED: "error", WARNING: "warning", CLEAN: ""}
 MOST_CODES = 3
@@ -102,3 +117,104 @@ RESULT = ShownColumn("RESULT", "result", style=lambda text: STYLES[MARKS.get(tex
 EPOCH_CHECKS = TableView(
     columns=(RESULT, ShownColumn("FINDINGS", "findings", NUMBER)), verdict=_epoch_verdict, severity=_severity
 )
+
+
+ERRORS, WARNINGS = VERDICTS[:3], ("gone", "changed")
+
+
+def _moved(field: str) -> Callable[[RunDiffRow], tuple[object, object] | None]:
+    """Return what gives the values of a field in both runs, one of them twice where the other is null."""
+
+    def pair(row: RunDiffRow) -> tuple[object, object] | None:
+        before, after = getattr(row, f"{field}_before"), getattr(row, f"{field}_after")
+        if before is None and after is None:
+            return None
+        return (after if before is None else before), (before if after is None else after)
+
+    return pair
+
+
+def _grown(row: RunDiffRow) -> int | None:
+    if row.log_bytes_before is None or row.log_bytes_after is None:
+        return None
+    return row.log_bytes_after - row.log_bytes_before
+
+
+def _diff_severity(row: RunDiffRow) -> str | None:
+    return "error" if row.verdict in ERRORS else "warning" if row.verdict in WARNINGS else None
+
+
+def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
+    verdicts = Counter(row.verdict for row in rows)
+    return f"{counted(len(rows), 'partition')}: {tally({name: verdicts[name] for name in VERDICTS})}."
+
+
+DIFFERENCES = TableView(
+    columns=(
+        ShownColumn("VERDICT", "verdict"),
+        ShownColumn("RESULT", _moved("result"), CHANGE, rank=2),
+        ShownColumn("LOG START", _moved("log_start_offset"), CHANGE, rank=4),
+        ShownColumn("LOG END", _moved("log_end_offset"), CHANGE, rank=1),
+        ShownColumn("EPOCH", _moved("latest_epoch"), CHANGE, rank=3),
+        ShownColumn("GREW BY", _grown, SIZE, rank=5),
+        ShownColumn("SEGMENTS", _moved("segments"), CHANGE, rank=6),
+        ShownColumn("NEW", lambda row: joined(row.findings_new), least=12),
+    ),
+    verdict=_diff_verdict,
+    severity=_diff_severity,
+)
+
+
+LOST = (
+    ShownColumn("NOT SAVED", "file"),
+    ShownColumn("FROM BYTE", "start", NUMBER),
+    ShownColumn("TO", "end", NUMBER),
+    ShownColumn("SIZE", lambda lost: lost.end - lost.start, SIZE),
+    ShownColumn("OFFSET", "first_offset", NUMBER),
+    ShownColumn("WHY", "reason"),
+)
+MOST_RANGES = 25
+"""Ranges that are listed."""
+FILE_NOT_SAVED, RECORDS_LOST, MAY_BE_LOST = "SALV-004", "SALV-010", "SALV-011"
+
+
+def view_salvages(answer: TableInput) -> TableView:
+    """Return the view of what was written of each partition, what not, and a verdict."""
+    files = [finding.file or "" for finding in answer.findings if finding.code == FILE_NOT_SAVED]
+    found = {finding.code for finding in answer.findings}
+    return TableView(
+        columns=(
+            ShownColumn("SEGMENTS", "segments", COUNT),
+            ShownColumn("BATCHES", "batches", COUNT),
+            ShownColumn("SIZE", "bytes", SIZE, rank=1),
+            ShownColumn("OFFSETS", lambda row: (row.log_start_offset, row.log_end_offset), RANGE),
+            ShownColumn("FILES", lambda row: len(row.files), COUNT, rank=2),
+            ShownColumn("IN", "out_dir", may_overflow=True),
+        ),
+        severity=lambda row: "error" if row.lost or row.batches_lost or row.bytes_lost else "",
+        below=_draw_lost,
+        verdict=lambda rows: "\n".join(_salvage_verdict(row, files, found) for row in rows),
+    )
+
+
+def _draw_lost(rows: Sequence[SalvageRow], screen: Screen) -> Iterator[RenderableType]:
+    for row in rows:
+        if row.lost:
+            yield ""
+            yield from [sentences(screen, name_of(row.where))] if len(rows) > 1 else []
+            yield table(LOST, row.lost[:MOST_RANGES], screen)
+        if len(row.lost) > MOST_RANGES:
+            yield sentences(screen, f"{len(row.lost) - MOST_RANGES} more: -o json lists them.", style="dim")
+
+
+def _salvage_verdict(row: SalvageRow, files: Sequence[str], found: set[str]) -> str:
+    lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
+    lost += [size(row.bytes_lost)] if row.bytes_lost else []
+    gone = ["records that no log has"] if RECORDS_LOST in found else []
+    saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
+    if found & {RECORDS_LOST, MAY_BE_LOST}:
+        saved = "All batches that the logs have are saved."
+    parts = [f"Not saved: {joined([*lost, *files, *gone])}."] if lost or files or gone else []
+    parts += [saved] if not lost else []
+    parts += ["Other records may be lost."] if MAY_BE_LOST in found and not gone else []
+    return " ".join(parts)

@@ -50,6 +50,7 @@ RANGE = Kind(lambda value, _: span(*value), is_right=True)
 """A pair of offsets: the first, and one past the last."""
 CHANGE = Kind(change)
 """A pair: a value before and after."""
+YES_OR_NO = {True: "yes", False: "no", None: "?"}
 
 
 class ShownColumn(NamedTuple):

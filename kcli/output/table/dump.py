@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.output.long_values import beginning
-from kcli.output.screen import ASCII
 from kcli.output.table.columns import (
     COUNT,
     DEFINED,
@@ -20,7 +19,7 @@ from kcli.output.table.columns import (
     bar_column,
 )
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, number, size
+from kcli.output.units import counted, joined, size, tally
 from kcli.output.values import cell, one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 
@@ -29,10 +28,8 @@ UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
 MOST_BYTES = 300
 """Of a key or a value: no terminal shows more in a column."""
-LEAST_KEY, LEAST_VALUE = 10, 24
+LEAST_KEY, LEAST_VALUE = 10, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
-MOST_FIRST = 40
-"""Characters of the first field of a decoded value that are never cut."""
 TRANSACTION_STATES = (
     "Empty",
     "Ongoing",
@@ -68,9 +65,8 @@ def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
     bad = sum(not row.is_valid for row in rows)
     records = counted(sum(row.count or 0 for row in rows), "record")
     total = f"{counted(len(rows), 'batch', 'batches')}, {records}, {size(sum(row.size for row in rows))}"
-    if set(codecs) != {UNCOMPRESSED}:
-        total += f" ({joined(f'{number(count)} {codec}' for codec, count in codecs.most_common())})"
-    return f"{total}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
+    used = f" ({tally(dict(codecs.most_common()))})" if set(codecs) != {UNCOMPRESSED} else ""
+    return f"{total}{used}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
 
 
 BATCHES = TableView(
@@ -108,7 +104,7 @@ def view_records(answer: TableInput) -> TableView:
                 "VALUE",
                 _value,
                 CONTENTS,
-                least=_value_width(answer.rows),
+                least=LEAST_VALUE,
                 style=lambda value: "dim" if value is None else "",
             ),
             ShownColumn("HEADERS", _headers, rank=1, least=8),
@@ -126,14 +122,6 @@ def _key(row: DumpRecordRow) -> Any:
     return "/".join(map(_contents, row.decoded_key.values()))
 
 
-def _value_width(rows: Sequence[DumpRecordRow]) -> int:
-    """Return how narrow the values may become: the first field of a decoded one, an offset, stays whole."""
-    firsts = (
-        len(_decoded(row.decoded_value).partition(" ")[0]) for row in rows if row.decoded_value is not None
-    )
-    return min(max(firsts, default=LEAST_VALUE), MOST_FIRST) + len(ASCII.more)
-
-
 def _value(row: DumpRecordRow) -> Any:
     if row.error is not None:
         return row.error
@@ -147,9 +135,8 @@ def _decoded(value: dict[str, Any]) -> str:
     rest = dict(value)
     words = []
     status = rest.pop("transactionStatus", None)
-    if isinstance(status, int):
-        is_known = status in range(len(TRANSACTION_STATES))
-        words = [TRANSACTION_STATES[status] if is_known else f"transactionStatus={status}"]
+    if status is not None:
+        words = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
         for topic in rest.pop("transactionPartitions", None) or []:
             words += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
     words += [f"{name}={_contents(field)}" for name, field in rest.items() if field is not None]
@@ -183,13 +170,9 @@ def _headers(row: DumpRecordRow) -> str:
 
 def _record_total(rows: Sequence[DumpRecordRow]) -> str:
     controls = sum(row.control_type is not None for row in rows)
-    bad = sum(row.error is not None for row in rows)
-    words = (
-        counted(len(rows), "record"),
-        counted(controls, "control record") if controls else "",
-        f"{number(bad)} not decoded" if bad else "",
-    )
-    return f"{joined(words)}."
+    marked = counted(controls, "control record") if controls else ""
+    bad = tally({"not decoded": sum(row.error is not None for row in rows)})
+    return f"{joined((counted(len(rows), 'record'), marked, bad))}."
 
 
 PRODUCERS = TableView(

@@ -1,4 +1,4 @@
-"""The views of `lookup`: where an offset or a time lies, and how it was found."""
+"""The views of `lookup`, `partition-for` and `uuid`: where offsets, times and keys are."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -84,3 +84,16 @@ TIMESTAMPS = TableView(
     below=_draw_reasons,
     closing=_total,
 )
+
+
+PARTITIONS_FOR = TableView(
+    columns=(
+        ShownColumn("KIND", "kind"),
+        ShownColumn("VALUE", "value", may_overflow=True),
+        ShownColumn("TOPIC", "topic"),
+        ShownColumn("PARTITION", "partition", NUMBER, style="bold"),
+        ShownColumn("OF", "partitions", NUMBER, rank=2),
+        ShownColumn("HASH", "hash", NUMBER, rank=3),
+    ),
+)
+UUIDS = TableView(columns=(ShownColumn("KAFKA", "uuid"), ShownColumn("HEXADECIMAL", "hex")))

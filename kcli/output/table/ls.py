@@ -1,4 +1,4 @@
-"""The view of `ls`: partitions, how large each is, where it begins and ends."""
+"""The views of `ls` and `checkpoint show`: partitions, and how far they are."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from kcli.output.table.columns import NUMBER, SIZE, ShownColumn, bar_column
 from kcli.output.table.severities import STYLES, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
-from kcli.rows.partitions import PartitionRow
+from kcli.rows.partitions import CheckpointRow, PartitionRow
 
 NORMAL = "normal"
 FROM_HEADERS = "headers"
@@ -74,3 +74,26 @@ def _total(rows: Sequence[PartitionRow]) -> str:
     if all(row.where.topic == CLUSTER_METADATA for row in unknown):
         why = "KRaft recovers the metadata log at every start"
     return f"Total: {total}. {why}: {counted(len(unknown), 'log end')} unknown, known with --recover."
+
+
+def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:
+    violating = sum(bool(row.violations) for row in rows)
+    if not violating:
+        return f"{counted(len(rows), 'partition')}: the checkpoints agree with the logs."
+    return f"{violating} of {counted(len(rows), 'partition')} with checkpoints that contradict the log."
+
+
+CHECKPOINTS = TableView(
+    columns=(
+        ShownColumn("FIRST", "first_segment_offset", NUMBER, rank=4),
+        ShownColumn("START", "log_start_offset", NUMBER),
+        ShownColumn("CLEANER", "cleaner_point", NUMBER, rank=3),
+        ShownColumn("RECOVERY", "recovery_point", NUMBER),
+        ShownColumn("HW", "high_watermark", NUMBER),
+        ShownColumn("END", "log_end_offset", NUMBER),
+        ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=2),
+        ShownColumn("VIOLATED", lambda row: joined(row.violations), style="bold", least=30),
+    ),
+    verdict=_checkpoints_verdict,
+    severity=lambda row: "warning" if row.violations else None,
+)

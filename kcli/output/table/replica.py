@@ -1,17 +1,22 @@
-"""The views of `replica diff`, `fingerprint` and `elect`: what replicas hold, and which of them may lead."""
+"""The views of `replica` and `failover`: what replicas hold, which may lead, what a failover changes."""
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn, offsets_column
-from kcli.output.table.replica_names import replica_names
-from kcli.output.table.shared_columns import SharedColumn, name_of
+from rich.console import RenderableType
+
+from kcli.output.screen import Screen
+from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, YES_OR_NO, ShownColumn, offsets_column
+from kcli.output.table.fitted_table import sentences
+from kcli.output.table.severities import STYLES
+from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, number, period
-from kcli.rows.replicas import ElectionRow, ReplicaRangeRow
+from kcli.output.units import counted, joined, number, period, tally
+from kcli.rows.replicas import ElectionRow, FailoverControllerRow, FailoverRow, ReplicaRangeRow, SimulationRow
 
 RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
 REASONS = {
@@ -205,3 +210,171 @@ def _least_loss(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
 
 LOSSES = ("committed_records_lost", "bytes_lost", "offsets_below_start", "records_lost")
 """What followers of a candidate lose, the worst first."""
+
+
+def _failover_severity(row: FailoverRow) -> str | None:
+    if row.outcome == "offline":
+        return "error"
+    return "warning" if row.unclean or not row.writable else None
+
+
+def _brokers(brokers: Sequence[int]) -> str:
+    return ",".join(map(str, brokers)) or "none"
+
+
+def _pair(field: str) -> Callable[[FailoverRow], tuple[object, object]]:
+    """Return what gives the values of a field now and after the failover; no leader is -1."""
+
+    def pair(row: FailoverRow) -> tuple[object, object]:
+        now, then = attrgetter(field, f"next_{field}")(row)
+        if isinstance(now, tuple):
+            return _brokers(now), _brokers(then)
+        return (None if now < 0 else now), (None if then < 0 else then)
+
+    return pair
+
+
+def _note(row: FailoverRow) -> str:
+    """Return what is unusual about a partition."""
+    notes = (
+        f"waits for {_brokers(row.next_elr or row.next_isr)}" if row.outcome == "offline" else "",
+        "unclean" if row.unclean else "",
+        "no acks=all" if row.next_leader >= 0 and not row.writable else "",
+        f"ELR {_brokers(row.next_elr)}" if row.next_elr and row.next_leader >= 0 else "",
+        f"adding {_brokers(row.adding_replicas)}" if row.adding_replicas else "",
+        f"removing {_brokers(row.removing_replicas)}" if row.removing_replicas else "",
+    )
+    return joined(notes)
+
+
+def _failover_verdict(rows: Sequence[FailoverRow]) -> str:
+    outcomes = Counter(row.outcome for row in rows)
+    counts = {
+        "get another leader": outcomes["new-leader"],
+        "offline": outcomes["offline"],
+        "lose a follower": outcomes["isr-shrinks"],
+        "unchanged": outcomes["unchanged"],
+        "by unclean election": sum(row.unclean for row in rows),
+        "below min.insync.replicas": sum(row.next_leader >= 0 and not row.writable for row in rows),
+    }
+    return f"{counted(len(rows), 'partition')}: {tally(counts)}."
+
+
+FAILOVER = TableView(
+    columns=(
+        ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
+        ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
+        ShownColumn("LEADER", _pair("leader"), CHANGE, style="bold"),
+        ShownColumn("ISR", _pair("isr"), CHANGE),
+        ShownColumn("EPOCH", _pair("leader_epoch"), CHANGE),
+        ShownColumn("", _note, rank=1, least=16, style="yellow"),
+    ),
+    shared=(SharedColumn("METADATA", lambda row: row.dir, "metadata of {}", rank=2, is_last=True),),
+    verdict=_failover_verdict,
+    severity=_failover_severity,
+)
+
+
+def _votes(row: FailoverControllerRow) -> str:
+    return "unknown" if row.majority is None else f"{row.votes or 0} of {row.majority}"
+
+
+def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
+    """Return which of the nodes can lead without the active controller."""
+    nodes = {row.node_id for row in rows}
+    lacking = sorted({voter for row in rows for voter in row.voters} - nodes - {row.leader for row in rows})
+    can = [str(row.node_id) for row in rows if row.electable]
+    words = f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure."
+    return f"{words} Name the logs of {_brokers(lacking)}, too." if lacking else words
+
+
+CONTROLLERS = TableView(
+    columns=(
+        ShownColumn("METADATA", "dir", may_overflow=True),
+        ShownColumn("NODE", "node_id", NUMBER),
+        ShownColumn("LEADER", "leader", NUMBER),
+        ShownColumn("EPOCH", "leader_epoch", NUMBER),
+        ShownColumn("NEXT", "next_leader_epoch", NUMBER),
+        ShownColumn("VOTERS", lambda row: _brokers(row.voters), rank=1),
+        ShownColumn("VOTES", _votes),
+        ShownColumn("LAST EPOCH", "last_epoch", NUMBER),
+        ShownColumn("LOG END", "log_end_offset", NUMBER),
+        ShownColumn("CAN LEAD NEXT", lambda row: YES_OR_NO[row.electable], style="bold"),
+    ),
+    closing=_next_controller,
+)
+
+
+SCENARIOS = TableView(
+    columns=(
+        ShownColumn("NAME", "name"),
+        ShownColumn("WHAT IT SHOWS", "title"),
+        ShownColumn("PROTOCOL", "protocol", rank=1),
+        ShownColumn("STEPS", "steps", NUMBER, rank=2),
+        ShownColumn("REPLICAS", lambda row: ", ".join(row.replicas), rank=3),
+    ),
+    closing=lambda rows: f"{counted(len(rows), 'story', 'stories')}: kcli replica simulate NAME shows one.",
+)
+
+
+def _log(row: SimulationRow) -> str:
+    """Return the records, each run of one leader epoch with the epoch before it."""
+    runs = groupby(row.log, key=attrgetter("epoch"))
+    return "  ".join(f"e{epoch}: {' '.join(record.value for record in run)}" for epoch, run in runs)
+
+
+def _remote_ends(row: SimulationRow) -> str:
+    ends = row.remote_log_end_offsets
+    return " ".join(f"{replica} {'?' if end is None else end}" for replica, end in ends)
+
+
+def is_loss(event: str) -> bool:
+    """Whether an event is that a committed record is lost."""
+    return " is lost: " in event
+
+
+def is_return(event: str) -> bool:
+    """Whether an event is that a leader holds a record that was lost."""
+    return " is back: " in event
+
+
+def _story_verdict(rows: Sequence[SimulationRow]) -> str:
+    lost = sum(is_loss(event) - is_return(event) for row in rows for event in row.events)
+    logs = [row.log for row in rows if row.step == rows[-1].step]
+    shortest = min(map(len, logs))
+    agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
+    words = "No committed record is lost" if not lost else f"{counted(lost, 'committed record')} lost"
+    return f"{words}; the replicas {'agree' if agree else 'differ'} at the end."
+
+
+def _events(rows: Sequence[SimulationRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield what happened to the replicas in each step."""
+    if any(row.events for row in rows):
+        yield ""
+    for row in rows:
+        for event in row.events:
+            text = event if is_loss(event) or is_return(event) else f"{row.replica} {event}"
+            style = STYLES["error" if is_loss(event) else "warning"]
+            yield sentences(screen, f"  {row.step:>3}  {text}", style=style, indent=" " * 7)
+
+
+def view_story(answer: TableInput) -> TableView:
+    """Return the replicas after each step, what happened to them, and what it came to."""
+    first = answer.rows[0]
+    return TableView(
+        columns=(
+            ShownColumn("STEP", lambda row: str(row.step) if row.replica == first.replica else ""),
+            ShownColumn(
+                "WHAT HAPPENS", lambda row: row.action * (row.replica == first.replica), style="bold"
+            ),
+            ShownColumn("REPLICA", "replica"),
+            ShownColumn("ROLE", lambda row: row.role + ("" if row.in_isr else ", out"), rank=1),
+            ShownColumn("LEO", "log_end_offset", NUMBER),
+            ShownColumn("HW", "high_watermark", NUMBER),
+            ShownColumn("REMOTE LEO", _remote_ends, rank=2),
+            ShownColumn("LOG", _log),
+        ),
+        facts=lambda _: list(dict.fromkeys((first.scenario, first.title, f"protocol {first.protocol}"))),
+        below=_events,
+        verdict=_story_verdict,
+    )

@@ -1,15 +1,15 @@
 """The views of `scan`: what partitions and segments hold, and a verdict on each."""
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.table.columns import COUNT, NUMBER, RANGE, SIZE, TIME, ShownColumn
+from kcli.output.table.columns import COUNT, NUMBER, SIZE, TIME, ShownColumn, offsets_column
 from kcli.output.table.severities import severity_of
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, number, size
+from kcli.output.units import counted, joined, size, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
 
 ZEROS = "LOG-004"
@@ -26,20 +26,12 @@ CLEAN = "clean"
 
 def view_partitions(answer: TableInput) -> TableView:
     """Return the view of partitions with a verdict each, and one on all."""
-    of_dir: dict[str | None, list[Finding]] = {}
-    for finding in answer.findings:
-        of_dir.setdefault(finding.dir, []).append(finding)
-    findings = {id(row): of_dir.get(row.where.dir, []) for row in answer.rows}
-    return _view(findings, ShownColumn("SEGS", "segments", NUMBER, rank=2), "partition")
+    return _view(answer, attrgetter("dir"), attrgetter("where.dir"), SEGMENT_COUNT, "partition")
 
 
 def view_segments(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
-    of_file: dict[tuple[str | None, str | None], list[Finding]] = {}
-    for finding in answer.findings:
-        of_file.setdefault((finding.dir, finding.file), []).append(finding)
-    findings = {id(row): of_file.get((row.where.dir, row.file), []) for row in answer.rows}
-    return _view(findings, ShownColumn("SEGMENT", _segment, NUMBER), "segment")
+    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT, "segment")
 
 
 def _segment(row: ScanSegmentRow) -> str:
@@ -48,45 +40,52 @@ def _segment(row: ScanSegmentRow) -> str:
     return str(int(base)) if suffix == "log" and base.isdecimal() else row.file
 
 
-def _view(findings: dict[int, list[Finding]], first: ShownColumn, noun: str) -> TableView:
+def _view(
+    answer: TableInput, of: Callable[[Any], Any], place: Callable[[Any], Any], first: ShownColumn, noun: str
+) -> TableView:
+    findings: dict[Any, list[Finding]] = {}
+    for finding in answer.findings:
+        findings.setdefault(of(finding), []).append(finding)
+
+    def severity(row: Any) -> str:
+        summary: ScanSummary = row.summary
+        if summary.invalid_batches or summary.damaged_ranges or not getattr(row, "is_complete", True):
+            return "error"
+        return severity_of(findings.get(place(row), ()))
+
+    def verdict(rows: Sequence[Any]) -> str:
+        count = Counter(map(severity, rows))
+        if not count["error"] and not count["warning"]:
+            return f"No damage in {counted(len(rows), noun)}."
+        counts = {"with warnings": count["warning"], "without damage": count["info"] + count[""]}
+        damaged = f"{counted(count['error'], noun)} damaged" if count["error"] else ""
+        return f"{joined((damaged, tally(counts)))}."
+
     return TableView(
         columns=(
             first,
             ShownColumn("BATCHES", "summary.batches", COUNT, rank=6),
             ShownColumn("RECORDS", "summary.records", COUNT, rank=7),
             ShownColumn("SIZE", "log_bytes", SIZE),
-            ShownColumn("OFFSETS", lambda row: _offsets(row.summary), RANGE, rank=1),
+            offsets_column("summary.base_offset", "summary.last_offset", rank=1),
             ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
             ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
             ShownColumn(
                 "RESULT",
-                lambda row: _result(row, findings[id(row)]),
+                lambda row: _result(row, findings.get(place(row), ())),
                 least=36,
                 style=lambda text: "dim" if text == CLEAN else "",
             ),
         ),
-        severity=lambda row: _severity(row, findings[id(row)]),
+        severity=severity,
         closing=_total,
-        verdict=partial(_verdict, findings, noun),
+        verdict=verdict,
     )
-
-
-def _offsets(summary: ScanSummary) -> tuple[int, int] | None:
-    if summary.base_offset is None or summary.last_offset is None:
-        return None
-    return summary.base_offset, summary.last_offset + 1
 
 
 def _epochs(summary: ScanSummary) -> str | None:
     first, last = summary.first_epoch, summary.last_epoch
     return None if first is None else str(first) if first == last else f"{first}..{last}"
-
-
-def _severity(row: Any, findings: Sequence[Finding]) -> str:
-    summary: ScanSummary = row.summary
-    if summary.invalid_batches or summary.damaged_ranges or not getattr(row, "is_complete", True):
-        return "error"
-    return severity_of(findings)
 
 
 def _result(row: Any, findings: Sequence[Finding]) -> str:
@@ -113,25 +112,11 @@ def _total(rows: Sequence[Any]) -> str:
         sum(getattr(row.summary, name) or 0 for row in rows)
         for name in ("batches", "records", "valid_batches", "invalid_batches", "unchecked_batches")
     )
-    checksums = joined(
-        (
-            f"{number(right)} checksums right" if right else "",
-            f"{number(wrong)} wrong" if wrong else "",
-            f"{number(unchecked)} not checked" if unchecked else "",
-        )
-    )
+    checksums = tally({"checksums right": right, "wrong": wrong, "not checked": unchecked})
     held = f"{counted(batches, 'batch', 'batches')}, {counted(records, 'record')}"
     read = size(sum(row.log_bytes for row in rows))
     return f"{held} in {read}" + (f": {checksums}." if checksums else ".")
 
 
-def _verdict(findings: dict[int, list[Finding]], noun: str, rows: Sequence[Any]) -> str:
-    count = Counter(_severity(row, findings[id(row)]) for row in rows)
-    if not count["error"] and not count["warning"]:
-        return f"No damage in {counted(len(rows), noun)}."
-    words = (
-        f"{counted(count['error'], noun)} damaged" if count["error"] else "",
-        f"{number(count['warning'])} with warnings" if count["warning"] else "",
-        f"{number(count['info'] + count[''])} without damage",
-    )
-    return f"{joined(words)}."
+SEGMENT_COUNT = ShownColumn("SEGS", "segments", NUMBER, rank=2)
+SEGMENT = ShownColumn("SEGMENT", _segment, NUMBER)

@@ -12,7 +12,7 @@ from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
-from kcli.output.units import counted, joined, number, size
+from kcli.output.units import counted, joined, number, size, tally
 from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartupBrokerRow, StartupRow
 from kcli.words import duration
 
@@ -97,7 +97,7 @@ def _changes(row: StartupRow) -> str:
     counts["rebuilt"] = sum(
         change.reason == REBUILT and change.file.endswith(".index") for change in row.files
     )
-    return joined(f"{count} {word}" for word, count in counts.items() if count) or str(row.error or "")
+    return tally(counts) or str(row.error or "")
 
 
 def _total(rows: Sequence[StartupRow]) -> str:

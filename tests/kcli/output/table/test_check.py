@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.table.salvage import MOST
+from kcli.output.table.check import MOST_RANGES
 from kcli.rows.checks import LostRange, SalvageRow, SavedFile
 from kcli.rows.partitions import Where
 from tests.kcli.output.writing import draw_lines
@@ -51,9 +51,9 @@ def test_what_is_lost_is_listed_with_the_reason(batches, verdict):
 
 
 def test_a_long_list_is_cut_and_says_so():
-    text = drawn(SAVED._replace(lost=(LOST,) * (MOST + 2), batches_lost=1, bytes_lost=1))
+    text = drawn(SAVED._replace(lost=(LOST,) * (MOST_RANGES + 2), batches_lost=1, bytes_lost=1))
 
-    assert text.count("checksum") == MOST
+    assert text.count("checksum") == MOST_RANGES
     assert "2 more: -o json lists them." in text
 
 
