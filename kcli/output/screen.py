@@ -7,10 +7,7 @@ NARROWEST = 40
 
 
 class Symbols(NamedTuple):
-    """The characters of drawings.
-
-    `null` is a value that there is none of, `eighths` are bars of 1 to 8 eighths of a column.
-    """
+    """The characters of drawings; `null` is a value that there is none of."""
 
     null: str = "\u2013"
     arrow: str = "→"
@@ -26,11 +23,10 @@ class Symbols(NamedTuple):
     cross: str = "\u2573"
     line: str = "━"
     end: str = "┥"
-    eighths: str = "▏▎▍▌▋▊▉█"
 
 
 UTF8 = Symbols()
-ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "r", "l", "x", "=", "|", "#")
+ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "r", "l", "x", "=", "|")
 
 
 class Screen(NamedTuple):

@@ -1,9 +1,9 @@
 """The columns of tables: how values are shown, and which columns go where the screen is narrow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from kcli.output import units
 from kcli.output.screen import Symbols
@@ -70,19 +70,9 @@ class ShownColumn(NamedTuple):
     style: Callable[[Any], str] | str = ""
     may_overflow: bool = False
 
-
-class DrawnColumn(NamedTuple):
-    """A column of small drawings, as wide as there is room for.
-
-    `scale` looks at all rows and returns what draws one of them in so many columns.
-    """
-
-    header: str
-    scale: Callable[[Sequence[Any], Symbols], Callable[[Any, int], str]]
-    least: int = 6
-    most: int = 20
-    rank: int = 1
-    style: str = "cyan"
+    def value_of(self, row: Any) -> Any:
+        """Return the value of a row."""
+        return attrgetter(self.value)(row) if isinstance(self.value, str) else self.value(row)
 
 
 def offsets_column(first: str, last: str, header: str = "OFFSETS", rank: int = 0) -> ShownColumn:
@@ -93,26 +83,3 @@ def offsets_column(first: str, last: str, header: str = "OFFSETS", rank: int = 0
         return None if begin is None or end is None else (begin, end + 1)
 
     return ShownColumn(header, pair, RANGE, rank)
-
-
-Columns: TypeAlias = Sequence[ShownColumn | DrawnColumn]
-
-
-def bar_column(value: Callable[[Any], int], *, least: int, most: int, rank: int) -> DrawnColumn:
-    """Return a column of bars: the largest value has the longest."""
-
-    def scale(rows: Sequence[Any], symbols: Symbols) -> Callable[[Any, int], str]:
-        largest = max(map(value, rows), default=0) or 1
-        return lambda row, width: bar(value(row) / largest, width, symbols)
-
-    return DrawnColumn("", scale, least, most, rank)
-
-
-def bar(fraction: float, width: int, symbols: Symbols) -> str:
-    """Return a bar of 0 to `width` columns; what is above 0 is never without one."""
-    steps = len(symbols.eighths)
-    parts = round(fraction * width * steps)
-    if fraction > 0:
-        parts = max(parts, 1)
-    whole, rest = divmod(min(parts, width * steps), steps)
-    return symbols.eighths[-1] * whole + (symbols.eighths[rest - 1] if rest else "")

@@ -16,7 +16,6 @@ from kcli.output.table.columns import (
     TIME_OF_DAY,
     Kind,
     ShownColumn,
-    bar_column,
 )
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
@@ -77,7 +76,6 @@ BATCHES = TableView(
         ),
         ShownColumn("COUNT", "count", COUNT, rank=2),
         ShownColumn("SIZE", "size", SIZE),
-        bar_column(lambda row: row.size, least=4, most=16, rank=8),
         ShownColumn("CODEC", lambda row: "" if row.compression == UNCOMPRESSED else row.compression, rank=1),
         ShownColumn("EPOCH", "partition_leader_epoch", DEFINED, rank=3),
         ShownColumn("PRODUCER", _producer, RIGHT_TEXT, rank=5),

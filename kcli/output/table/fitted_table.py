@@ -5,7 +5,6 @@ Rich's own table neither leaves out a column nor gives a long name a line of its
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
 from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,7 +14,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import Columns, DrawnColumn, ShownColumn
+from kcli.output.table.columns import ShownColumn
 from kcli.output.values import one_line
 
 GAP = "  "
@@ -78,34 +77,19 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
 class Measured(NamedTuple):
     """A column with its cells: their texts and styles, how wide it is, and how narrow it may become."""
 
-    declared: ShownColumn | DrawnColumn
+    declared: ShownColumn
     cells: list[str]
     styles: list[str]
     width: int
     least: int
 
-    @property
-    def is_right(self) -> bool:
-        """Whether its cells are aligned right."""
-        return isinstance(self.declared, ShownColumn) and self.declared.kind.is_right
 
-    @property
-    def may_overflow(self) -> bool:
-        """Whether a cell that is too long ends its line, and the others come on the next."""
-        return isinstance(self.declared, ShownColumn) and self.declared.may_overflow
-
-    @property
-    def order(self) -> tuple[int, int]:
-        """Return which column shrinks first, the largest: drawings, texts, names; the widest of these."""
-        return 2 if isinstance(self.declared, DrawnColumn) else 0 if self.may_overflow else 1, self.width
-
-
-def table(columns: Columns, rows: Sequence[Any], screen: Screen) -> StyledLines:
+def table(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> StyledLines:
     """Return rows as a table that fits the screen."""
-    return StyledLines(_lines(fitted(columns, rows, screen), rows, screen.symbols), screen)
+    return StyledLines(_lines(fitted(columns, rows, screen), screen.symbols), screen)
 
 
-def fitted(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[Measured]:
+def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:
     """Return the columns that have room, each as wide as it is shown."""
 
     def excess(some: list[Measured], of: str) -> int:
@@ -123,35 +107,19 @@ def fitted(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[Measur
     while excess(shown, "width") > 0 and (
         wide := [column for column in shown if column.width > column.least]
     ):
-        widest = max(wide, key=lambda column: column.order)
+        widest = max(wide, key=lambda column: (not column.declared.may_overflow, column.width))
         shown[shown.index(widest)] = widest._replace(width=widest.width - 1)
-    shown = [
-        column._replace(width=_width_of_names(column)) if column.may_overflow else column for column in shown
-    ]
-    room = max(-excess(shown, "width"), 0)
-    return [
-        column._replace(width=min(column.width + room, column.declared.most))
-        if isinstance(column.declared, DrawnColumn)
-        else column
-        for column in shown
-    ]
+    for place, column in enumerate(shown):
+        if column.declared.may_overflow:  # as wide as the longest name that has room
+            widths = (width for width in map(cell_len, column.cells) if width <= column.width)
+            shown[place] = column._replace(width=max(len(column.declared.header), *widths, 0))
+    return shown
 
 
-def _width_of_names(column: Measured) -> int:
-    """Return the width of the longest name that has room."""
-    return max(
-        len(column.declared.header),
-        *(size for size in map(cell_len, column.cells) if size <= column.width),
-        0,
-    )
-
-
-def _measured(column: ShownColumn | DrawnColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
+def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measured | None:
+    """Return a column with its cells; None where it may go and has no values."""
     header, symbols = len(column.header), screen.symbols
-    if isinstance(column, DrawnColumn):
-        least = max(column.least, header)
-        return Measured(column, [], [column.style] * len(rows), max(column.most, least), least)
-    values = list(map(attrgetter(column.value) if isinstance(column.value, str) else column.value, rows))
+    values = list(map(column.value_of, rows))
     cells = [
         symbols.null if value is None else printable(column.kind.show(value, symbols), screen)
         for value in values
@@ -178,13 +146,20 @@ class Cell(NamedTuple):
     is_right: bool
 
 
-def _lines(shown: Sequence[Measured], rows: Sequence[Any], symbols: Symbols) -> Iterator[Line]:
+def _lines(shown: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     if any(column.declared.header for column in shown):
-        yield _line([Cell(column.declared.header, "bold", column.width, column.is_right) for column in shown])
+        yield _line(
+            [Cell(one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in shown]
+        )
     cells = [
         [
-            Cell(text, style, column.width, column.is_right)
-            for text, style in zip(_texts(column, rows, symbols), column.styles, strict=True)
+            Cell(
+                text if column.declared.least is None else cut(text, column.width, symbols),
+                style,
+                column.width,
+                column.declared.kind.is_right,
+            )
+            for text, style in zip(column.cells, column.styles, strict=True)
         ]
         for column in shown
     ]
@@ -196,15 +171,6 @@ def _lines(shown: Sequence[Measured], rows: Sequence[Any], symbols: Symbols) -> 
             if end == len(line) or names != above:  # rows of one long name follow the line that has it
                 blank = [cell._replace(text="") for cell in line[:begin]]
                 yield _line([*blank, *line[begin:end]])
-
-
-def _texts(column: Measured, rows: Sequence[Any], symbols: Symbols) -> list[str]:
-    if isinstance(column.declared, DrawnColumn):
-        draw = column.declared.scale(rows, symbols)
-        return [draw(row, column.width) for row in rows]
-    if column.may_overflow or column.declared.least is None:
-        return column.cells
-    return [cut(text, column.width, symbols) for text in column.cells]
 
 
 def _line(cells: Sequence[Cell]) -> Line:

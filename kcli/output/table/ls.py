@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
-from kcli.output.table.columns import NUMBER, SIZE, ShownColumn, bar_column
+from kcli.output.table.columns import NUMBER, SIZE, ShownColumn
 from kcli.output.table.severities import STYLES, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
@@ -16,7 +16,7 @@ NOT_RECOVERED = "START-005"
 
 
 def view_partitions(answer: TableInput) -> TableView:
-    """Return the view of partitions with bars of their sizes, and what is remarkable about each."""
+    """Return the view of partitions, and what is remarkable about each."""
     of_dir = by_dir(answer.findings)
     severities = {path: word for path, own in of_dir.items() if (word := severity_of(own)) != "info"}
 
@@ -39,7 +39,6 @@ def view_partitions(answer: TableInput) -> TableView:
             ShownColumn("LOG", "log_bytes", SIZE),
             ShownColumn("INDEX", "index_bytes", SIZE, rank=7),
             ShownColumn("DISK", "disk_bytes", SIZE),
-            bar_column(lambda row: row.disk_bytes, least=3, most=20, rank=4),
             ShownColumn("SEGS", "segments", NUMBER, rank=6),
             ShownColumn("START", "log_start_offset", NUMBER),
             ShownColumn("END", log_end, NUMBER),

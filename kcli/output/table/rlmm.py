@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from kcli.output.table.columns import (
     TIME,
     TIME_OF_DAY,
     YES_OR_NO,
-    DrawnColumn,
     ShownColumn,
     offsets_column,
     span,
@@ -58,6 +57,8 @@ SUPERSEDED = "superseded"
 STATE_STYLES = {"copied": "green", "deleted": "red", "deleting": "red"}
 UNREADABLE = "cannot be decoded"
 TO_READ, IS_DELETED, OTHERS, NOWHERE = "to read", "deleted", "not to read", "in none of these"
+MOST_TIERS, LEAST_TIERS, ROOM_BESIDE_TIERS = 32, 12, 60
+"""Columns of a line of tiers, and of what is beside it."""
 WIDEST_LINE = 76
 """Columns of a line of remote segments."""
 
@@ -398,24 +399,30 @@ def _tier_cells(symbols: Symbols) -> dict[str, str]:
     return {"both": symbols.stays, "remote": symbols.middle, "local": symbols.half, "none": symbols.warning}
 
 
-def _draw_tiers(_: Sequence[Coverage], symbols: Symbols) -> Callable[[Coverage, int], str]:
-    cells = _tier_cells(symbols)
+def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
+    """Yield a line of offsets for each partition, from its log start to its log end."""
+    groups = groupby(answer.rows, key=lambda row: row.where)
+    partitions = [Coverage(where, tuple(own)) for where, own in groups]
+    cells = _tier_cells(answer.screen.symbols)
+    width = min(max(answer.screen.width - ROOM_BESIDE_TIERS, LEAST_TIERS), MOST_TIERS)
 
-    def draw(coverage: Coverage, width: int) -> str:
+    def draw_tiers(coverage: Coverage) -> str:
         ranges = [
             (row.first_offset, row.last_offset + 1, cells.get(row.tiers, " "))
             for row in sorted(coverage.ranges, key=lambda row: row.tiers == "none")  # gaps always show
         ]
         return "".join(Timeline(*coverage.bounds, width).cells(ranges))
 
-    return draw
-
-
-def draw_coverage(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield a line of offsets for each partition, from its log start to its log end."""
-    groups = groupby(answer.rows, key=lambda row: row.where)
-    partitions = [Coverage(where, tuple(own)) for where, own in groups]
-    view = COVERAGE._replace(verdict=lambda rows: _covered(rows, answer))
+    view = TableView(
+        columns=(
+            ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
+            ShownColumn("TIERS", draw_tiers),
+            ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), SIZE, rank=1),
+            ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), SIZE, rank=1),
+            ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), SIZE),
+        ),
+        verdict=lambda rows: _covered(rows, answer),
+    )
     yield from draw_table(view, answer._replace(rows=partitions))
 
 
@@ -434,17 +441,6 @@ def _covered(partitions: Sequence[Coverage], answer: TableInput) -> str:
         words.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
     gaps = joined(words) or "every offset is in a tier"
     return f"{legend}. {gaps[0].upper()}{gaps[1:]}; {safe} of local logs are in remote storage too."
-
-
-COVERAGE = TableView(
-    columns=(
-        ShownColumn("OFFSETS", lambda coverage: span(*coverage.bounds)),
-        DrawnColumn("TIERS", _draw_tiers, least=12, most=32, rank=0, style=""),
-        ShownColumn("LOCAL", lambda coverage: coverage.bytes("local_bytes"), SIZE, rank=1),
-        ShownColumn("REMOTE", lambda coverage: coverage.bytes("remote_bytes"), SIZE, rank=1),
-        ShownColumn("SAFE TO LOSE", lambda coverage: coverage.bytes("safe_to_lose_bytes"), SIZE),
-    ),
-)
 
 
 def _deletes(rows: Sequence[Any]) -> str:

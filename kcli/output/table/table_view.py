@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
@@ -18,8 +17,6 @@ from kcli.output.table.columns import (
     TEXT,
     TIME,
     TIME_OF_DAY,
-    Columns,
-    DrawnColumn,
     ShownColumn,
 )
 from kcli.output.table.fitted_table import Line, StyledLines, fitted, sentences, table
@@ -58,7 +55,7 @@ class TableView(NamedTuple):
     what else is drawn.
     """
 
-    columns: Columns
+    columns: Sequence[ShownColumn]
     closing: Callable[[Sequence[Any]], str] | None = None
     verdict: Callable[[Sequence[Any]], str] | None = None
     severity: Callable[[Any], str | None] | None = None
@@ -123,18 +120,13 @@ def title(parts: Iterable[str], screen: Screen) -> StyledLines:
     return StyledLines(lines, screen)
 
 
-def _without_day(columns: Columns, rows: Sequence[Any]) -> tuple[Columns, list[str]]:
+def _without_day(columns: Sequence[ShownColumn], rows: Sequence[Any]) -> tuple[list[ShownColumn], list[str]]:
     """Return columns whose times are all of one day as clocks, and the days."""
-    shown: list[ShownColumn | DrawnColumn] = []
-    days: list[str] = []
-    for column in columns:
-        if isinstance(column, ShownColumn) and column.kind is TIME_OF_DAY:
-            value = attrgetter(column.value) if isinstance(column.value, str) else column.value
-            if day := only_day(map(value, rows)):
-                days.append(f"{day} UTC")
-                shown.append(column._replace(kind=CLOCK))
-                continue
-        shown.append(column)
+    shown, days = list(columns), []
+    for place, column in enumerate(columns):
+        if column.kind is TIME_OF_DAY and (day := only_day(map(column.value_of, rows))):
+            days.append(f"{day} UTC")
+            shown[place] = column._replace(kind=CLOCK)
     return shown, days
 
 
@@ -157,18 +149,14 @@ def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
 
 
 def _column(place: int, column: Column, row: Any) -> ShownColumn:
-    kind = TEXT
-    if column.kind == "int":
-        kind = SIZE if column.name.endswith(("_bytes", "_size")) else NUMBER
-    elif column.kind == "timestamp":
-        kind = TIME
-    is_query = isinstance(row, PlainRow)
-    header = column.name if is_query else column.name.upper().replace("_", " ")
+    kind = {"int": NUMBER, "timestamp": TIME}.get(column.kind, TEXT)
+    if kind is NUMBER and column.name.endswith(("_bytes", "_size")):
+        kind = SIZE
+    header = column.name if isinstance(row, PlainRow) else column.name.upper().replace("_", " ")
     header += " (UTC)" if kind is TIME else ""
     least = LEAST_OF_A_TEXT if kind is TEXT else None
-    return ShownColumn(
-        header, partial(_value, place, is_text=kind is TEXT), kind, rank=place + 1, least=least
-    )
+    value = partial(_value, place, is_text=kind is TEXT)
+    return ShownColumn(header, value, kind, rank=place + 1, least=least)
 
 
 def _value(place: int, row: Any, *, is_text: bool) -> Any:
@@ -178,7 +166,9 @@ def _value(place: int, row: Any, *, is_text: bool) -> Any:
     return beginning(value, MOST_OF_A_TEXT) if is_long(value) else cell(value)
 
 
-def _count_hidden(columns: Columns, rows: Sequence[Any], screen: Screen) -> Iterator[RenderableType]:
+def _count_hidden(
+    columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen
+) -> Iterator[RenderableType]:
     hidden = len(columns) - len(fitted(columns, rows, screen))
     if hidden:
         yield sentences(screen, f"{counted(hidden, 'more column')}: -o wide shows them.")

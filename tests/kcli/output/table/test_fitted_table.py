@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kcli.output.screen import ASCII, UTF8, Screen
-from kcli.output.table.columns import COUNT, NUMBER, RIGHT_TEXT, ShownColumn, bar_column, span
+from kcli.output.table.columns import COUNT, NUMBER, RIGHT_TEXT, ShownColumn, span
 from kcli.output.table.fitted_table import cut, table
 
 
@@ -119,13 +119,6 @@ def test_without_utf8_text_is_escaped():
     assert lines(COLUMNS, [Row("é", None, "x")], is_utf8=False)[1] == "\\xe9  x"
 
 
-def test_bars_take_the_room_that_is_left():
-    columns = (NAME, bar_column(lambda row: row.number, least=4, most=20, rank=1))
-
-    assert lines(columns, [Row("a", 2), Row("b", 1)]) == ["NAME", f"a     {'█' * 20}", f"b     {'█' * 10}"]
-    assert lines(columns, [Row("a", 2), Row("b", 1)], 12) == ["NAME", "a     ██████", "b     ███"]
-
-
 def test_a_range_names_its_last_offset():
     assert span(0, 60) == "0..59"
     assert span(60, 60) == "60.."
@@ -136,13 +129,3 @@ def test_what_is_cut_off_is_marked():
     assert cut("abcdef", 5, UTF8) == "abcd…"
     assert cut("abcdef", 5, ASCII) == "abc.."
     assert cut("abcdef", 1, ASCII) == "."
-
-
-def test_bars_give_names_the_room_that_they_need():
-    columns = (NAME, bar_column(lambda row: row.number, least=4, most=20, rank=1))
-    rows = [Row("a" * 10, 5)] * 19 + [Row("b" * 14, 5), Row("c" * 40, 5)]
-    found = lines(columns, rows, 24)
-
-    assert found[1] == "aaaaaaaaaa      ████████"
-    assert found[20] == "bbbbbbbbbbbbbb  ████████"
-    assert found[21:] == ["c" * 24, "c" * 16, "                ████████"]

@@ -1,16 +1,6 @@
-"""The line of offsets, and bars: columns of a terminal for numbers."""
+"""The line of offsets: columns of a terminal for numbers."""
 
-from kcli.output.screen import ASCII, UTF8
-from kcli.output.table.columns import bar
 from kcli.output.table.timeline import Timeline
-
-
-def test_a_bar_shows_even_little():
-    assert bar(0, 10, UTF8) == ""
-    assert bar(1e-9, 10, UTF8) == "▏"
-    assert bar(0.5, 10, UTF8) == "█████"
-    assert bar(1, 10, UTF8) == "█" * 10
-    assert bar(1e-9, 10, ASCII) == "#"
 
 
 def test_a_line_has_a_column_for_every_range():
