@@ -28,7 +28,7 @@ from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 
 if TYPE_CHECKING:
-    from kcli.jobs.tiered_leader import Leader
+    from kcli.kafka.remote.lineage import Leader
 
 
 def offset(unit: Unit, *, offset: int | str, by_events: bool = False) -> Outcome:

@@ -6,7 +6,6 @@ Where the metadata partition that has them is not among these, nothing can be sa
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA
@@ -20,15 +19,12 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.remote.lineage import (
     NOTHING_REMOTE,
-    HighestRemote,
-    TieredRange,
+    Leader,
     first_remote_offset,
     highest_remote,
     serving,
-    tiered_ranges,
 )
 from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
-from kcli.kafka.replication.follower import ReplicaEpochs
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
@@ -42,52 +38,6 @@ NOT_HERE = "no-remote-metadata"
 NAME_IT = "is not here: name the log dir of a broker that has it"
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
-
-
-class Leader(NamedTuple):
-    """A partition as its leader holds it.
-
-    `remote` is empty where no event is about it. `log_start_offset` is the one that the leader works with:
-    not below the first remote segment. `epochs` are those of a broker that runs: one that begins at the log
-    end, without a record so far, is among them. `is_tiered`: there are remote segments, or the log begins
-    below the disk.
-    """
-
-    partition: Partition
-    topic_id: str | None
-    log: LoadedLog
-    epochs: EpochCache
-    remote: RemoteCache
-    log_start_offset: int
-    highest: HighestRemote
-    is_tiered: bool
-
-    @property
-    def local_start(self) -> int:
-        """The first offset on local disk."""
-        return max(self.log_start_offset, self.log.segments[0].base_offset)
-
-    @property
-    def high_watermark(self) -> int | None:
-        """The checkpointed one as the broker takes it; None where it is unknown."""
-        known = self.log.checkpoints.high_watermark
-        return None if known is None else self.log.bounded(known)
-
-    @property
-    def replica_epochs(self) -> ReplicaEpochs:
-        """What counts of it where a follower meets it."""
-        return ReplicaEpochs(
-            self.epochs,
-            self.log.log_end_offset,
-            self.log_start_offset,
-            self.high_watermark or 0,
-            self.local_start,
-        )
-
-    def tiered_ranges(self) -> Iterator[TieredRange]:
-        """Yield the ranges of offsets from log start to log end, with their tiers."""
-        log_end = self.log.log_end_offset
-        return tiered_ranges(self.remote, self.epochs, self.log_start_offset, self.local_start, log_end)
 
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:

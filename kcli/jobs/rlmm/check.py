@@ -35,7 +35,7 @@ from kcli.jobs.rlmm.storage import (
     objects_of,
     storage_defects,
 )
-from kcli.jobs.tiered_leader import ABSENT, Leader, lacks, load_leader, metadata_partition_of, topic_size
+from kcli.jobs.tiered_leader import ABSENT, lacks, load_leader, metadata_partition_of, topic_size
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import (
@@ -54,6 +54,7 @@ from kcli.kafka.remote.coverage import CUT_BY_AT, UNREADABLE_COPY
 from kcli.kafka.remote.events import Event, EventQuery
 from kcli.kafka.remote.lineage import (
     NO_TIER,
+    Leader,
     contradicting_starts,
     gaps,
     outside_lineage,

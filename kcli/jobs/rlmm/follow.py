@@ -19,9 +19,10 @@ from kcli.jobs.metadata_partitions import read_events
 from kcli.jobs.replica_pairs import with_leaders
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
-from kcli.jobs.tiered_leader import Leader, cache_of, load_leader
+from kcli.jobs.tiered_leader import cache_of, load_leader
 from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.remote.lineage import Leader
 from kcli.kafka.replication.follower import (
     FAILED,
     LEADER_END,
@@ -33,6 +34,7 @@ from kcli.kafka.replication.follower import (
     TieredFetch,
     fetch_from_remote,
     follow_leader,
+    leader_epochs,
     replica_epochs,
 )
 from kcli.kafka.storage.leader_epochs import EpochCache, replay, truncate_from_end
@@ -89,8 +91,8 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     leader = yield from load_leader(replica, replica.topic_id(), cache_of(replica, events))
     given = checkpoints(partition)
     follower = replica_epochs(LoadedReplica(log, given.high_watermark))
-    fetch_rounds = follow_leader(leader.replica_epochs, follower)
-    followed = fetch_from_remote(leader.replica_epochs, leader.remote, fetch_rounds, follower)
+    fetch_rounds = follow_leader(leader_epochs(leader), follower)
+    followed = fetch_from_remote(leader_epochs(leader), leader.remote, fetch_rounds, follower)
     auxiliary = _auxiliary(followed, leader, storage)
     if auxiliary is None:
         auxiliary = Auxiliary(follower.cut(followed.fetch_offset).epochs, None)

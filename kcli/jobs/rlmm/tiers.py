@@ -8,7 +8,7 @@ given; without them the log dir's index cache says where a read begins.
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count, groupby
 from operator import attrgetter
@@ -34,27 +34,20 @@ from kcli.jobs.log_search import (
 )
 from kcli.jobs.log_search import batch_of as batch_in
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
-from kcli.jobs.tiered_leader import Leader, with_leader
+from kcli.jobs.tiered_leader import with_leader
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.kafka.remote.lineage import (
     BOTH_TIERS,
     LOCAL_TIER,
     REMOTE_TIER,
+    Leader,
     outside_lineage,
     serving,
     with_records,
 )
-from kcli.kafka.remote.retention import (
-    DELETE,
-    LeaderLog,
-    Limits,
-    LocalSegment,
-    Verdict,
-    expire_local,
-    expire_remote,
-    offset_after,
-)
+from kcli.kafka.remote.retention import DELETE, Limits, expire_local, expire_remote
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
@@ -67,7 +60,6 @@ from kcli.rows.remote_tiers import (
     RlmmRetentionRow,
 )
 
-_Columns: TypeAlias = tuple[str | None, int, int, int, int, str | None]
 Tries: TypeAlias = list[str]
 
 
@@ -87,17 +79,21 @@ def offsets(unit: Unit) -> Outcome:
 
 
 def _offsets(leader: Leader) -> Yield:
-    log = leader.log
+    log, begins, tiered = leader.log, leader.log_start_offset, leader.highest.offset
     fetchable = log.log_end_offset if leader.high_watermark is None else leader.high_watermark
     latest = OffsetAndEpoch(fetchable, leader.epochs[-1].epoch if leader.epochs else None)
     with failing_lookup():
         newest = largest(log, LARGEST_BATCH)
     record = newest if isinstance(newest, FoundRecord) and (newest.offset or 0) < fetchable else FoundRecord()
-    earliest, local = _earliest(leader), _earliest_local(leader)
-    tiered, pending = _latest_tiered(leader), _pending_upload(leader)
-    tiered, pending = (
-        answer if answer.offset < fetchable else OffsetAndEpoch() for answer in (tiered, pending)
-    )
+    first = leader.epochs[0] if leader.epochs else None
+    earliest = OffsetAndEpoch(begins, first.epoch if first and first.start_offset <= begins else None)
+    local = _answer(leader, leader.local_start) if leader.is_tiered else earliest
+    latest_tiered = pending = OffsetAndEpoch()
+    if leader.is_tiered and tiered >= 0:
+        latest_tiered = _answer(leader, tiered) if tiered < fetchable else latest_tiered
+        pending = _answer(leader, max(tiered + 1, begins))
+    elif leader.is_tiered and leader.local_start == begins:
+        pending = earliest
     yield RlmmOffsetsRow(
         where(leader.partition),
         leader.topic_id,
@@ -108,8 +104,8 @@ def _offsets(leader: Leader) -> Yield:
         -1 if record.record_timestamp is None else record.record_timestamp,
         record.leader_epoch,
         *local,
-        *tiered,
-        *pending,
+        *latest_tiered,
+        *(pending if pending.offset < fetchable else OffsetAndEpoch()),
         leader.high_watermark,
         log.log_end_offset,
     )
@@ -118,29 +114,6 @@ def _offsets(leader: Leader) -> Yield:
 def _answer(leader: Leader, offset: int) -> OffsetAndEpoch:
     entry = epoch_for_offset(leader.epochs, offset)
     return OffsetAndEpoch(offset, None if entry is None else entry.epoch)
-
-
-def _earliest(leader: Leader) -> OffsetAndEpoch:
-    first = leader.epochs[0] if leader.epochs else None
-    begins = leader.log_start_offset
-    return OffsetAndEpoch(begins, first.epoch if first is not None and first.start_offset <= begins else None)
-
-
-def _earliest_local(leader: Leader) -> OffsetAndEpoch:
-    return _answer(leader, leader.local_start) if leader.is_tiered else _earliest(leader)
-
-
-def _latest_tiered(leader: Leader) -> OffsetAndEpoch:
-    offset = leader.highest.offset if leader.is_tiered else -1
-    return OffsetAndEpoch() if offset < 0 else _answer(leader, offset)
-
-
-def _pending_upload(leader: Leader) -> OffsetAndEpoch:
-    if not leader.is_tiered:
-        return OffsetAndEpoch()
-    if leader.highest.offset >= 0:
-        return _answer(leader, max(leader.highest.offset + 1, leader.log_start_offset))
-    return _earliest(leader) if leader.local_start == leader.log_start_offset else OffsetAndEpoch()
 
 
 # rlmm lookup
@@ -316,28 +289,15 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
             return
         tries.append("it has no such record")
         row = row._replace(tier=None, remote=RemotePlace())
-    local = yield from _local(asked, leader)
+    log = leader.log._replace(log_start_offset=leader.local_start)
+    findings: list[Finding] = []
+    local = collect_findings(at_or_after(leader.partition, log, asked, LARGEST_BATCH), findings)
+    # that the log begins in remote storage is no finding here: that was searched before
+    yield from (finding for finding in findings if finding.code != "LOOKUP-004")
     tries.append("the local log is searched")
     if isinstance(local, FoundRecord):
         row = row._replace(found=True, tier=LOCAL_TIER, record=local)
     yield row._replace(tries=tuple(tries), reason=FOUND if isinstance(local, FoundRecord) else local)
-
-
-def _local(asked: int, leader: Leader) -> Generator[Finding, None, FoundRecord | str]:
-    """Yield the findings of a search in the local log; return its answer.
-
-    That it begins in remote storage is no finding here: that was searched before.
-    """
-    log = leader.log._replace(log_start_offset=leader.local_start)
-    answering = at_or_after(leader.partition, log, asked, LARGEST_BATCH)
-    while True:
-        try:
-            finding = next(answering)
-        except StopIteration as done:
-            answer: FoundRecord | str = done.value
-            return answer
-        if finding.code != "LOOKUP-004":
-            yield finding
 
 
 def _candidate(asked: int, leader: Leader, tries: Tries) -> CachedSegment | None:
@@ -413,55 +373,17 @@ def retention(unit: Unit, *, limits: Limits, now_ms: int) -> Outcome:
     return with_leader(unit, partial(_retention, limits, now_ms))
 
 
-def leader_log(leader: Leader) -> LeaderLog:
-    """Return what counts of a leader's log for a clean-up."""
-    log = leader.log
-    known = leader.high_watermark
-    return LeaderLog(
-        leader.is_tiered,
-        leader.epochs,
-        leader.log_start_offset,
-        leader.local_start,
-        log.log_end_offset,
-        log.log_end_offset if known is None else known,
-        tuple(map(_local_segment, log.segments)),
-        leader.highest.offset,
-    )
-
-
-def _local_segment(segment: LoadedSegment) -> LocalSegment:
-    largest = segment.last_time_entry()[0]
-    if largest < 0 and segment.log_path is not None:
-        with segment.log() as log:
-            largest = log.mtime_ms
-    return LocalSegment(segment.base_offset, segment.log_size, largest)
-
-
 def _retention(limits: Limits, now_ms: int, leader: Leader) -> Yield:
-    log = leader_log(leader)
-    remote = expire_remote(leader.remote, log, limits, now_ms)
-    after = max(remote.log_start_offset or 0, log.log_start_offset)
-    local = expire_local(log, limits, now_ms)
+    remote, log_start = expire_remote(leader, limits, now_ms)
+    local = expire_local(leader, limits, now_ms)
+    after = max(log_start or 0, leader.log_start_offset)
     if not leader.is_tiered:
-        deleted = (each.segment for each in local if each.action == DELETE)
-        after = max([after, *(offset_after(each, log) for each in deleted if isinstance(each, LocalSegment))])
-    for tier, verdicts in (("remote", remote.verdicts), ("local", local)):
-        yield from _rows(leader, log, tier, verdicts, after)
-
-
-def _rows(
-    leader: Leader, log: LeaderLog, tier: str, verdicts: tuple[Verdict, ...], after: int
-) -> Iterator[RlmmRetentionRow]:
-    order = count(1)
-    for segment, action, rule, reason in verdicts:
-        if isinstance(segment, CachedSegment):
-            metadata = segment.metadata
-            segment_id, size, state = metadata.segment_id, metadata.segment_size_in_bytes, metadata.state
-            start, end, largest = metadata.start_offset, metadata.end_offset, metadata.max_timestamp_ms
-            columns: _Columns = (segment_id, start, end, size, largest, SEGMENT_STATES[state])
-        else:
-            end = offset_after(segment, log) - 1
-            columns = (None, segment.base_offset, end, segment.size, segment.largest_timestamp, None)
-        number = next(order) if action == DELETE else None
-        place = where(leader.partition)
-        yield RlmmRetentionRow(place, leader.topic_id, number, tier, action, rule, *columns, after, reason)
+        after = max([after, *(each.segment.end_offset + 1 for each in local if each.action == DELETE)])
+    for tier, verdicts in (("remote", remote), ("local", local)):
+        order = count(1)
+        for segment, action, rule, reason in verdicts:
+            number = next(order) if action == DELETE else None
+            place = where(leader.partition)
+            yield RlmmRetentionRow(
+                place, leader.topic_id, number, tier, action, rule, *segment, after, reason
+            )

@@ -26,6 +26,7 @@ from kcli.kafka.replication.follower import (
     fetch_from_remote,
     find_divergence,
     follow_leader,
+    leader_epochs,
     replica_epochs,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, checkpoints
@@ -106,7 +107,7 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
         leader = leader_with(replica, log, unit.targets[2:])
     except FileError as error:
         raise OtherReplicaError(unit.targets[1], error) from error
-    return FollowedLeader(following, leader.replica_epochs, replica.shown, leader.remote)
+    return FollowedLeader(following, leader_epochs(leader), replica.shown, leader.remote)
 
 
 def rounds_with_leader(

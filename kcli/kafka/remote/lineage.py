@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from kcli.kafka.remote.cache import CachedSegment, RemoteCache
 from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for, epoch_for_offset
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.logdir.partition import Partition
 
 
 class HighestRemote(NamedTuple):
@@ -177,7 +179,7 @@ def overlaps(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
                 before = last, segment
 
 
-# The tiers of each offset
+# The leader, and the tiers of each offset
 
 LOCAL_TIER, REMOTE_TIER = "local", "remote"
 BOTH_TIERS, NO_TIER = "both", "none"
@@ -192,19 +194,47 @@ class TieredRange(NamedTuple):
     segment_id: str | None
 
 
-def tiered_ranges(
-    cache: RemoteCache, epochs: EpochCache, log_start: int, local_start: int, log_end: int
-) -> Iterator[TieredRange]:
-    """Yield the ranges of offsets of a log from its start to its end, with their tiers."""
-    bounds = {log_start, log_end, local_start, *(entry.start_offset for entry in epochs)}
-    for segment in cache.segments.values():
-        for epoch, start in segment.epochs.items():
-            bounds |= {start, segment.end_of_epoch(epoch) + 1}
-    for first, end in pairwise(sorted(offset for offset in bounds if log_start <= offset <= log_end)):
-        remote = serving(cache, epochs, first).segment
-        segment_id = None if remote is None else remote.metadata.segment_id
-        if first >= local_start:
-            tiers = LOCAL_TIER if remote is None else BOTH_TIERS
-        else:
-            tiers = NO_TIER if remote is None else REMOTE_TIER
-        yield TieredRange(first, end, tiers, segment_id)
+class Leader(NamedTuple):
+    """A partition as its leader holds it.
+
+    `remote` is empty where no event is about it. `log_start_offset` is the one that the leader works with:
+    not below the first remote segment. `epochs` are those of a broker that runs: one that begins at the log
+    end, without a record so far, is among them. `is_tiered`: there are remote segments, or the log begins
+    below the disk.
+    """
+
+    partition: Partition
+    topic_id: str | None
+    log: LoadedLog
+    epochs: EpochCache
+    remote: RemoteCache
+    log_start_offset: int
+    highest: HighestRemote
+    is_tiered: bool
+
+    @property
+    def local_start(self) -> int:
+        """The first offset on local disk."""
+        return max(self.log_start_offset, self.log.segments[0].base_offset)
+
+    @property
+    def high_watermark(self) -> int | None:
+        """The checkpointed one as the broker takes it; None where it is unknown."""
+        known = self.log.checkpoints.high_watermark
+        return None if known is None else self.log.bounded(known)
+
+    def tiered_ranges(self) -> Iterator[TieredRange]:
+        """Yield the ranges of offsets from log start to log end, with their tiers."""
+        log_start, log_end = self.log_start_offset, self.log.log_end_offset
+        bounds = {log_start, log_end, self.local_start, *(entry.start_offset for entry in self.epochs)}
+        for segment in self.remote.segments.values():
+            for epoch, start in segment.epochs.items():
+                bounds |= {start, segment.end_of_epoch(epoch) + 1}
+        for first, end in pairwise(sorted(offset for offset in bounds if log_start <= offset <= log_end)):
+            remote = serving(self.remote, self.epochs, first).segment
+            segment_id = None if remote is None else remote.metadata.segment_id
+            if first >= self.local_start:
+                tiers = LOCAL_TIER if remote is None else BOTH_TIERS
+            else:
+                tiers = NO_TIER if remote is None else REMOTE_TIER
+            yield TieredRange(first, end, tiers, segment_id)

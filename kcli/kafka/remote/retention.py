@@ -8,23 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formats.remote_metadata import RemoteLogSegmentMetadata
-from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment, RemoteCache
-from kcli.kafka.remote.lineage import outside_lineage, with_records
-from kcli.kafka.storage.leader_epochs import EpochCache
+from formats.remote_metadata import SEGMENT_STATES
+from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment
+from kcli.kafka.remote.lineage import Leader, outside_lineage, with_records
+from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.words import duration
 
 DELETE, KEEP = "delete", "keep"
-RETRY, BELOW_LOG_START, BY_TIME, BY_SIZE, BELOW_LINEAGE = (
-    "retry",
-    "log-start",
-    "time",
-    "size",
-    "below-lineage",
-)
+BELOW_LOG_START, BY_TIME, BY_SIZE = "log-start", "time", "size"
 LINEAGE, WITHIN_LIMITS, NOT_REACHED = "lineage", "within-limits", "not-reached"
-ABOVE_HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
-"""The rules by which segments go and stay."""
+"""The rules by which segments of both tiers go and stay."""
 INHERIT = -2
 """As local.retention.ms or local.retention.bytes: the limit of the whole log."""
 
@@ -47,234 +40,209 @@ class Limits(NamedTuple):
         )
 
 
-class LocalSegment(NamedTuple):
-    """A local segment: its first offset, bytes of its log, largest timestamp (or the file's mtime)."""
+class TierSegment(NamedTuple):
+    """A segment of one tier: offsets inclusive, bytes of its log; id and state of a remote one.
 
-    base_offset: int
-    size: int
-    largest_timestamp: int
-
-
-class LeaderLog(NamedTuple):
-    """What counts of the leader's log; `epochs` as it holds them, `highest_remote` the last copied offset.
-
-    Of a log that is not tiered local segments go by the limits of the whole log.
+    `largest_timestamp` of a local segment without any is its file's mtime.
     """
 
-    is_tiered: bool
-    epochs: EpochCache
-    log_start_offset: int
-    local_log_start_offset: int
-    log_end_offset: int
-    high_watermark: int
-    segments: tuple[LocalSegment, ...]
-    highest_remote: int
+    segment_id: str | None
+    start_offset: int
+    end_offset: int
+    size: int
+    largest_timestamp: int
+    state: str | None
 
 
 class Verdict(NamedTuple):
     """What becomes of one segment, remote or local, and why; `code` is the rule in one word."""
 
-    segment: CachedSegment | LocalSegment
+    segment: TierSegment
     action: str
     code: str
     reason: str
 
 
-class Expired(NamedTuple):
-    """Verdicts of remote segments in the order of the broker; the new log start offset, None if it stays."""
+@dataclass
+class _RetentionHandler:
+    """RemoteLogRetentionHandler: `surplus` are the bytes that are left above retention.bytes."""
 
-    verdicts: tuple[Verdict, ...]
-    log_start_offset: int | None
+    leader: Leader
+    limits: Limits
+    now_ms: int
+    surplus: int
+
+    def judge(self, segment: CachedSegment) -> tuple[str, str, str]:
+        """Return the action, the rule and the reason."""
+        start, epochs = self.leader.log_start_offset, with_records(self.leader.epochs)
+        metadata, retention_ms = segment.metadata, self.limits.retention_ms
+        size, newest = metadata.segment_size_in_bytes, metadata.max_timestamp_ms
+        if metadata.state == DELETE_SEGMENT_STARTED:
+            return DELETE, "retry", "an earlier deletion did not finish"
+        if metadata.end_offset < start and max(segment.epochs) <= min(epochs):
+            return DELETE, BELOW_LOG_START, f"it ends below the log start offset {start}"
+        outside = outside_lineage(segment, self.leader.log.log_end_offset, epochs)
+        if outside is not None:
+            return KEEP, LINEAGE, f"not within the leader's epochs: {outside}"
+        if 0 <= retention_ms < self.now_ms - newest and retention_ms <= self.now_ms:
+            self.surplus = max(self.surplus - size, 0)
+            return DELETE, BY_TIME, f"newest record {duration(self.now_ms - newest)} old"
+        if self.surplus > 0 and self.surplus >= size:
+            self.surplus -= size
+            return DELETE, BY_SIZE, f"the log is {self.surplus + size} bytes above retention.bytes"
+        reasons = []
+        if retention_ms >= 0:
+            reasons.append(f"by time in {duration(newest + retention_ms - self.now_ms)}")
+        if self.surplus > 0:
+            reasons.append(f"its {size} bytes are more than the {self.surplus} above retention.bytes")
+        return KEEP, WITHIN_LIMITS, "; ".join(reasons) or "within the limits"
 
 
-def expire_remote(cache: RemoteCache, log: LeaderLog, limits: Limits, now_ms: int) -> Expired:
-    """Return what `cleanupExpiredRemoteLogSegments` does.
+def expire_remote(leader: Leader, limits: Limits, now_ms: int) -> tuple[list[Verdict], int | None]:
+    """Return what `cleanupExpiredRemoteLogSegments` does, and the log start offset that it leaves.
 
-    Metadata does not say whether a copy still runs: one that began and did not finish is taken as abandoned,
-    not as one that stops the clean-up.
+    The verdicts are in the order of the broker; None where the log start stays. Metadata does not say whether
+    a copy still runs: one that began and did not finish is taken as abandoned, not as one that stops the
+    clean-up.
     """
-    walk = _Walk(log, limits, now_ms, with_records(log.epochs), _surplus(cache, log, limits))
+    handler = _RetentionHandler(leader, limits, now_ms, _surplus(leader, limits))
     verdicts: dict[str, Verdict] = {}
-    log_start: int | None = None
-    stopped: str | None = None
-    for segment in _listed(cache, walk.epochs):
-        if segment.metadata.segment_id in verdicts:
+    log_start, stopped = None, None
+    for segment in _listed(leader):
+        segment_id = segment.begun.segment_id
+        if segment_id in verdicts:
             continue
-        verdict = walk.verdict(segment)
-        verdicts[segment.metadata.segment_id] = verdict
+        verdict = verdicts[segment_id] = Verdict(_tier_segment(segment), *handler.judge(segment))
         if verdict.code in {BY_TIME, BY_SIZE}:
-            log_start = max(segment.metadata.end_offset + 1, log_start or 0)
+            log_start = max(segment.begun.end_offset + 1, log_start or 0)
         if verdict.action == KEEP and verdict.code != LINEAGE:
-            stopped = segment.metadata.segment_id
+            stopped = segment_id
             break
     deleted = {key: verdict for key, verdict in verdicts.items() if verdict.action == DELETE}
-    earliest = log.epochs[0].epoch if log.epochs else None
-    rest = sorted(cache.segments.values(), key=_place)
-    for segment in rest:
-        key = segment.metadata.segment_id
-        if key not in deleted and earliest is not None and max(segment.epochs) < earliest:
+    earliest = leader.epochs[0].epoch if leader.epochs else -1
+    not_listed = (KEEP, LINEAGE, "none of the leader's epochs lists it")
+    kept = []
+    for segment in sorted(leader.remote.segments.values(), key=_place):
+        segment_id = segment.begun.segment_id
+        if segment_id not in deleted and max(segment.epochs) < earliest:
             reason = f"all its epochs are below the leader's earliest, {earliest}"
-            deleted[key] = Verdict(segment, DELETE, BELOW_LINEAGE, reason)
-    kept = [
-        verdicts.get(segment.metadata.segment_id) or _not_reached(segment, stopped)
-        for segment in rest
-        if segment.metadata.segment_id not in deleted
-    ]
-    return Expired((*deleted.values(), *kept), log_start)
+            deleted[segment_id] = Verdict(_tier_segment(segment), DELETE, "below-lineage", reason)
+        elif segment_id not in deleted:
+            rest = (KEEP, NOT_REACHED, f"the clean-up stops at {stopped}") if stopped else not_listed
+            kept.append(verdicts.get(segment_id) or Verdict(_tier_segment(segment), *rest))
+    return [*deleted.values(), *kept], log_start
+
+
+def _tier_segment(segment: CachedSegment) -> TierSegment:
+    metadata = segment.metadata
+    return TierSegment(
+        metadata.segment_id,
+        metadata.start_offset,
+        metadata.end_offset,
+        metadata.segment_size_in_bytes,
+        metadata.max_timestamp_ms,
+        SEGMENT_STATES[metadata.state],
+    )
 
 
 def _place(segment: CachedSegment) -> tuple[int, str]:
-    return segment.metadata.start_offset, segment.metadata.segment_id
+    return segment.begun.start_offset, segment.begun.segment_id
 
 
-def _listed(cache: RemoteCache, epochs: dict[int, int]) -> Iterator[CachedSegment]:
-    for epoch in epochs:
-        yield from cache.listed(epoch)
+def _listed(leader: Leader) -> Iterator[CachedSegment]:
+    for epoch in with_records(leader.epochs):
+        yield from leader.remote.listed(epoch)
 
 
-def _surplus(cache: RemoteCache, log: LeaderLog, limits: Limits) -> int:
+def _surplus(leader: Leader, limits: Limits) -> int:
     """Return by how many bytes the log is above retention.bytes; 0 where it is not."""
     if limits.retention_bytes < 0:
         return 0
-    epochs = with_records(log.epochs)
-    local = sum(each.size for each in log.segments if each.base_offset >= log.highest_remote)
+    epochs, log_end = with_records(leader.epochs), leader.log.log_end_offset
+    segments = leader.log.segments
+    local = sum(each.log_size for each in segments if each.base_offset >= leader.highest.offset)
     copied = {
         segment.metadata.segment_id: segment.metadata.segment_size_in_bytes
-        for segment in _listed(cache, epochs)
+        for segment in _listed(leader)
         if segment.metadata.state == COPY_SEGMENT_FINISHED
-        and outside_lineage(segment, log.log_end_offset, epochs) is None
+        and outside_lineage(segment, log_end, epochs) is None
     }
     return max(local + sum(copied.values()) - limits.retention_bytes, 0)
 
 
-@dataclass
-class _Walk:
-    """RemoteLogRetentionHandler: `surplus` are the bytes that are left above retention.bytes."""
-
-    log: LeaderLog
-    limits: Limits
-    now_ms: int
-    epochs: dict[int, int]
-    surplus: int
-
-    def verdict(self, segment: CachedSegment) -> Verdict:
-        metadata, limits = segment.metadata, self.limits
-        if metadata.state == DELETE_SEGMENT_STARTED:
-            return Verdict(segment, DELETE, RETRY, "an earlier deletion did not finish")
-        start = self.log.log_start_offset
-        if metadata.end_offset < start and max(segment.epochs) <= min(self.epochs):
-            return Verdict(segment, DELETE, BELOW_LOG_START, f"it ends below the log start offset {start}")
-        outside = outside_lineage(segment, self.log.log_end_offset, self.epochs)
-        if outside is not None:
-            return Verdict(segment, KEEP, LINEAGE, f"not within the leader's epochs: {outside}")
-        age = self.now_ms - metadata.max_timestamp_ms
-        if 0 <= limits.retention_ms < age and limits.retention_ms <= self.now_ms:
-            self.surplus = max(self.surplus - metadata.segment_size_in_bytes, 0)
-            return Verdict(segment, DELETE, BY_TIME, f"newest record {duration(age)} old")
-        if self.surplus > 0 and self.surplus >= metadata.segment_size_in_bytes:
-            reason = f"the log is {self.surplus} bytes above retention.bytes"
-            self.surplus -= metadata.segment_size_in_bytes
-            return Verdict(segment, DELETE, BY_SIZE, reason)
-        return Verdict(segment, KEEP, WITHIN_LIMITS, self._why_kept(metadata))
-
-    def _why_kept(self, metadata: RemoteLogSegmentMetadata) -> str:
-        parts = []
-        if self.limits.retention_ms >= 0:
-            parts.append(
-                f"by time in {duration(metadata.max_timestamp_ms + self.limits.retention_ms - self.now_ms)}"
-            )
-        if self.surplus > 0:
-            size = metadata.segment_size_in_bytes
-            parts.append(f"its {size} bytes are more than the {self.surplus} above retention.bytes")
-        return "; ".join(parts) or "within the limits"
-
-
-def _not_reached(segment: CachedSegment, stopped: str | None) -> Verdict:
-    if stopped is None:
-        return Verdict(segment, KEEP, LINEAGE, "none of the leader's epochs lists it")
-    return Verdict(segment, KEEP, NOT_REACHED, f"the clean-up stops at {stopped}")
-
-
-def expire_local(log: LeaderLog, limits: Limits, now_ms: int) -> tuple[Verdict, ...]:
-    """Return what `deleteOldSegments` does with each local segment of a topic that is copied.
+def expire_local(leader: Leader, limits: Limits, now_ms: int) -> list[Verdict]:
+    """Return what `deleteOldSegments` does with each local segment.
 
     By log start, then by size, then by time; each goes from the first segment on and stops at the first that
-    stays.
+    stays. Of a log that is not tiered they go by the limits of the whole log.
     """
-    ms, size = limits.local if log.is_tiered else (limits.retention_ms, limits.retention_bytes)
-    left = list(log.segments)
+    ms, size = limits.local if leader.is_tiered else (limits.retention_ms, limits.retention_bytes)
+    segments = _local_segments(leader.log)
+    left = list(segments)
     verdicts: list[Verdict] = []
     blocked: Verdict | None = None
 
     def take(code: str, reasons: list[str | None]) -> None:
         nonlocal blocked, left
-        for segment, reason in zip(list(left), reasons, strict=True):
+        for segment, reason in zip(list(left), reasons, strict=False):
             if reason is None:
                 return
-            blocker = _blocker(segment, log)
+            blocker = _blocker(segment, leader, is_last=segment is segments[-1])
             if blocker is not None:
                 blocked = blocked or Verdict(segment, KEEP, blocker[0], f"{blocker[1]}, though {reason}")
                 return
             verdicts.append(Verdict(segment, DELETE, code, reason))
             left = left[1:]
 
-    take(BELOW_LOG_START, [_below_start(segment, log) for segment in left])
+    start = leader.local_start
+    below = f"it ends below the local log start offset {start}"
+    take(BELOW_LOG_START, [below if each.end_offset < start else None for each in left[:-1]])
     surplus = sum(each.size for each in left) - size if size >= 0 else -1
     take(BY_SIZE, _above_size(left, surplus))
-    take(BY_TIME, [_too_old(segment, ms, now_ms) for segment in left])
+    ages = [now_ms - each.largest_timestamp for each in left]
+    take(BY_TIME, [f"newest record {duration(age)} old" if 0 <= ms < age else None for age in ages])
     for segment in left:
-        is_blocked = blocked is not None and blocked.segment is segment
-        verdicts.append(blocked if is_blocked and blocked else _kept(segment, left, ms, now_ms))
-    return tuple(verdicts)
+        if blocked is not None and blocked.segment is segment:
+            verdicts.append(blocked)
+        elif segment is not left[0]:
+            verdicts.append(Verdict(segment, KEEP, NOT_REACHED, "an older segment is kept"))
+        else:
+            in_ms = max(segment.largest_timestamp + ms - now_ms, 0)
+            reason = f"by time in {duration(in_ms)}" if ms >= 0 else "within the limits"
+            verdicts.append(Verdict(segment, KEEP, WITHIN_LIMITS, reason))
+    return verdicts
 
 
-def offset_after(segment: LocalSegment, log: LeaderLog) -> int:
-    """Return the offset after a segment's last."""
-    return min(
-        (each.base_offset for each in log.segments if each.base_offset > segment.base_offset),
-        default=log.log_end_offset,
-    )
+def _local_segments(log: LoadedLog) -> list[TierSegment]:
+    ends = [*(segment.base_offset for segment in log.segments[1:]), log.log_end_offset]
+    found = []
+    for segment, end in zip(log.segments, ends, strict=True):
+        largest = segment.last_time_entry()[0]
+        if largest < 0 and segment.log_path is not None:
+            with segment.log() as file:
+                largest = file.mtime_ms
+        found.append(TierSegment(None, segment.base_offset, end - 1, segment.log_size, largest, None))
+    return found
 
 
-def _blocker(segment: LocalSegment, log: LeaderLog) -> tuple[str, str] | None:
+def _blocker(segment: TierSegment, leader: Leader, *, is_last: bool) -> tuple[str, str] | None:
     """Return why a segment may not go, whatever its age or the log's size."""
-    upper = offset_after(segment, log)
-    is_last = segment is log.segments[-1]
-    if log.high_watermark < upper:
-        return ABOVE_HIGH_WATERMARK, f"the high watermark is {log.high_watermark}"
+    upper, remote_end = segment.end_offset + 1, leader.highest.offset
+    watermark = leader.log.log_end_offset if leader.high_watermark is None else leader.high_watermark
+    if watermark < upper:
+        return "high-watermark", f"the high watermark is {watermark}"
     if is_last and not segment.size:
-        return ACTIVE, "it is the active segment, and empty"
-    is_below_start = not is_last and log.log_start_offset >= upper
-    if log.is_tiered and not (0 < upper <= log.highest_remote + 1 or is_below_start):
-        return NOT_COPIED, f"it is not copied: remote storage ends at {log.highest_remote}"
+        return "active", "it is the active segment, and empty"
+    is_below_start = not is_last and leader.log_start_offset >= upper
+    if leader.is_tiered and not (0 < upper <= remote_end + 1 or is_below_start):
+        return "not-copied", f"it is not copied: remote storage ends at {remote_end}"
     return None
 
 
-def _below_start(segment: LocalSegment, log: LeaderLog) -> str | None:
-    is_last = segment is log.segments[-1]
-    if is_last or offset_after(segment, log) > log.local_log_start_offset:
-        return None
-    return f"it ends below the local log start offset {log.local_log_start_offset}"
-
-
-def _above_size(segments: Sequence[LocalSegment], surplus: int) -> list[str | None]:
+def _above_size(segments: Sequence[TierSegment], surplus: int) -> list[str | None]:
     reasons: list[str | None] = []
     for segment in segments:
         fits = surplus - segment.size >= 0
         reasons.append(f"the local log is {surplus} bytes above its limit" if fits else None)
         surplus -= segment.size if fits else 0
     return reasons
-
-
-def _too_old(segment: LocalSegment, ms: int, now_ms: int) -> str | None:
-    age = now_ms - segment.largest_timestamp
-    return f"newest record {duration(age)} old" if 0 <= ms < age else None
-
-
-def _kept(segment: LocalSegment, left: Sequence[LocalSegment], ms: int, now_ms: int) -> Verdict:
-    if segment is not left[0]:
-        return Verdict(segment, KEEP, NOT_REACHED, "an older segment is kept")
-    if ms >= 0:
-        in_ms = segment.largest_timestamp + ms - now_ms
-        return Verdict(segment, KEEP, WITHIN_LIMITS, f"by time in {duration(max(in_ms, 0))}")
-    return Verdict(segment, KEEP, WITHIN_LIMITS, "within the limits")

@@ -28,6 +28,7 @@ from kcli.kafka.storage.loaded_log import LoadedLog
 
 if TYPE_CHECKING:
     from kcli.kafka.remote.cache import CachedSegment, RemoteCache
+    from kcli.kafka.remote.lineage import Leader
 
 HIGH_WATERMARK: Final = "high-watermark"
 EPOCH_V0: Final = "epoch-v0"
@@ -113,6 +114,12 @@ def replica_epochs(replica: LoadedReplica) -> ReplicaEpochs:
     return ReplicaEpochs(
         log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset
     )
+
+
+def leader_epochs(leader: "Leader") -> ReplicaEpochs:
+    """Return what counts of a tiered leader where a follower meets it."""
+    log_end, watermark = leader.log.log_end_offset, leader.high_watermark or 0
+    return ReplicaEpochs(leader.epochs, log_end, leader.log_start_offset, watermark, leader.local_start)
 
 
 class TruncationState(NamedTuple):
