@@ -41,7 +41,6 @@ ELSEWHERE = {
     "formats/messages/share_group.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/transaction.py": "tests/oracle/test_messages_oracle.py",
     "formats/record_chains.py": "tests/formats/test_record_columns.py",
-    "formats/remote_events.py": "tests/formats/test_twins.py",
     # what a start, an election, a consumer makes of logs
     "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/test_startup_broker.py",
     "kcli/kafka/replication/candidate_losses.py": "tests/commands/test_elect.py",

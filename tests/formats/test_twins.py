@@ -6,7 +6,6 @@ A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with 
 after the modules try each of them in depth; here all are tried on the same logs, whole and damaged.
 """
 
-import base64
 import inspect
 import itertools
 import random
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from formats import bulk, checksums, record_chains, record_columns, remote_events
+from formats import bulk, checksums, record_chains, record_columns
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
 from formats.control import control_record
 from formats.errors import FormatError
@@ -26,20 +25,15 @@ from formats.messages.decode import VALUES, decode_value
 from formats.messages.message import Message
 from formats.primitives import varint
 from formats.record import batch_records, unpacked
-from formats.remote_metadata import decode
-from tests.builders import attempt, put_record, put_records, put_unsigned_varint
+from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.recorded import rows as records_of
-from tests.formats.remote_values import UPDATE
-from tests.formats.remote_values import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
 pytestmark = pytest.mark.slow
 
 LIMIT = 1 << 20
 DAMAGED_COPIES = 6
-LONG_NAMES = (126, 127, 249)
-"""Bytes of a topic's name: the length of the first is the last of one byte; 249 is the longest."""
 _LENGTH = BATCH.only("batch_length")
 _MAGIC = BATCH.only("magic")
 
@@ -256,57 +250,6 @@ def plain_text(case):
     return printed.value_text(found) if isinstance(found, Message) else str(found)
 
 
-# Events of remote segments
-
-
-def events():
-    """Return sequences of values: what each release wrote, whole, and with damaged copies among them."""
-    chance, found = random.Random("events"), []
-    for values in VALUES_OF_RELEASES.values():
-        own = [base64.b64decode(value["value"]) for value in values]
-        other = [
-            base64.b64decode(value["value"]) for value in chance.choice(list(VALUES_OF_RELEASES.values()))
-        ]
-        mixed = own + other
-        chance.shuffle(mixed)
-        found += [own, mixed]
-        found += [[with_topic(value, size) for value in (*own, ALIKE) * 2] for size in LONG_NAMES]
-        for _ in range(DAMAGED_COPIES):
-            found.append([_damaged(chance, value) if chance.random() < 0.5 else value for value in mixed])
-    return found
-
-
-ALIKE = UPDATE[:43] + b"\0" + UPDATE[44:-4] + b"\2" + UPDATE[-3:]
-"""With a topic of a long name it is an ordinary update, too, where it is read a byte too early."""
-
-
-def with_topic(value, size):
-    """Return a value with a topic of so long a name, if it has one."""
-    return value[:3] + put_unsigned_varint(size + 1) + b"t" * size + value[3 + value[3] :] if value else value
-
-
-def _damaged(chance, value):
-    if chance.random() < 0.3:
-        return value[: chance.randrange(len(value) + 1)] + chance.randbytes(chance.randrange(3))
-    at = chance.choice([0, 1, 2, 3, *range(len(value))]) if value else 0
-    return value[:at] + bytes([chance.choice([0, 1, 2, 3, 127, 128, 255])]) + value[at + 1 :]
-
-
-def fast_events(values):
-    read = remote_events.event_decoder()
-    return [outcome(read, value) for value in values]
-
-
-def plain_events(values):
-    return [outcome(decode, value) for value in values]
-
-
-def outcome(read, value):
-    """Return a record with its type, or an error in words."""
-    found = attempt(read, value)
-    return (type(found), str(found) if isinstance(found, FormatError) else found)
-
-
 TWINS = {
     "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
@@ -322,13 +265,12 @@ TWINS = {
     "sequences": Twin(
         (record_columns.add_sequences,), fast_sequence, lambda case: [add_sequence(*case)], sequences
     ),
-    "events of remote segments": Twin((remote_events.event_decoder,), fast_events, plain_events, events),
     "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),
 }
 
 NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
 
-FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat, remote_events)
+FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat)
 
 
 @pytest.mark.slow

@@ -27,11 +27,11 @@ from formats.messages.remote import LAYOUT_3_0
 from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
 from formats.record_columns import RecordColumns, record_columns
-from formats.remote_events import event_decoder
 from formats.remote_metadata import (
     RemoteLogMetadata,
     RemoteLogSegmentMetadataSnapshot,
     RemotePartitionDeleteMetadata,
+    decode,
 )
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
@@ -187,7 +187,6 @@ class EventReader:
     """Decodes values of the topic, in order, and reports what a broker cannot use."""
 
     def __init__(self, findings: FindingCollector, *, is_old_reported: bool = False) -> None:
-        self._decode = event_decoder()
         self._findings = findings
         self.is_old_reported = is_old_reported
         """Whether an event in the layout that only releases before 3.6 read was reported."""
@@ -203,7 +202,7 @@ class EventReader:
             self._findings.add("RLMM-002", position, f"offset {offset}: null value; {CONSUMERS_STOP}")
             return None, "null value"
         try:
-            metadata = self._decode(value)
+            metadata = decode(value)
         except FormatError as error:
             self._findings.add("RLMM-001", position, f"offset {offset}: {error}; {CONSUMERS_STOP}")
             return None, str(error)
