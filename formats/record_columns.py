@@ -38,16 +38,8 @@ CHUNK_BYTES = 1 << 20
 """Decompressed bytes that are decoded together, one batch more or less."""
 CHUNK_RECORDS = 1 << 16
 """Records that are decoded together; batches that claim more than fit are taken one by one."""
-LARGEST_BODY = 16 << 20
-"""A batch of more bytes, decompressed, is left to the plain reader, which holds one record at a time."""
-WHOLE_BODY = 4 << 20
-MOST_RECORDS = 1 << 17
-"""A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
-PART_RECORDS = 1 << 13
-"""Records of a part, of at most CHUNK_BYTES, or one record: all of the batch is in memory as well."""
-LARGEST_MEAN = 1 << 12
-"""Of a batch of more than WHOLE_BODY bytes whose records are longer on average, one is worth no column."""
-SMALLEST_RECORD = 7
+LARGEST_BODY, MOST_RECORDS = 4 << 20, 1 << 17
+"""A batch of more bytes, decompressed, or records is left to the plain reader: columns take more memory."""
 MOST_HEADERS = 256
 """A batch with a record of more headers is left to the plain reader: each costs a step. So is a batch with
 more headers in all than CHUNK_BYTES have room for.
@@ -96,7 +88,7 @@ class RecordColumns(NamedTuple):
     header_value_start: Ints
     header_value_length: Ints
     before: int = 0
-    """Records of the first batch before the first one here: a batch of very many comes in parts, alone."""
+    """Records of the first batch before the first one here: what the plain reader gives comes in parts."""
     ends: bool = True
     """Whether the last record is its batch's last."""
 
@@ -136,9 +128,8 @@ def record_columns(
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in
     exactly one of the results: in columns if `formats.record.batch_records` reads it to its end, else alone
-    as FallbackBatch; as FallbackBatch, too, if it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One
-    of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of
-    `formats.bulk`, for callers that have them.
+    as FallbackBatch; as FallbackBatch, too, if it is beyond LARGEST_BODY, MOST_RECORDS or MOST_HEADERS.
+    `headers` are the batches' rows as of `formats.bulk`, for callers that have them.
     """
     headers = headers_at(window, positions) if headers is None else headers
     sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
@@ -159,17 +150,6 @@ def record_columns(
             body = view[start:end] if count else b""
             if codec and count:
                 body = _decompressed(codec, body, limit)
-        if body is not None and (count > MOST_RECORDS or len(body) > WHOLE_BODY):
-            if bodies:
-                yield from _decoded(bodies, headers, first)
-            first, bodies, size, records = number + 1, [], 0, 0
-            if count * SMALLEST_RECORD > len(body) or len(body) > LARGEST_MEAN * count:
-                body = None  # it is large, and whoever reads it plainly unpacks it again
-                yield FallbackBatch(number)
-                continue
-            data, body = b"".join([body, b"\0\0"]), None
-            yield from _in_parts(data, headers[number : number + 1], number)
-            continue
         more, claimed = (0, 0) if body is None else (len(body), count)
         if bodies and (size + more > CHUNK_BYTES or records + claimed > CHUNK_RECORDS):
             yield from _decoded(bodies, headers, first)
@@ -192,7 +172,7 @@ def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.vo
 def _fits(headers: NDArray[np.void], bodies: Ints, are_whole: NDArray[np.bool_]) -> list[bool]:
     """Return which batches can be decoded together, given the bytes of records that each claims."""
     fits = ~is_legacy(headers["magic"]) & (headers["records_count"] >= 0) & are_whole
-    fits &= (bodies >= 0) & (bodies <= LARGEST_BODY)
+    fits &= (bodies >= 0) & (bodies <= LARGEST_BODY) & (headers["records_count"] <= MOST_RECORDS)
     found: list[bool] = fits.tolist()
     return found
 
@@ -227,38 +207,6 @@ def _decoded(
         if number < len(bodies):
             yield FallbackBatch(first + number)
         begin = number + 1
-
-
-def _in_parts(data: bytes, header: NDArray[np.void], number: int) -> Iterator[RecordColumns | FallbackBatch]:
-    """Yield the records of one batch in parts, once all of them are known to be good."""
-    count = int(header["records_count"][0])
-    starts, _, broken = chains(data, [len(data) - 2], [count])
-    spans = list(_spans(np.append(starts, len(data) - 2)))
-    if broken or any(_columns_of(data, starts, span, header)[1] for span in spans):
-        yield FallbackBatch(number)
-        return
-    for span in spans:
-        columns, _ = _columns_of(data, starts, span, header)
-        yield columns._replace(first=number, before=span.start, ends=span is spans[-1])
-
-
-def _spans(bounds: Ints) -> Iterator[slice]:
-    """Yield which records of a batch make a part, given where each begins and the last one ends."""
-    begin = 0
-    while begin < len(bounds) - 1:
-        fit = int(bounds.searchsorted(bounds[begin] + CHUNK_BYTES, side="right")) - 1
-        end = min(max(fit, begin + 1), begin + PART_RECORDS)
-        yield slice(begin, end)
-        begin = end
-
-
-def _columns_of(
-    data: bytes, starts: Ints, span: slice, header: NDArray[np.void]
-) -> tuple[RecordColumns, set[int]]:
-    """Return the columns of some records of one batch, and its number, 0, if one of them is damaged."""
-    some = starts[span]
-    begin, end = int(some[0]), int(starts[span.stop]) if span.stop < len(starts) else len(data) - 2
-    return _columns(data[begin:end] + b"\0\0", some - begin, np.array([0, len(some)]), header)
 
 
 def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:

@@ -14,7 +14,7 @@ from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
-from formats.record_columns import CHUNK_BYTES, PART_RECORDS, RecordColumns, taken
+from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
 from kcli.dump.filter import contents_at
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import ResumePoint
@@ -25,6 +25,8 @@ Ints: TypeAlias = NDArray[np.int64]
 
 BYTES_A_HEADER = 64
 """Memory of a header of a record besides its bytes."""
+PART_RECORDS = 1 << 13
+"""Records of a block of one batch that is read one record at a time."""
 
 
 class LegacyColumns(NamedTuple):

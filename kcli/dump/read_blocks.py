@@ -20,7 +20,6 @@ from formats.record_columns import FallbackBatch, record_columns, taken
 from kcli.dump.blocks import (
     Block,
     Problem,
-    after,
     block_of,
     blocks_one_by_one,
     by_batch,
@@ -36,7 +35,6 @@ from kcli.dump.blocks import (
 from kcli.dump.filter import in_range, last_offsets
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.pauses import Pause
-from kcli.engine.contract import ResumePoint
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (
     MOST_DAMAGED_RANGES,
@@ -321,15 +319,12 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
             yield from blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
             continue
-        some = window_slice(window, part.first, part.first + len(part.headers))
-        skip = cursor - part.before if part.first == 0 else 0
-        if skip >= len(part.offset) and skip > 0:
-            continue
-        records = part if skip <= 0 else taken(part, np.arange(skip, len(part.offset)))
-        resume = (
-            after(some) if part.ends else ResumePoint(int(some.positions[0]), part.before + len(part.offset))
-        )
-        yield block_of(some)._replace(records=records, resume=resume)
+        block = block_of(window_slice(window, part.first, part.first + len(part.headers)))
+        skip = cursor if part.first == 0 else 0
+        if not skip:
+            yield block._replace(records=part)
+        elif skip < len(part.offset):
+            yield block._replace(records=taken(part, np.arange(skip, len(part.offset))))
 
 
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})

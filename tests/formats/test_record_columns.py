@@ -38,34 +38,18 @@ def fast(given, limit=LIMIT):
 
 def read(given, limit):
     window, positions = joined(given)
-    found, ended = [], True
+    found = []
     for item in record_columns(window, positions, limit):
         if isinstance(item, FallbackBatch):
-            assert (item.number, ended) == (len(found), True)
+            assert item.number == len(found)
             found.append(None)
             continue
         raws = given[item.first : item.first + len(item.headers)]
         assert [BATCH.row(*header) for header in item.headers.tolist()] == [BATCH.read(raw) for raw in raws]
-        assert ended == (item.before == 0)
-        if item.before:
-            (more,) = rows(item)
-            assert (item.first, item.before) == (len(found) - 1, len(found[-1]))
-            found[-1] += more
-        else:
-            assert item.first == len(found)
-            found += rows(item)
-        ended = item.ends
-    assert (len(found), ended) == (len(given), True)
+        assert (item.first, item.before, item.ends) == (len(found), 0, True)
+        found += rows(item)
+    assert len(found) == len(given)
     return found
-
-
-def in_parts(given, limit=LIMIT):
-    """Return what `fast` does, every batch of more than one record in parts of two."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_RECORDS", 1)
-        patch.setattr(module, "CHUNK_RECORDS", 2)
-        patch.setattr(module, "PART_RECORDS", 2)
-        return read(given, limit)
 
 
 def plain(given, limit=LIMIT):
@@ -74,7 +58,7 @@ def plain(given, limit=LIMIT):
 
 
 def check(given, limit=LIMIT):
-    assert fast(given, limit) == plain(given, limit) == in_parts(given, limit)
+    assert fast(given, limit) == plain(given, limit)
 
 
 @pytest.mark.parametrize("name", [*LOGS, *LEGACY])
@@ -190,15 +174,6 @@ def test_every_flipped_byte(monkeypatch, name):
     for other in headers:
         assert fast([other]) == plain([other])
     assert fast(others) == plain(others)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_every_flipped_byte_of_a_batch_in_parts(name):
-    headers, others = flipped(SMALL[name], (0xFF, 0x02))
-    for other in headers:
-        assert in_parts([other]) == plain([other])
-    assert in_parts(others) == plain(others)
 
 
 @pytest.mark.slow
@@ -341,57 +316,10 @@ def test_many_headers_in_all_are_left_to_the_plain_reader(monkeypatch):
     assert fast([few, more, GOOD]) == [plain([few])[0], None, plain([GOOD])[0]]
 
 
-def test_many_records_come_in_parts(monkeypatch):
+def test_many_records_are_left_to_the_plain_reader(monkeypatch):
     monkeypatch.setattr(module, "MOST_RECORDS", 3)
-    monkeypatch.setattr(module, "CHUNK_RECORDS", 2)
-    monkeypatch.setattr(module, "PART_RECORDS", 2)
-    found = [
-        put_records([put_record(number, value=b"v") for number in range(count)], codec)
-        for codec in range(5)
-        for count in (3, 5, 1)
-    ]
-    check(found)
-    window, positions = joined(found)
-    sizes = [
-        (item.first, item.before, len(item.offset), item.ends)
-        for item in record_columns(window, positions, LIMIT)
-    ]
-    assert sizes[:5] == [
-        (0, 0, 3, True),
-        (1, 0, 2, False),
-        (1, 2, 2, False),
-        (1, 4, 1, True),
-        (2, 0, 1, True),
-    ]
-
-
-def test_parts_of_a_batch_are_bounded_by_bytes(monkeypatch):
-    monkeypatch.setattr(module, "MOST_RECORDS", 3)
-    monkeypatch.setattr(module, "CHUNK_BYTES", 100)
-    sizes = [10, 10, 10, 10, 200, 10, 90, 10]
-    found = [put_records([put_record(number, value=bytes(size)) for number, size in enumerate(sizes)], 4)]
-    check(found)
-    window, positions = joined(found)
-    parts = [item.value_length.tolist() for item in record_columns(window, positions, LIMIT)]
-    assert parts == [[10, 10, 10, 10], [200], [10], [90], [10]]
-
-
-def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch):
-    monkeypatch.setattr(module, "WHOLE_BODY", 2000)
-    monkeypatch.setattr(module, "LARGEST_MEAN", 100)
-    found = [
-        put_records([put_record(number, value=bytes(size)) for number in range(count)])
-        for size, count in ((60, 30), (60, 40), (200, 20))
-    ]
-    assert fast(found) == [*plain(found[:2]), None]
-    window, positions = joined(found)
-    monkeypatch.setattr(module, "CHUNK_RECORDS", 30)
-    monkeypatch.setattr(module, "PART_RECORDS", 30)
-    assert [
-        len(item.offset)
-        for item in record_columns(window, positions, LIMIT)
-        if not isinstance(item, FallbackBatch)
-    ] == [30, 30, 10]
+    found = [put_records([RECORD] * count, codec) for codec in range(5) for count in (3, 4)]
+    assert fast(found) == [None if number % 2 else records for number, records in enumerate(plain(found))]
 
 
 def test_chunks_are_bounded_and_say_the_same(monkeypatch):
@@ -404,7 +332,6 @@ def test_chunks_are_bounded_and_say_the_same(monkeypatch):
     check(found)
     monkeypatch.setattr(module, "CHUNK_BYTES", LIMIT)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 40)
-    monkeypatch.setattr(module, "PART_RECORDS", 40)
     by_records = list(record_columns(window, positions, LIMIT))
     assert len(by_records) > 5
     assert all(len(columns.offset) <= 40 for columns in by_records)

@@ -125,8 +125,6 @@ def fast_records(data):
     for item in record_columns.record_columns(joined, found.at, LIMIT):
         if isinstance(item, record_columns.FallbackBatch):
             records.append(None)
-        elif item.before:
-            records[-1] += records_of(item)[0]
         else:
             records += records_of(item)
     return records

@@ -125,7 +125,7 @@ def test_damage(seed, kcli, tmp_path, monkeypatch):
         monkeypatch.setattr(log_ranges, name, 1000)
     monkeypatch.setattr("formats.record_columns.MOST_RECORDS", 2 if seed % 2 else 1 << 17)
     monkeypatch.setattr("formats.record_columns.CHUNK_RECORDS", 2)
-    monkeypatch.setattr("formats.record_columns.PART_RECORDS", 2)
+    monkeypatch.setattr("kcli.dump.blocks.PART_RECORDS", 2)
     path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()
     for _ in range(4):
