@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
 from kcli.cli.status import UsageError
 from kcli.cli.targets import read_text, refuse_log_dirs, replace_file
@@ -17,7 +17,6 @@ MOST_STATE = 256 << 20
 """Bytes of a state."""
 
 
-@common_options
 def check(
     *,
     records: bool = option("--records", "Read the records of every batch, too: decompress and decode."),

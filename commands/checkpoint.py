@@ -1,6 +1,5 @@
 """`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
 
-from kcli.cli.option import common_options
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.typer_command import Group
 
@@ -13,7 +12,6 @@ def checkpoint() -> None:
 
 
 @app.command("show")
-@common_options
 def show(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Print the offsets of all checkpoint files for each partition, and what contradicts the log.
 

@@ -2,7 +2,6 @@
 
 import typer
 
-from kcli.cli.boundary import boundary
 from kcli.cli.option import REQUIRED, argument, choose
 
 SHELLS = ("bash", "zsh", "fish")
@@ -22,6 +21,5 @@ def completion(
     """
     from typer.completion import show_callback
 
-    with boundary():
-        choose("completion", shell, SHELLS)
-        show_callback(ctx, ctx.command.params[0], shell)
+    choose("completion", shell, SHELLS)
+    show_callback(ctx, ctx.command.params[0], shell)

@@ -6,7 +6,7 @@ from contextlib import chdir
 
 import typer
 
-from kcli.cli.boundary import boundary, lost
+from kcli.cli.boundary import lost
 from kcli.cli.option import option
 from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError
 
@@ -44,24 +44,23 @@ def demo(
 
     from kcli.logdir.write_guard import scratch_directory
 
-    with boundary():
-        if keep is not None:
-            _refuse(keep)
-            try:
-                os.makedirs(keep, exist_ok=True)
-            except OSError as error:
-                raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
-            _unpack(keep, f"--keep {keep}")
-            status = _run_all(keep, ON_SPARK if spark else COMMANDS)
-        else:
-            try:
-                scratch = scratch_directory()
-            except FileNotFoundError as error:
-                raise MissingError(str(error)) from error
-            with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
-                _unpack(folder, folder)
-                status = _run_all(folder, ON_SPARK if spark else COMMANDS)
-        raise typer.Exit(status)
+    if keep is not None:
+        _refuse(keep)
+        try:
+            os.makedirs(keep, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
+        _unpack(keep, f"--keep {keep}")
+        status = _run_all(keep, ON_SPARK if spark else COMMANDS)
+    else:
+        try:
+            scratch = scratch_directory()
+        except FileNotFoundError as error:
+            raise MissingError(str(error)) from error
+        with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
+            _unpack(folder, folder)
+            status = _run_all(folder, ON_SPARK if spark else COMMANDS)
+    raise typer.Exit(status)
 
 
 def _refuse(keep: str) -> None:

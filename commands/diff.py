@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import Output
 from kcli.cli.status import UsageError
 
 
-@common_options
 def diff(
     first: str = argument("RUN1", "A directory of --out NAME/.", default=REQUIRED),
     last: str = argument("RUN2", "That of a later run of the same command.", default=REQUIRED),

@@ -5,7 +5,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from kcli.cli.option import common_options
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
 from kcli.words import INT32
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 TEXT = "text"
 
 
-@common_options
 def dump(
     *,
     contents: ContentOptions,

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import metadata_path, parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
@@ -60,7 +60,6 @@ METADATA = option(
 
 
 @app.command("show")
-@common_options
 def show(
     *, source: str = FROM, broker: str = BROKER, inputs: Inputs, output: Output, engine: EngineOptions
 ) -> None:
@@ -98,7 +97,6 @@ def show(
 
 
 @app.command("end-offset")
-@common_options
 def end_offset(
     *,
     epoch: list[str] = option(
@@ -135,7 +133,6 @@ def end_offset(
 
 
 @app.command("at")
-@common_options
 def at(
     offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
@@ -157,7 +154,6 @@ def at(
 
 
 @app.command("validate")
-@common_options
 def validate(
     *,
     position: list[str] = option(
@@ -196,7 +192,6 @@ def validate(
 
 
 @app.command("diff")
-@common_options
 def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Show where the leader epochs of replicas part: the first log dir or partition with each other one.
 
@@ -220,7 +215,6 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
 
 
 @app.command("check")
-@common_options
 def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Hold each leader-epoch-checkpoint against the batches: what `kcli check` finds about leader epochs.
 

@@ -4,7 +4,6 @@ import re
 
 import typer
 
-from kcli.cli.boundary import boundary
 from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging
@@ -15,21 +14,20 @@ def explain(
     codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; none: list all."),
 ) -> None:
     """Say what a finding means, what the broker will do about it, and what to do."""
-    with boundary():
-        if not codes:
-            for code, rule in CATALOGUE.items():
-                typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
-        for code in map(str.upper, codes or ()):
-            if code not in CATALOGUE:
-                from kcli.output.suggest import did_you_mean
+    if not codes:
+        for code, rule in CATALOGUE.items():
+            typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
+    for code in map(str.upper, codes or ()):
+        if code not in CATALOGUE:
+            from kcli.output.suggest import did_you_mean
 
-                near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
-                advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
-                raise UsageError(f"explain {code}: no such code; {advice}")
-            rule = CATALOGUE[code]
-            typer.echo(hanging(f"{code} ({rule.severity}): ", rule.title))
-            typer.echo(hanging("  broker: ", rule.broker))
-            typer.echo(hanging("  what to do: ", rule.action))
+            near = f"did you mean {other}?" if (other := _with_digits(code)) in CATALOGUE else ""
+            advice = near or did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
+            raise UsageError(f"explain {code}: no such code; {advice}")
+        rule = CATALOGUE[code]
+        typer.echo(hanging(f"{code} ({rule.severity}): ", rule.title))
+        typer.echo(hanging("  broker: ", rule.broker))
+        typer.echo(hanging("  what to do: ", rule.action))
 
 
 def _with_digits(code: str) -> str:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
@@ -11,7 +11,6 @@ from kcli.words import INT32
 SETTINGS = "Settings that the metadata lacks"
 
 
-@common_options
 def failover(
     *,
     broker: list[str] | None = option("--broker N,...", "These brokers go away, one after the other."),

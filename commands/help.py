@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from kcli.cli.boundary import boundary
 from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
@@ -31,30 +30,27 @@ def help(  # noqa: A001 - it has the name of its command
     from kcli.cli.pager import show
     from kcli.output.manual import draw_page, full_page
 
-    with boundary():
-        group: Any = typer.main.get_command(app)
-        commands = group.list_commands(None)
-        topic = " ".join(words or ())
-        if not topic:
-            typer.echo("\n".join(_contents(group, commands)))
-        elif topic in TOPICS:
-            if sys.stdout.isatty() and not is_dumb():
-                drawn = StringIO()
-                draw_page(full_page(topic), drawn, colored=is_colored("auto"), is_utf8=is_utf8())
-                show(drawn.getvalue())
-            else:
-                typer.echo(full_page(topic), nl=False)
-        elif words and words[0] in commands:
-            app([*words, "--help"], prog_name="kcli")
-        elif words and words[0] == COLUMNS:
-            typer.echo("\n".join(_columns(" ".join(words[1:]))))
+    group: Any = typer.main.get_command(app)
+    commands = group.list_commands(None)
+    topic = " ".join(words or ())
+    if not topic:
+        typer.echo("\n".join(_contents(group, commands)))
+    elif topic in TOPICS:
+        if sys.stdout.isatty() and not is_dumb():
+            drawn = StringIO()
+            draw_page(full_page(topic), drawn, colored=is_colored("auto"), is_utf8=is_utf8())
+            show(drawn.getvalue())
         else:
-            from kcli.output.suggest import did_you_mean
+            typer.echo(full_page(topic), nl=False)
+    elif words and words[0] in commands:
+        app([*words, "--help"], prog_name="kcli")
+    elif words and words[0] == COLUMNS:
+        typer.echo("\n".join(_columns(" ".join(words[1:]))))
+    else:
+        from kcli.output.suggest import did_you_mean
 
-            advice = (
-                did_you_mean(topic, [*TOPICS, COLUMNS, *commands]).rstrip() or "kcli help lists the pages"
-            )
-            raise UsageError(f"help {topic}: no such page; {advice}")
+        advice = did_you_mean(topic, [*TOPICS, COLUMNS, *commands]).rstrip() or "kcli help lists the pages"
+        raise UsageError(f"help {topic}: no such page; {advice}")
 
 
 def _contents(group: Any, commands: list[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
@@ -29,7 +29,6 @@ def _is_missing(row: object) -> bool:
 
 
 @app.command("offset")
-@common_options
 def offset(
     offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
@@ -67,7 +66,6 @@ def offset(
 
 
 @app.command("timestamp")
-@common_options
 def timestamp(
     timestamp: str = argument(
         "TIME", "Epoch ms, ISO-8601 (UTC without a zone), 1h (ago), yesterday, or max.", default=REQUIRED

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
 
 
-@common_options
 def ls(
     *,
     recover: bool = option("--recover", "After an unclean stop, recover logs of any size as a broker does."),

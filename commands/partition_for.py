@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import Output
 from kcli.cli.status import UsageError
 from kcli.words import INT32
@@ -15,7 +15,6 @@ FORMS = ("string", "short", "int", "long", "hex", "base64")
 EXAMPLE_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 
 
-@common_options
 def partition_for(
     *,
     key: list[str] | None = option(

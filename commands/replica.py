@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 
-from kcli.cli.option import argument, choose, common_options, option
+from kcli.cli.option import argument, choose, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import broker_ids, metadata_path
 from kcli.cli.status import UsageError
@@ -16,7 +16,6 @@ app = Group(no_args_is_help=True, help="Replicas of a partition: what they have 
 
 
 @app.command("diff")
-@common_options
 def diff(
     *,
     ignore_compression: bool = option(
@@ -53,7 +52,6 @@ def diff(
 
 
 @app.command("fingerprint")
-@common_options
 def fingerprint(
     *,
     every: int = option(
@@ -79,7 +77,6 @@ def fingerprint(
 
 
 @app.command("elect")
-@common_options
 def elect(
     *,
     isr: list[str] | None = option("--isr 1,2", "The brokers that were in sync last."),
@@ -140,7 +137,6 @@ def _protocols() -> Iterable[str]:
 
 
 @app.command("simulate")
-@common_options
 def simulate(
     scenario: str | None = argument(
         "SCENARIO", "A name that --list shows, or a .toml file.", words=_scenarios

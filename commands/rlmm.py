@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from commands import rlmm_cluster, rlmm_tier
 from commands.rlmm_state import check, state
-from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -25,7 +25,7 @@ app.command("offsets")(rlmm_tier.offsets)
 app.command("coverage")(rlmm_tier.coverage)
 app.command("retention")(rlmm_tier.retention)
 app.command("follow")(rlmm_tier.follow)
-app.command("bootstrap")(rlmm_cluster.command)
+app.command("bootstrap")(rlmm_cluster.bootstrap)
 app.add_typer(rlmm_tier.lookup, name="lookup")
 
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
@@ -36,7 +36,6 @@ DEFAULT_PARTITIONS = 50
 
 
 @app.command("dump")
-@common_options
 def dump(
     *,
     text_format: str | None = option(
@@ -113,12 +112,11 @@ def _parts(properties: list[str]) -> "LineParts":
         raise UsageError(f"--property {error}") from error
 
 
-app.command("state")(common_options(state))
-app.command("check")(common_options(check))
+app.command("state")(state)
+app.command("check")(check)
 
 
 @app.command("partition")
-@common_options
 def partition(
     users: list[str] = argument(
         "TOPIC_ID:PARTITION...",

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
-from kcli.cli.option import REQUIRED, common_options, option
+from kcli.cli.option import REQUIRED, option
 from kcli.cli.options import Inputs, Output
 from kcli.cli.status import RefusedError, UsageError
 from kcli.words import duration_ms
@@ -150,6 +150,3 @@ def _settings(servers: str, command_config: str | None) -> "ClientSettings":
         raise RefusedError(f"{option} {command_config}: {error}") from error
     except SettingError as error:
         raise UsageError(f"{option} {command_config}: {error}") from error
-
-
-command = common_options(bootstrap)

@@ -4,7 +4,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import REQUIRED, argument, common_options, option
+from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_offset, parse_time
 from kcli.cli.status import UsageError
@@ -44,7 +44,6 @@ def _command(name: str, job: "Map", metadata: list[str] | None, inputs: Inputs) 
     )
 
 
-@common_options
 def offsets(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
@@ -68,7 +67,6 @@ lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an o
 
 
 @lookup.command("offset")
-@common_options
 def lookup_offset(
     offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
@@ -90,7 +88,6 @@ def lookup_offset(
 
 
 @lookup.command("timestamp")
-@common_options
 def lookup_timestamp(
     timestamp: str = argument("TIME", "Epoch ms, ISO-8601, @-1h.", default=REQUIRED),
     *,
@@ -111,7 +108,6 @@ def lookup_timestamp(
     run(_command("rlmm lookup timestamp", job, remote_metadata, inputs), inputs, output, engine)
 
 
-@common_options
 def coverage(
     *,
     remote_metadata: list[str] | None = REMOTE_METADATA,
@@ -134,7 +130,6 @@ def coverage(
 INHERIT = -2
 
 
-@common_options
 def retention(
     *,
     retention_ms: int = option("--retention-ms N", "retention.ms; -1: none.", default=-1, min=-1, max=INT64),
@@ -183,7 +178,6 @@ def retention(
     run(_command("rlmm retention", job, remote_metadata, inputs), inputs, output, engine)
 
 
-@common_options
 def follow(
     *,
     leader: str = option("--leader PATH", "The leader's log dir or partition.", default=REQUIRED),

@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import argument, common_options, option
+from kcli.cli.option import argument, option
 from kcli.cli.options import INDEX_INTERVAL_BYTES, EngineOptions, Inputs, Output
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 WHAT = ("all", "indexes")
 
 
-@common_options
 def salvage(
     paths: list[str] | None = argument("PATH", "The partition directory; - reads its path from stdin."),
     *,

@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output, ReadingOptions
 from kcli.cli.status import UsageError
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from kcli.logdir.find import Found
 
 
-@common_options
 def scan(
     *,
     summary: bool = option("--summary", "Rows of partitions alone."),

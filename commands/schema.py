@@ -2,7 +2,6 @@
 
 import typer
 
-from kcli.cli.boundary import boundary
 from kcli.cli.option import argument
 from kcli.cli.status import UsageError
 from kcli.rows import COMMANDS
@@ -14,13 +13,12 @@ def schema(
     """Print the JSON Schema of what a command prints with -o json."""
     from kcli.output.schema import document_schema, pretty
 
-    with boundary():
-        command = " ".join(words or ())
-        if command not in COMMANDS:
-            from kcli.output.suggest import did_you_mean
+    command = " ".join(words or ())
+    if command not in COMMANDS:
+        from kcli.output.suggest import did_you_mean
 
-            raise UsageError(
-                f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "
-                f"{', '.join(COMMANDS)}"
-            )
-        typer.echo(pretty(document_schema(command)))
+        raise UsageError(
+            f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "
+            f"{', '.join(COMMANDS)}"
+        )
+    typer.echo(pretty(document_schema(command)))

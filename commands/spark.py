@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import typer
 
-from kcli.cli.boundary import boundary
 from kcli.cli.option import argument, option
 from kcli.cli.status import MissingError, UsageError
 from kcli.cli.typer_command import Group
@@ -49,30 +48,27 @@ def submit_command(
     from kcli.logdir.buffers import FileError
     from kcli.views.submit import PackagesError, submit_lines, write_files
 
-    with boundary():
-        if not words:
-            raise UsageError(
-                "submit-command: expected a kcli command line after --, for example -- ls /data/kafka"
-            )
-        for word in conf or ():
-            if not all(word.partition("=")[:2]):
-                raise UsageError(f"--conf {word}: expected KEY=VALUE")
-        line, needs_directory = _over_spark(words)
-        directory = os.path.abspath(folder)
-        try:
-            refuse_log_dirs(f"--dir {folder}", folder)
-            if not dry_run:
-                write_files(directory)
-        except PackagesError as error:
-            raise MissingError(str(error)) from error
-        except (FileError, OSError) as error:
-            raise UsageError(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
-        if needs_directory:
-            typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
-        for text in submit_lines(
-            directory, line, master=master, conf=conf or (), environment=_absolute(archive)
-        ):
-            typer.echo(text)
+    if not words:
+        raise UsageError(
+            "submit-command: expected a kcli command line after --, for example -- ls /data/kafka"
+        )
+    for word in conf or ():
+        if not all(word.partition("=")[:2]):
+            raise UsageError(f"--conf {word}: expected KEY=VALUE")
+    line, needs_directory = _over_spark(words)
+    directory = os.path.abspath(folder)
+    try:
+        refuse_log_dirs(f"--dir {folder}", folder)
+        if not dry_run:
+            write_files(directory)
+    except PackagesError as error:
+        raise MissingError(str(error)) from error
+    except (FileError, OSError) as error:
+        raise UsageError(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
+    if needs_directory:
+        typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
+    for text in submit_lines(directory, line, master=master, conf=conf or (), environment=_absolute(archive)):
+        typer.echo(text)
 
 
 def _over_spark(words: list[str]) -> tuple[list[str], bool]:

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from formats.names import REMOTE_LOG_METADATA
-from kcli.cli.option import argument, common_options, option
+from kcli.cli.option import argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.status import UsageError
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kcli.logdir.find import Found
 
 
-@common_options
 def sql(
     query: str | None = argument("QUERY", "In SQL; none with --shell."),
     *,

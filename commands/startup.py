@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from functools import partial
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
@@ -13,7 +13,6 @@ from kcli.words import parse_rate
 READ_RATE = "100M"
 
 
-@common_options
 def startup(
     *,
     remote_storage: bool | None = option(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcli.cli.option import common_options, option
+from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.status import RefusedError, UsageError
 from kcli.words import INT32, INT64
@@ -22,7 +22,6 @@ PROTOCOLS = ("fetch", "epoch", "high-watermark")
 OFFSET = partial(option, min=0, max=INT64)
 
 
-@common_options
 def truncate(
     *,
     dry_run: bool = option("--dry-run", "Required: kcli predicts and changes nothing."),

@@ -1,11 +1,10 @@
 """`kcli uuid`: Kafka's spelling of a UUID, and Java's."""
 
-from kcli.cli.option import REQUIRED, argument, common_options
+from kcli.cli.option import REQUIRED, argument
 from kcli.cli.options import Output
 from kcli.cli.status import UsageError
 
 
-@common_options
 def uuid(
     ids: list[str] = argument(
         "UUID...", "22 characters of base64url, or 32 hexadecimal digits.", default=REQUIRED

@@ -1,4 +1,4 @@
-"""The options of `kcli dump`, split by subject; `kcli.cli.options.common_options` unfolds them."""
+"""The options of `kcli dump`, split by subject."""
 
 import os
 import re

@@ -1,6 +1,5 @@
 """How a command declares its options, and what typer sees of them.
 
-    @common_options
     def ls(*, recover: bool = option("--recover", "Recover logs..."), inputs: Inputs, output: Output): ...
 
 Parameters that are NamedTuples of options, such as `Inputs`, are unfolded after the command's own.
@@ -109,7 +108,7 @@ def choose(name: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
-def common_options(command: Callable[..., None]) -> Callable[..., None]:
+def unfold_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command as typer shall see it: its NamedTuples of options unfolded, in one error boundary.
 
     Options that the command declares itself keep their defaults in the NamedTuples.
@@ -129,7 +128,7 @@ def common_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     def wrapper(**given: Any) -> None:
-        with boundary(verbose=given["verbose"]):
+        with boundary(verbose=given.get("verbose", 0)):
             for name, option_name, words in choices:
                 if given[name] is not None:
                     choose(option_name, given[name], words)

@@ -1,8 +1,4 @@
-"""The options that commands share, in groups; a command takes those that it needs.
-
-@common_options
-def ls(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
-"""
+"""The options that commands share, in groups; a command takes those that it needs."""
 
 import re
 from collections.abc import Iterable

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary
-from kcli.cli.option import COMPLETE
+from kcli.cli.option import COMPLETE, unfold_options
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64
@@ -192,5 +192,6 @@ class Group(typer.Typer):
         )
 
     def command(self, name: str | None = None, **more: Any) -> Callable[[Any], Any]:
-        """Return the decorator that adds a command."""
-        return super().command(name, cls=GroupedCommand, **more)
+        """Return the decorator that adds a command; its groups of options are unfolded."""
+        add = super().command(name, cls=GroupedCommand, **more)
+        return lambda function: add(unfold_options(function))
