@@ -27,7 +27,7 @@ def help(  # noqa: A001 - it has the name of its command
     Example: kcli help truncation
     """
     from commands.app import app
-    from kcli.cli.pager import show
+    from kcli.cli.terminal import show
     from kcli.output.manual import draw_page, full_page
 
     group: Any = typer.main.get_command(app)

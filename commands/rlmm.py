@@ -1,38 +1,66 @@
 """`kcli rlmm`: what __remote_log_metadata says about the segments of tiered topics (KIP-405)."""
 
+import re
+import time
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from commands import rlmm_cluster, rlmm_tier
-from commands.rlmm_state import check, state
+from commands import rlmm_tier
+from kcli.cli.boundary import say
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.status import UsageError
+from kcli.cli.parsers import parse_time
+from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
-from kcli.words import INT32, WordError, parse_integers
+from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
 
 if TYPE_CHECKING:
     from formats.kip405 import LineParts
+    from kcli.broker.settings import ClientSettings
     from kcli.cli.printing import Text
+    from kcli.cli.summary import RunSummary
+    from kcli.engine.contract import Outcome
+    from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
+    from kcli.kafka.remote.events import EventQuery
+    from kcli.logdir.targets import Selection
+    from kcli.rows import Item
 
 app = Group(
     no_args_is_help=True,
     help="Remote log metadata: what brokers did with each remote segment (KIP-405).",
 )
 
-app.command("offsets")(rlmm_tier.offsets)
-app.command("coverage")(rlmm_tier.coverage)
-app.command("retention")(rlmm_tier.retention)
-app.command("follow")(rlmm_tier.follow)
-app.command("bootstrap")(rlmm_cluster.bootstrap)
-app.add_typer(rlmm_tier.lookup, name="lookup")
-
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
 LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
-LAYOUT_NAMES = (KAFKA, KIP)
+LAYOUT = option(
+    "--layout", "As brokers do, or as KIP-405 says (rows only).", default=KAFKA, choices=(KAFKA, KIP)
+)
 TEXT = "text"
 DEFAULT_PARTITIONS = 50
+HISTORY, REPLAY = "--history", "--replay"
+FIRST_TIME_MS = 100_000_000_000
+"""Digits as long as these are a time: March 1973. No metadata partition comes to such an offset."""
+SEGMENT_ID = "[A-Za-z0-9_-]{22}"
+EVENT_SOURCES = ("events", "snapshots")
+
+SOURCE = option(
+    "--from",
+    "The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
+    "without: events where there are any.",
+    choices=EVENT_SOURCES,
+)
+
+AT = option(
+    "--at OFFSET|TIME",
+    "Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h, epoch "
+    "ms of 12 digits or more).",
+)
+
+LONGEST_WAIT_MS = 600_000
+"""The longest --timeout, in ms."""
+NOT_ASKED = "note: the cluster is not asked for -4, -5 and -6: librdkafka knows no request for them"
 
 
 @app.command("dump")
@@ -46,12 +74,7 @@ def dump(
     properties: list[str] | None = option(
         "--property K=V", "Of --format kip: print.partition=true and others; repeatable."
     ),
-    layout: str = option(
-        "--layout",
-        "As brokers write it, or as KIP-405 says (rows only).",
-        default=KAFKA,
-        choices=LAYOUT_NAMES,
-    ),
+    layout: str = LAYOUT,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -112,8 +135,166 @@ def _parts(properties: list[str]) -> "LineParts":
         raise UsageError(f"--property {error}") from error
 
 
-app.command("state")(state)
-app.command("check")(check)
+@app.command("state")
+def state(
+    *,
+    source: str | None = SOURCE,
+    at: str | None = AT,
+    deleted: bool = option("--deleted", "Deleted segments too, which a broker forgets."),
+    history: str | None = option(f"{HISTORY} SEGMENT_ID", "Every event of this segment."),
+    replay: bool = option(
+        f"{REPLAY}", "Which offset each remote_log_snapshot covers, and what a replay of the events adds."
+    ),
+    listed: int | None = option("--list EPOCH", "As listRemoteLogSegments.", min=0, max=INT32),
+    lookup: str | None = option("--lookup EPOCH:OFFSET", "As remoteLogSegmentMetadata."),
+    next_txn: str | None = option("--next-txn EPOCH:OFFSET", "As nextSegmentWithTxnIndex."),
+    highest: int | None = option("--highest EPOCH", "As highestOffsetForEpoch.", min=0, max=INT32),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print the remote segments of every partition, in the state that their events gave them.
+
+    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user.
+
+    Example: kcli rlmm state /var/lib/kafka/data --topic orders
+    """
+    from kcli.cli.run import Answer, Command, RowTopics, run
+    from kcli.jobs.rlmm import state as jobs
+    from kcli.jobs.rlmm.dump import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
+    from kcli.rows.remote_segments import REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY, REMOTE_SEGMENT
+
+    queries: dict[str, Any] = {
+        HISTORY: history,
+        REPLAY: replay or None,
+        "--list": None if listed is None else partial(jobs.listed, epoch=listed),
+        "--lookup": None if lookup is None else partial(jobs.looked_up, at=_position("--lookup", lookup)),
+        "--next-txn": None
+        if next_txn is None
+        else partial(jobs.next_with_txn_index, at=_position("--next-txn", next_txn)),
+        "--highest": None if highest is None else partial(jobs.highest, epoch=highest),
+    }
+    asked = [name for name, query in queries.items() if query is not None]
+    if len(asked) > 1:
+        raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
+    if deleted and asked:
+        raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
+    if (source == EVENT_SOURCES[0] and replay) or (source == EVENT_SOURCES[1] and history is not None):
+        raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
+    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
+        asked[0] if asked else "", REMOTE_SEGMENT
+    )
+    query = _query(inputs, at)
+    if history is not None:
+        if re.fullmatch(SEGMENT_ID, history) is None:
+            raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
+        job, source = partial(jobs.history, query=query, segment_id=history), EVENT_SOURCES[0]
+    elif replay:
+        job, source = partial(jobs.replays, query=query), EVENT_SOURCES[1]
+    else:
+        answer = queries[asked[0]] if asked else jobs.every_segment
+        job = partial(jobs.state, query=query, answer=answer, keeps_deleted=deleted)
+    command = Command(
+        name="rlmm state",
+        job=job,
+        answer=Answer(possible=frozenset({row_type.name})),
+        topics=RowTopics(
+            topics,
+            may_have_no_rows=bool(asked),
+            without_rows=None if history is None else f"no event here is about segment {history}",
+        ),
+        accepts=ACCEPTS,
+        expand=partial(expand_source, source, selection=query.selection),
+        split=grouped,
+    )
+    run(command, inputs, output, engine)
+
+
+@app.command("check")
+def check(
+    *,
+    stuck_after: str = option(
+        "--stuck-after DURATION",
+        "A copy or deletion that is not finished after so long is a finding.",
+        default="1h",
+    ),
+    storage: list[str] | None = option(
+        "--storage LISTING",
+        "Compare with remote storage: a directory of LocalTieredStorage or Aiven's plugin, or a "
+        "file of object names and sizes; repeatable.",
+    ),
+    leader: list[str] | None = option(
+        "--leader PATH", "Compare with a leader's epochs and offsets: its log dir or partition; repeatable."
+    ),
+    source: str | None = SOURCE,
+    at: str | None = AT,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Say what is wrong with the remote segments of each partition, by their events.
+
+    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user. With --at
+    ages are counted to then, or to the last event.
+
+    Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
+    """
+    from kcli.cli.run import Command, RowTopics, run
+    from kcli.jobs.rlmm.check import RemoteCheck, StorageReducer
+    from kcli.jobs.rlmm.check import check as job
+    from kcli.jobs.rlmm.dump import topics
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
+    from kcli.jobs.rlmm.storage import Storage, objects_of
+    from kcli.logdir.buffers import FileError
+    from kcli.logdir.find import find
+    from kcli.logdir.targets import Selection
+
+    now, query = time.time_ns(), _query(inputs, at)
+    listings = Storage(tuple(storage), now) if storage else None
+    now_ms = now // 1_000_000 if at is None else query.last_time_ms
+    leading = find(leader or [], Selection())
+    if leading.failures:
+        raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
+    leaders = tuple(target for target in leading.targets if target.name is not None)
+    options = RemoteCheck(
+        now_ms=now_ms, stuck_after_ms=duration_ms(stuck_after), storage=listings, leaders=leaders
+    )
+    try:
+        _ = listings and objects_of(listings)
+    except FileError as error:
+        raise UsageError(f"--storage {error}") from error
+    command = Command(
+        name="rlmm check",
+        job=partial(job, query=query, options=options),
+        reduce=None if listings is None else lambda _: StorageReducer(listings, query.selection),
+        topics=RowTopics(topics),
+        accepts=ACCEPTS,
+        expand=partial(expand_source, source, selection=query.selection),
+        split=grouped,
+    )
+    run(command, inputs, output, engine)
+
+
+def _position(option: str, text: str) -> tuple[int, int]:
+    """Return the leader epoch and the offset of EPOCH:OFFSET."""
+    epoch, colon, offset = text.partition(":")
+    if not (colon and epoch.isdecimal() and offset.isdecimal() and text.isascii()):
+        raise UsageError(f"{option} {text}: expected EPOCH:OFFSET, for example 2:1500")
+    if len(text) > len("2147483647:9223372036854775807") or int(epoch) > INT32 or int(offset) > INT64:
+        raise UsageError(f"{option} {text}: expected an epoch of 32 bits and an offset of 64")
+    return int(epoch), int(offset)
+
+
+def _query(inputs: Inputs, at: str | None) -> "EventQuery":
+    """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
+    from kcli.kafka.remote.events import EventQuery
+
+    query = EventQuery(inputs.selection())
+    if at is None:
+        return query
+    is_offset = at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS))
+    return query._replace(last_offset=int(at)) if is_offset else query._replace(last_time_ms=parse_time(at))
 
 
 @app.command("partition")
@@ -127,9 +308,7 @@ def partition(
     count: int = option(
         "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1, max=INT32
     ),
-    layout: str = option(
-        "--layout", "As brokers do, or as KIP-405 says.", default=KAFKA, choices=LAYOUT_NAMES
-    ),
+    layout: str = LAYOUT,
     output: Output,
 ) -> None:
     """Print which partition of __remote_log_metadata holds the events of a user partition.
@@ -171,3 +350,139 @@ def _user_partitions(word: str) -> list[tuple[str, int]]:
     except FormatError as error:
         raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
     return found
+
+
+@app.command("bootstrap")
+def bootstrap(
+    *,
+    bootstrap_server: str = option(
+        "--bootstrap-server HOST:PORT,...", "Brokers of the cluster.", default=REQUIRED
+    ),
+    command_config: str | None = option(
+        "--command-config FILE", "Properties of the client: security.protocol, sasl.*, ssl.*."
+    ),
+    events: bool = option("--events", "Every event, as rlmm dump gives them."),
+    timeout: str = option("--timeout DURATION", "The longest wait for an answer.", default="15s"),
+    inputs: Inputs,
+    output: Output,
+) -> None:
+    """Read remote log metadata from a live cluster; ask it for its offsets, beside those of PATHs.
+
+    Nothing is written, no group is joined, nothing is committed. --topic, --partition: of the user.
+
+    Example: kcli rlmm bootstrap --bootstrap-server b1:9092 /var/lib/kafka/data
+    """
+    from kcli.cli.run import Answer, new_summary, run_answer
+    from kcli.jobs.rlmm.dump import kafka_lines
+    from kcli.rows.remote_metadata import RLMM_EVENT
+    from kcli.rows.remote_segments import REMOTE_SEGMENT
+    from kcli.rows.remote_tiers import RLMM_CLUSTER_OFFSET
+
+    has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
+    if events and has_paths:
+        raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
+    if output.format == TEXT and not events:
+        raise UsageError("-o text needs --events")
+    milliseconds = duration_ms(timeout)
+    if not 0 < milliseconds <= LONGEST_WAIT_MS:
+        raise UsageError(
+            f"--timeout {timeout}: expected more than 0s and at most {LONGEST_WAIT_MS // 60_000}m"
+        )
+    settings = _settings(bootstrap_server, command_config)
+    summary = new_summary(output)
+    on_disk = _on_disk(inputs, summary) if has_paths else {}
+    found = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
+    answer = partial(run_answer, "rlmm bootstrap", _rows(found, inputs, output, summary), output, summary)
+    if events:
+        answer(Answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines))
+    else:
+        both = frozenset({REMOTE_SEGMENT.name, RLMM_CLUSTER_OFFSET.name})
+        answer(Answer(possible=both, default_type=REMOTE_SEGMENT.name, single_view=True))
+
+
+def _rows(
+    found: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
+) -> Iterator["Item"]:
+    from kcli.rows import Failure
+    from kcli.rows.remote_tiers import RlmmClusterOffsetRow
+
+    has_rows, has_offsets = not inputs.selection().names, False
+    for outcome in found:
+        summary.inputs += 1
+        summary.add(outcome)
+        has_rows = has_rows or bool(outcome.rows)
+        has_offsets = has_offsets or any(isinstance(row, RlmmClusterOffsetRow) for row in outcome.rows)
+        yield from outcome.rows
+    if has_offsets and not output.quiet:
+        say(NOT_ASKED)
+    if not has_rows and not summary.failures:
+        summary.answered = 0
+        message = "no event is about what was asked for"
+        summary.failures.append(Failure("", "nothing-matched", None, None, message))
+
+
+def _outcomes(
+    settings: "ClientSettings",
+    timeout: float,
+    selection: "Selection",
+    on_disk: "OffsetsOnDisk",
+    *,
+    events: bool,
+) -> Iterator["Outcome"]:
+    """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
+    from kcli.broker.cluster import Cluster, ClusterError
+    from kcli.broker.settings import SettingError
+    from kcli.engine.contract import EngineMissingError
+    from kcli.jobs.rlmm import bootstrap as jobs
+
+    try:
+        cluster = Cluster(settings, timeout)
+    except SettingError as error:
+        raise UsageError(str(error)) from error
+    except ClusterError as error:
+        raise EngineMissingError(str(error)) from error
+    yield from jobs.events(cluster, selection) if events else jobs.state(cluster, selection, on_disk)
+
+
+def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
+    """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
+    from kcli.cli.inputs import named_paths
+    from kcli.jobs.common import (
+        PARTITIONS_ONLY,
+        notes_as_findings,
+        plan,
+    )
+    from kcli.jobs.rlmm.bootstrap import offsets_on_disk
+    from kcli.logdir.find import find
+    from kcli.logdir.targets import Selection
+
+    found = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
+    units, failures = plan(found, PARTITIONS_ONLY)
+    summary.failures.extend(failures)
+    summary.findings.extend(notes_as_findings(found.notes))
+    offsets, outcomes = offsets_on_disk(units, inputs.selection())
+    for outcome in outcomes:
+        summary.inputs += 1
+        summary.add(outcome)
+    return offsets
+
+
+def _settings(servers: str, command_config: str | None) -> "ClientSettings":
+    from kcli.broker.settings import SettingError, UnsafeSettingError, client_settings
+    from kcli.cli.inputs import properties_of
+
+    option = "--command-config"
+    properties = {} if command_config is None else properties_of(option, command_config)
+    try:
+        return client_settings(servers, properties)
+    except UnsafeSettingError as error:
+        raise RefusedError(f"{option} {command_config}: {error}") from error
+    except SettingError as error:
+        raise UsageError(f"{option} {command_config}: {error}") from error
+
+
+app.command("offsets")(rlmm_tier.offsets)
+app.command("coverage")(rlmm_tier.coverage)
+app.command("retention")(rlmm_tier.retention)
+app.command("follow")(rlmm_tier.follow)
+app.add_typer(rlmm_tier.lookup, name="lookup")

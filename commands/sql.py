@@ -32,7 +32,7 @@ def sql(
     if engine.uses_spark:
         raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
     if shell:
-        from kcli.cli.sql_shell import run_shell
+        from kcli.cli.sql import run_shell
 
         paths = [*([] if query is None else [query]), *(inputs.paths or ())]
         inputs = inputs._replace(paths=paths)

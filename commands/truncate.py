@@ -1,18 +1,21 @@
 """`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kcli.cli.boundary import say
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, StartOptions
-from kcli.cli.status import RefusedError, UsageError
+from kcli.cli.status import MissingError, RefusedError, UsageError
+from kcli.cli.targets import refuse_log_dirs
 from kcli.words import INT32, INT64
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kcli.engine.contract import Unit
+    from kcli.cli.run import OnOutcomes
+    from kcli.engine.contract import Outcome, Unit
     from kcli.kafka.replication.follower import ReplicaEpochs
 
 TARGET, LEADER = "Target", "Leader"
@@ -105,7 +108,6 @@ def truncate(
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
     import time
 
-    from kcli.cli.rescue import rescue_to
     from kcli.cli.run import Command, run
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.truncate import follower as leaders
@@ -136,7 +138,7 @@ def truncate(
     )
     job = partial(jobs.dry_run, request=request)
     split = None if leader is None else _with_leaders(leader, remote_metadata or [], inputs)
-    on_outcomes = None if rescue is None else rescue_to(rescue, output)
+    on_outcomes = None if rescue is None else _rescue_to(rescue, output)
     command = Command(
         name="truncate",
         job=job,
@@ -181,3 +183,37 @@ def _parse_leader(text: str, log_start_offset: int) -> "ReplicaEpochs":
             f"--leader-log-start {log_start_offset}: past the leader's log end {leader.log_end_offset}"
         )
     return leader
+
+
+def _rescue_to(path: str, output: Output) -> "OnOutcomes":
+    """Return what writes the records that truncations lose to a new file, in one step with the outcomes.
+
+    UsageError and RefusedError for a file that cannot be, or must not be, written.
+    """
+    from kcli.dump.rescue import FORMATS, Rescue
+
+    if os.path.splitext(path)[1] not in FORMATS:
+        raise UsageError(f"--rescue {path}: expected a file that ends in {' or '.join(FORMATS)}")
+    refuse_log_dirs(f"--rescue {path}", path)
+    if os.path.lexists(path):
+        raise RefusedError(
+            f"--rescue {path}: this exists, and may have what an earlier run saved; choose another name"
+        )
+    for name, other in (("--out", output.out), ("--findings", output.findings)):
+        if other is not None and os.path.abspath(other) == os.path.abspath(path):
+            raise UsageError(f"--rescue {path}: {name} names the same file")
+
+    def along(outcomes: "Iterator[Outcome]", units: "list[Unit]") -> "Iterator[Outcome]":
+        rescue = Rescue(path)
+        try:
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            yield from rescue.along(outcomes, units)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise MissingError(f"--rescue {path}: cannot write: {reason}") from error
+        if rescue.is_there and not output.quiet:
+            records = f"{rescue.saved} record{'s' * (rescue.saved != 1)}"
+            partitions = f"{rescue.partitions} partition{'s' * (rescue.partitions != 1)}"
+            say(f"{records} of {partitions} saved in {path}")
+
+    return along

@@ -12,7 +12,6 @@ ELSEWHERE = {
     # between the command line and the jobs
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
-    "kcli/cli/engine.py": "tests/commands/test_jobs.py",
     "kcli/cli/option.py": "tests/commands/test_options.py",
     "kcli/cli/parsers.py": "tests/commands/test_options.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
@@ -28,7 +27,6 @@ ELSEWHERE = {
     "commands/demo.py": "tests/recordings/test_demo.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/replica.py": "tests/commands/test_elect.py",
-    "commands/rlmm_cluster.py": "tests/commands/test_rlmm_bootstrap.py",
     "commands/uuid.py": "tests/commands/test_identifiers.py",
     # formats
     "formats/bounds.py": "tests/commands/test_bounds.py",
@@ -71,7 +69,6 @@ ELSEWHERE = {
     "kcli/output/text_columns.py": "tests/kcli/dump/render/test_text.py",
     # engines: one suite for all
     "kcli/engine/contract.py": "tests/kcli/engine/test_inline.py",
-    "kcli/engine/errors.py": "tests/kcli/engine/test_pool.py",
     "kcli/engine/processes.py": "tests/kcli/engine/test_pool.py",
     "kcli/engine/spark_session.py": "tests/kcli/engine/test_spark.py",
     "kcli/engine/spark_worker.py": "tests/kcli/engine/test_spark.py",

@@ -1,5 +1,7 @@
 """What a run shows outside files: rows on stdout; progress, findings and errors on stderr."""
 
+import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -8,7 +10,6 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from kcli.cli.boundary import say
-from kcli.cli.engine import is_file_of_its_own
 from kcli.cli.inputs import size_of
 from kcli.cli.options import Output
 from kcli.cli.summary import RunSummary
@@ -35,7 +36,7 @@ def print_rows(
     # drawings conclude from findings, wherever those are shown
     tail = summary.tail if view.format.carries_findings else summary.messages
     if write is not None and pages and not view.format.streams and sys.stdout.isatty():
-        from kcli.cli.pager import show
+        from kcli.cli.terminal import show
 
         drawn = StringIO()
         write(rows, view, drawn, tail)
@@ -111,7 +112,7 @@ def _print_lines(lines: Iterable[str | TextBlock]) -> None:
     write_lines(
         _flushed(lines) if sys.stdout.isatty() else lines,
         sys.stdout.buffer,
-        in_background=is_file_of_its_own(),
+        in_background=_is_file_of_its_own(),
     )
 
 
@@ -135,3 +136,15 @@ def _count_unread(summary: RunSummary) -> Iterator[str]:
     count = summary.unread
     if count and summary.inputs > 1 and summary.failures[0].error != "nothing-matched":
         yield f"kcli: {count} of {summary.inputs} inputs could not be read"
+
+
+def _is_file_of_its_own() -> bool:
+    """Whether stdout is a regular file that stderr does not write to.
+
+    Else messages would come out of order.
+    """
+    try:
+        out, messages = os.fstat(1), os.fstat(sys.stderr.fileno())
+    except OSError:
+        return False
+    return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (messages.st_dev, messages.st_ino)

@@ -8,24 +8,39 @@ files.
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import typer
 
 from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
-from kcli.cli.engine import engine_of
-from kcli.cli.findings import INLINE, STDERR, check_destination, refuse_input, write_findings
-from kcli.cli.inputs import found_at, named_paths, refuse_too_much
+from kcli.cli.inputs import (
+    advice,
+    found_at,
+    named_paths,
+    nothing_matched,
+    other_topics,
+    refuse_too_much,
+    topics_not_found,
+)
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import joined, split_list
 from kcli.cli.printing import print_messages, print_rows, progress
 from kcli.cli.signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from kcli.cli.status import ExitStatus, MissingError, UsageError
-from kcli.cli.summary import RunSummary
+from kcli.cli.summary import INLINE, STDERR, RunSummary, check_destination, refuse_input, write_findings
 from kcli.cli.terminal import screen_of
-from kcli.cli.unmatched import advice, nothing_matched, other_topics, topics_not_found
-from kcli.engine.contract import Job, Map, Outcome, Reduce, Unit
-from kcli.engine.errors import EngineMissingError, NotWrittenError
+from kcli.engine.contract import (
+    Engine,
+    EngineMissingError,
+    Job,
+    Map,
+    NotWrittenError,
+    Outcome,
+    Reduce,
+    Sink,
+    Unit,
+)
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.find import Found, each_once
@@ -47,6 +62,16 @@ PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
 Split: TypeAlias = Callable[[list[Unit], bool], list[Unit]]
 OnOutcomes: TypeAlias = Callable[[Iterator[Outcome], list[Unit]], Iterator[Outcome]]
 
+MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
+"""Makes an engine, given where its workers write; None: rows come back to this process."""
+
+
+ENGINES = {
+    "inline": "kcli.engine.inline.inline",
+    "pool": "kcli.engine.pool.pool",
+    "spark": "kcli.engine.spark.spark",
+}
+"""Where an engine is, or what makes one: a run loads its own alone."""
 
 ANY_ROWS = Answer()
 
@@ -330,3 +355,25 @@ class _Run(NamedTuple):
                 internal(error, verbose=self.output.verbose)
         if not self.view.format.streams:
             deliver_pending()
+
+
+def engine_of(options: EngineOptions) -> MakeEngine:
+    """Return the maker of the engine that the options ask for; the engine starts when it has work."""
+    if options.uses_spark and options.jobs > 1:
+        raise UsageError("--jobs and --spark both spread the work: use only one of them")
+    if options.spark_master and options.spark_remote:
+        raise UsageError("--spark-master and --spark-remote both say where Spark runs: use only one of them")
+    name = "spark" if options.uses_spark else "inline" if options.jobs == 1 else "pool"
+    module, _, function = ENGINES[name].rpartition(".")
+    engine: Any = getattr(import_module(module), function)
+    if name == "spark":
+        conf = dict(_setting(word) for word in options.spark_conf or ())
+        return lambda sink: engine(options.spark_master, options.spark_remote, conf, sink=sink)
+    return lambda _: engine if name == "inline" else engine(options.jobs)
+
+
+def _setting(word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    if not (key and equals):
+        raise UsageError(f"--spark-conf {word}: expected KEY=VALUE")
+    return key, value

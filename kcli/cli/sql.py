@@ -1,23 +1,25 @@
 """What `kcli sql` and its shell do with a query: a session of DuckDB, rows, an exit status."""
 
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import typer
 
-from kcli.cli.engine import engine_of
+from kcli.cli.boundary import say
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.run import Answer, run_answer
-from kcli.cli.signals import Interrupted, delivered, interruptible
-from kcli.cli.status import MissingError, UsageError
+from kcli.cli.run import Answer, engine_of, run_answer
+from kcli.cli.signals import BY_SIGNAL, Interrupted, delivered, forget, interruptible
+from kcli.cli.status import CommandError, ExitStatus, MissingError, UsageError, worst
 from kcli.cli.summary import RunSummary
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 from kcli.logdir.find import Found
 from kcli.logdir.write_guard import scratch_directory
 from kcli.output.formats import format_of
 from kcli.rows.declare import RowType, plain_row_type
+from kcli.views.definitions import VIEWS, view_columns
 from kcli.words import WordError
 
 if TYPE_CHECKING:
@@ -104,3 +106,162 @@ def print_interrupted(error: Interrupted, summary: RunSummary, output: Output) -
     whole = output._replace(columns=None, where=None, sort=None)  # they name columns
     run_answer("sql", (), whole, summary, Answer(types=(RowType("row", ()),)))
     raise typer.Exit(summary.status())
+
+
+HELP = """\
+A query ends with a semicolon. Ctrl-C cancels it, Ctrl-D or .quit ends.
+.views            the views
+.columns VIEW     its columns
+.help             this"""
+PROMPT, MORE = "kcli> ", "  ... "
+
+
+def run_shell(
+    find_now: Find, inputs: Inputs, output: Output, engine: EngineOptions, history: str | None
+) -> None:
+    """Ask for queries and print their answers; ends with typer.Exit: on a terminal with 0."""
+    if output.out is not None:
+        raise UsageError("--out: not with --shell, whose queries would all write this one file")
+    found, summary = find_now()
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    statuses = [ExitStatus.CLEAN]
+    with opened_session(found, summary, inputs, engine) as session:
+        for text in _texts(is_terminal=is_terminal, history=history):
+            status = _command(text) if text.startswith(".") else _queries(session, text, find_now, output)
+            if status is None:
+                break
+            statuses.append(status)
+            if status == ExitStatus.INTERRUPTED and not is_terminal:
+                break
+    raise typer.Exit(ExitStatus.CLEAN if is_terminal else worst(*statuses))
+
+
+def _queries(session: "Session", text: str, find_now: Find, output: Output) -> ExitStatus:
+    """Print what each statement of a text answers, up to one that is interrupted; return the worst status."""
+    from kcli.views.duckdb import SqlError
+
+    try:
+        statements = session.statements(text)
+    except SqlError as error:
+        say(f"kcli: {error}")
+        return ExitStatus.USAGE
+    statuses = [ExitStatus.CLEAN]
+    for statement in statements:
+        statuses.append(_query(session, statement, find_now, output))
+        if statuses[-1] == ExitStatus.INTERRUPTED:
+            break
+    return worst(*statuses)
+
+
+def _query(session: "Session", text: str, find_now: Find, output: Output) -> ExitStatus:
+    """Print what a statement answers, of what the paths lead to now, and return the status of it."""
+    try:
+        session.source.found, summary = find_now()
+        session.source.note, session.source.report = summary.add, summary.findings.extend
+        print_answer(session, text, summary, output)
+    except typer.Exit as ended:
+        if ended.exit_code > BY_SIGNAL and ended.exit_code != ExitStatus.INTERRUPTED:
+            raise  # other signals than Ctrl-C end the shell
+        status = ExitStatus(ended.exit_code)
+    except CommandError as error:
+        say(f"kcli: {error}")
+        status = error.status
+    except Interrupted as error:
+        status = _cancelled(error)
+    if status == ExitStatus.INTERRUPTED:
+        forget()
+    return status
+
+
+def _cancelled(error: Interrupted) -> ExitStatus:
+    """Return the status of a query that Ctrl-C ended; other signals end the shell."""
+    if error.status != ExitStatus.INTERRUPTED:
+        raise error
+    say("kcli: interrupted")
+    return ExitStatus.INTERRUPTED
+
+
+def _command(text: str) -> ExitStatus | None:
+    """Do what a line says that begins with a dot; None ends the shell."""
+    name, *words = text.split()
+    if name in {".quit", ".exit"}:
+        return None
+    if name == ".views":
+        _echo(VIEWS)
+    elif name == ".columns" and len(words) == 1 and words[0] in VIEWS:
+        columns = [one.column for one in view_columns(words[0])]
+        width = max(len(column.name) for column in columns)
+        _echo([f"{column.name:{width}}  {column.kind:9}  {column.doc}" for column in columns])
+    elif name == ".columns":
+        say(f"kcli: .columns VIEW: one of {', '.join(VIEWS)}")
+        return ExitStatus.USAGE
+    elif name == ".help":
+        _echo([HELP])
+    else:
+        say(f"kcli: {name}: expected .views, .columns VIEW, .help or .quit")
+        return ExitStatus.USAGE
+    return ExitStatus.CLEAN
+
+
+def _echo(lines: Iterable[str]) -> None:
+    typer.echo("\n".join(lines))
+
+
+def _texts(*, is_terminal: bool, history: str | None) -> Iterator[str]:
+    """Yield lines that begin with a dot, and texts that end with a semicolon, or with the input."""
+    if is_terminal:
+        yield from _joined(_typed(history))
+    else:
+        yield from _joined(sys.stdin or ())
+
+
+def _joined(lines: Iterable[str]) -> Iterator[str]:
+    held = ""
+    for line in lines:
+        if not held and line.strip().startswith("."):
+            yield line.strip()
+            continue
+        held = "" if line == CANCEL else f"{held}{line.rstrip()}\n"
+        if held.rstrip().endswith(";"):
+            yield held.strip()
+            held = ""
+        elif not held.strip():
+            held = ""
+        _Prompt.text = MORE if held else PROMPT
+    if held:
+        yield held.strip()
+
+
+CANCEL = "\x03"
+"""A line that Ctrl-C ended: what came before it is dropped."""
+
+
+class _Prompt:
+    text = PROMPT
+
+
+def _typed(history: str | None) -> Iterator[str]:
+    """Yield lines that are typed, with the editing of readline; the file of a history gets them."""
+    import readline
+
+    if history is not None:
+        with suppress(FileNotFoundError):
+            readline.read_history_file(history)
+    try:
+        while True:
+            try:
+                with delivered():
+                    line = input(_Prompt.text)
+                yield line
+            except Interrupted as error:
+                if error.status != ExitStatus.INTERRUPTED:
+                    raise
+                forget()
+                sys.stdout.write("\n")
+                yield CANCEL
+            except EOFError:
+                sys.stdout.write("\n")
+                return
+    finally:
+        if history is not None:
+            readline.write_history_file(os.path.expanduser(history))

@@ -1,4 +1,4 @@
-"""Findings, errors and counts of a run, and the exit status that follows from them."""
+"""Findings, errors and counts of a run, the exit status that follows, and where --findings sends findings."""
 
 import os
 import time
@@ -6,11 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kcli.cli.signals import Interrupted, acknowledge
-from kcli.cli.status import ExitStatus, worst
+from kcli.cli.status import ExitStatus, MissingError, RefusedError, UsageError, worst
 from kcli.engine.contract import Outcome
 from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.logdir.find import Found
+from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
 from kcli.output.text import distinct
 from kcli.rows import Failure, Item, TextBlock
+
+INLINE, STDERR, NONE = "inline", "stderr", "none"
+WORDS = (INLINE, STDERR, NONE)
+FILES = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
 
 
 def _answers(item: Item) -> bool:
@@ -113,3 +119,50 @@ class RunSummary:
             level = SEVERITIES.index(self.fail_on)
             if any(SEVERITIES.index(finding.severity) >= level for finding in self.findings):
                 yield ExitStatus.FINDINGS
+
+
+def check_destination(word: str) -> None:
+    """Raise UsageError for what findings cannot go to, RefusedError for a file in a log dir."""
+    if word in WORDS:
+        return
+    if _format(word) is None:
+        from kcli.output.suggest import did_you_mean
+
+        raise UsageError(
+            f"--findings {word}: {did_you_mean(word, WORDS)}expected {', '.join(WORDS)}, or a file that ends "
+            f"in {', '.join(f'.{extension}' for extension in FILES)}"
+        )
+    from kcli.cli.targets import refuse_log_dirs
+
+    refuse_log_dirs(f"--findings {word}", word)
+    if os.path.lexists(word) and not os.path.isfile(word):
+        raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
+
+
+def refuse_input(word: str, found: Found) -> None:
+    """Raise RefusedError for a file that is an input."""
+    if word not in WORDS and os.path.lexists(word):
+        path = os.path.realpath(word)
+        if any(os.path.realpath(target.path) == path for target in found.targets):
+            raise RefusedError(f"--findings {word}: this is one of the inputs, and kcli would replace it")
+
+
+def write_findings(word: str, summary: RunSummary) -> None:
+    """Write the findings to the file that --findings names, if it names one; ndjson has the errors, too."""
+    form = None if word in WORDS else _format(word)
+    if form is None:
+        return
+    from kcli.output.finding_rows import write_messages
+
+    try:
+        os.makedirs(os.path.dirname(word) or ".", exist_ok=True)
+        write_messages(word, form, *summary.messages())
+    except OSError as error:
+        raise MissingError(
+            f"--findings {word}: cannot write: {(error.strerror or str(error)).lower()}"
+        ) from error
+
+
+def _format(word: str) -> OutputFormat | None:
+    output = format_of(None, word, is_terminal=False) if "." in word else None
+    return output if output in FILES.values() and not is_run_directory(word) else None

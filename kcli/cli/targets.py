@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tempfile
 from collections.abc import Collection
 
 from kcli.cli.status import MissingError, RefusedError, UsageError
@@ -25,6 +24,8 @@ def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
 
 def replace_file(option: str, path: str, text: str) -> None:
     """Write a file at once: it has all of the text, or what it had before."""
+    import tempfile
+
     directory, name = os.path.split(os.path.abspath(path))
     try:
         with tempfile.NamedTemporaryFile("w", dir=directory, prefix=f".{name}.", delete=False) as file:

@@ -15,6 +15,14 @@ from kcli.logdir.targets import Target
 from kcli.rows import Failure, Item
 
 
+class EngineMissingError(Exception):
+    """A part of the environment is not there; the message says what to install."""
+
+
+class NotWrittenError(Exception):
+    """Rows cannot be written where they should go; the message says why."""
+
+
 class ResumePoint(NamedTuple):
     """Where a continuation goes on; `cursor` counts records, or fields, of that place that are delivered."""
 

@@ -23,8 +23,7 @@ from multiprocessing import get_context, parent_process, util
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, TypeAlias
 
-from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Unit
 from kcli.engine.inline import failed, mapped, reduced
 from kcli.engine.processes import held, prepare
 from kcli.logdir.background import BackgroundCall

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.engine.contract import Engine, Job, Map, Outcome, Sink, Unit
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Sink, Unit
 from kcli.engine.inline import failed, reduced
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened

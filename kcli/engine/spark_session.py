@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from operator import itemgetter
 from typing import Any, Self, TypeAlias
 
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 from kcli.logdir.write_guard import scratch_directory
 
 Session: TypeAlias = Any

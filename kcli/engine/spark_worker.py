@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kcli.engine.contract import Map, Outcome, Sink, Unit
-from kcli.engine.errors import NotWrittenError
+from kcli.engine.contract import Map, NotWrittenError, Outcome, Sink, Unit
 from kcli.engine.inline import failed, mapped
 from kcli.kafka.findings.findings import Finding
 from kcli.rows import Failure, described

@@ -12,7 +12,7 @@ the options `topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids
 import os
 from typing import Any
 
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 
 
 def register(spark: Any) -> None:

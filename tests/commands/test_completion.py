@@ -116,7 +116,9 @@ def test_every_column_finding_and_page_is_offered(words):
 
 def test_words_have_a_meaning_where_the_shell_shows_it(candidates):
     assert dict(candidates("ls", "--columns", "segm")) == {"segments": "segments on disk"}
-    assert dict(candidates("explain", "EPOCH-003"))["EPOCH-003"].startswith("Epoch entries start at")
+    assert dict(candidates("explain", "EPOCH-003"))["EPOCH-003"].startswith(
+        "A start loads other leader epochs"
+    )
 
 
 def test_a_shell_that_is_not_known_is_refused(kcli):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 
 pytestmark = pytest.mark.slow
 

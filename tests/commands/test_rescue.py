@@ -5,18 +5,14 @@ import json
 
 import pyarrow.parquet
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from commands.truncate import truncate
+from commands.app import app
 from formats.compression import ZSTD
 from tests.builders import put_record, put_records
 from tests.partitions import orders, records_of, segment, snapshot
 
 pytestmark = pytest.mark.slow
-
-app = typer.Typer()
-app.command("truncate")(truncate)
 
 COMMIT = (bytes(4)[:2] + b"\0\1", bytes(6))
 HEADERS = [(b"h", b"x"), (b"", None), (b"h", b""), (b"\xff\\xff", b"\xfe")]
@@ -29,7 +25,7 @@ RECORDS = [
 
 
 def kcli(*words):
-    return CliRunner().invoke(app, ["--dry-run", *(str(word) for word in words)])
+    return CliRunner().invoke(app, ["truncate", "--dry-run", *(str(word) for word in words)])
 
 
 def batch(base, **fields):

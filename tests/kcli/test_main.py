@@ -74,9 +74,7 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
 
 
 COMFORT = {
-    "kcli.cli.settings",
     "kcli.cli.completion",
-    "kcli.cli.pager",
     "kcli.cli.version",
     "kcli.output.suggest",
     "kcli.kafka.findings.catalogue",

@@ -15,8 +15,7 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from kcli.engine import pool as engine
-from kcli.engine.contract import Job, Outcome
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError, Job, Outcome
 from kcli.engine.inline import inline
 from kcli.engine.pool import CALLS_A_WORKER, MOST_UNITS, pool
 from kcli.rows import TextBlock
@@ -174,7 +173,7 @@ except EngineMissingError as error:
 IMPORTED = """
 import resource
 from kcli.engine.contract import Job
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 from kcli.engine import pool as engine
 from kcli.engine.pool import pool
 from tests.engine_suite import scan, units

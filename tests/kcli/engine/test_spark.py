@@ -14,8 +14,7 @@ import pytest
 
 from kcli.engine import spark as module
 from kcli.engine import spark_session
-from kcli.engine.contract import Job
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError, Job
 from kcli.engine.inline import inline
 from kcli.engine.spark import spark
 from kcli.engine.spark_session import INSTALL_JAVA, Jobs

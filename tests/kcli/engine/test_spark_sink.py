@@ -11,8 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.engine.contract import Job
-from kcli.engine.errors import NotWrittenError
+from kcli.engine.contract import Job, NotWrittenError
 from kcli.engine.spark import spark
 from kcli.output.formats import CSV
 from kcli.output.parts import Parts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import EngineMissingError
 from kcli.views import register
 from kcli.views.definitions import VIEWS
 from tests.builders import put_record, put_records
