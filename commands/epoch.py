@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import metadata_path, parse_epochs, parse_offset, split_list
+from kcli.cli.parsers import parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT32, INT64, integer
@@ -238,6 +238,7 @@ def _cache(source: str, broker: str) -> _Cache:
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":
+    from kcli.cli.metadata import metadata_path
     from kcli.jobs.epoch.epoch_cache import Fence
 
     return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))

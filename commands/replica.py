@@ -5,7 +5,7 @@ from functools import partial
 
 from kcli.cli.option import argument, choose, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import broker_ids, metadata_path
+from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT32
@@ -100,6 +100,7 @@ def elect(
     if isr is not None and metadata is not None:
         raise UsageError("use --isr or --metadata, not both")
     from kcli.cli.inputs import comparing
+    from kcli.cli.metadata import metadata_path
     from kcli.cli.run import Command, run
     from kcli.jobs.replica import elect as jobs
     from kcli.kafka.kraft.failover import Defaults

@@ -18,14 +18,13 @@ Whatever version a value has, Kafka reads types 3 to 6 as version 0, and LEADER_
 too: here a LEADER_CHANGE of version 1 keeps its directories, and a later one is refused.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from formats import primitives
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.layout import INT16, FieldSpan, Layout
 from formats.messages.collector import STRUCT_WEIGHT, Collector
 from formats.messages.control import VALUES
-from formats.messages.converter import to_json
 from formats.messages.declare import Schema
 from formats.messages.message import Message, read_message
 from formats.types import Buffer
@@ -146,11 +145,6 @@ def _value_version(schema: Schema, value: Buffer) -> int:
     if version > highest > 0:
         raise UnsupportedError(0, field, f"at most {highest}", version)
     return max(min(version, highest), 0)
-
-
-def control_json(message: Message) -> dict[str, Any]:
-    """Return a decoded value as Kafka's JSON converter for it writes it."""
-    return to_json(VALUES[message.api_key], message.version, message.fields)
 
 
 def _not_negative(version: int, name: str) -> None:

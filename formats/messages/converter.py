@@ -13,7 +13,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
+from formats.messages.control import VALUES
 from formats.messages.declare import Field, Schema, Value
+from formats.messages.message import Message
 
 Writer: TypeAlias = Callable[[Any], Any]
 
@@ -170,3 +172,8 @@ def _parts(value: float) -> tuple[str, str, int]:
     digits = (whole + fraction).lstrip("0")
     power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits) if digits else 0)
     return sign, digits.rstrip("0") or "0", power if digits else 0
+
+
+def control_json(message: Message) -> dict[str, Any]:
+    """Return a decoded value of a control record as Kafka's JSON converter for it writes it."""
+    return to_json(VALUES[message.api_key], message.version, message.fields)

@@ -1,7 +1,5 @@
 """Values of the command line beyond `kcli.words`: lists, offsets, times, broker ids, metadata."""
 
-import os
-
 from kcli.cli.boundary import say
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, integer, moment_ms, parse_integers
@@ -48,18 +46,3 @@ def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
     except WordError as error:
         expected = f"expected ids of brokers, as in {option} 1,2 or 1..3"
         raise UsageError(f"{option} {','.join(words)}: {expected}") from error
-
-
-def metadata_path(path: str | None) -> str | None:
-    """Return the absolute path of metadata that can be read; UsageError where it cannot, None for none."""
-    if path is None:
-        return None
-    from kcli.jobs.cluster_metadata import metadata_image
-    from kcli.logdir.buffers import FileError
-
-    absolute = os.path.abspath(path)
-    try:
-        metadata_image(absolute)
-    except FileError as error:
-        raise UsageError(f"--metadata {error}") from error
-    return absolute

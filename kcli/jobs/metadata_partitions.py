@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import Finding, merged
 from kcli.kafka.remote.cache import RemoteStore, UserPartition
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import Event, EventLog, EventQuery

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import SEVERITIES, Finding, merged
 from kcli.output.values import one_line
 from kcli.rows import Failure
 

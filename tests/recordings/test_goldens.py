@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.control import control_json, control_record
+from formats.control import control_record
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
@@ -18,6 +18,7 @@ from formats.index import (
     valid_prefix_time_index,
 )
 from formats.magic import is_valid
+from formats.messages.converter import control_json
 from formats.producer_snapshot import read_snapshot
 from formats.record import Record, batch_records
 from kcli.logdir.buffers import DataFile

@@ -21,10 +21,9 @@ from formats.control import (
     SNAPSHOT_FOOTER,
     SNAPSHOT_HEADER,
     ControlRecord,
-    control_json,
 )
 from formats.index import AbortedTxn
-from formats.messages.converter import json_text
+from formats.messages.converter import control_json, json_text
 from formats.types import Buffer
 from kcli.output.values import one_line
 from kcli.rows import Item, TextBlock

@@ -1,6 +1,9 @@
 """A finding, as every command reports it; what its code means is in `kcli.kafka.findings.catalogue`."""
 
 import os
+from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
@@ -48,3 +51,39 @@ OFFSETS_FALL = (
 """The message of START-015."""
 NO_LOG_FILE = "no .log file; the log end offset is taken as the log start offset"
 """The message of LOG-007."""
+
+
+def checksum_message(offset: int) -> str:
+    """Return the message of LOG-003 about the batch of a base offset."""
+    return f"offset {offset}: the checksum does not match"
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings; several of one kind in one file are the first of them, with how many more there are.
+
+    Those of one file come in the order of its bytes, in whatever pieces it was read.
+    """
+    result: list[Finding] = []
+    places: dict[tuple[str, str | None, str | None], int] = {}
+    for finding in findings:
+        place = (
+            places.setdefault((finding.code, finding.dir, finding.path), len(result))
+            if finding.more is not None
+            else len(result)
+        )
+        if place == len(result):
+            result.append(finding)
+        else:
+            first = result[place]
+            result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
+    files = groupby(result, key=attrgetter("dir", "path"))
+    return [_counted(finding) for _, several in files for finding in sorted(several, key=_place)]
+
+
+def _place(finding: Finding) -> tuple[bool, int, str]:
+    return finding.position is None, finding.position or 0, finding.code
+
+
+def _counted(finding: Finding) -> Finding:
+    words = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
+    return finding._replace(message=words, more=None)

@@ -13,7 +13,7 @@ from formats.magic import is_above_latest, is_legacy
 from formats.message_set import ATTRIBUTES_POSITION
 from formats.record import CODEC_POSITION
 from kcli.kafka.findings.collector import FindingCollector
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import Finding, checksum_message
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.concurrent_changes import comes_true
 from kcli.logdir.indexes import IndexFile
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 MOST_DAMAGED_RANGES = 1000
 """Damaged ranges of one file that are reported one by one."""
-
-
-def checksum_message(offset: int) -> str:
-    """Return the message of LOG-003 about the batch of a base offset."""
-    return f"offset {offset}: the checksum does not match"
 
 
 def magic_message(offset: int, magic: int) -> str:

@@ -13,8 +13,8 @@ from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUN
 from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
+from kcli.kafka.findings.findings import checksum_message
 from kcli.kafka.findings.log_findings import (
-    checksum_message,
     has_unknown_codec,
     is_out_of_reach,
     magic_message,

@@ -30,8 +30,7 @@ from formats.messages.metadata import decode_metadata
 from formats.names import QUORUM_STATE, parse_file, parse_partition_dir
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.findings.log_findings import checksum_message
+from kcli.kafka.findings.findings import Finding, checksum_message
 from kcli.kafka.kraft.log_settings import topic_config
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints

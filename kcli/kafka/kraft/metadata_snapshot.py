@@ -27,8 +27,7 @@ from formats.messages.message import Unknown
 from formats.messages.metadata import decode_metadata
 from formats.names import CLUSTER_METADATA, parse_partition_dir
 from formats.record import batch_records
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.findings.log_findings import checksum_message
+from kcli.kafka.findings.findings import Finding, checksum_message
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
 from kcli.kafka.storage.metadata_log import snapshots

@@ -34,8 +34,8 @@ from formats.remote_metadata import (
     decode,
 )
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.findings.log_findings import checksum_message, growth_message, magic_message
+from kcli.kafka.findings.findings import Finding, checksum_message
+from kcli.kafka.findings.log_findings import growth_message, magic_message
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.coverage import (
     CUT_BY_AT,

@@ -13,8 +13,8 @@ from kcli.dump.render.decoders import decoded, shown_contents
 from kcli.dump.render.lines import INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import merged
 from kcli.kafka.findings.log_findings import inside, report_damage, report_invalid
-from kcli.kafka.findings.merging import merged
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile

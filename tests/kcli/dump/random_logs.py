@@ -1,7 +1,7 @@
 """Random logs, and the findings about them."""
 
 from kcli.dump.filter import RecordFilter
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import merged
 from tests.builders import put_record, put_records
 
 FILTERS = {

@@ -10,7 +10,7 @@ from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import merged
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import file_target
 from kcli.logdir.indexes import OffsetIndexFile

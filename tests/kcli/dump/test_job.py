@@ -9,7 +9,7 @@ from kcli.dump import pauses
 from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records

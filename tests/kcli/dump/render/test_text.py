@@ -14,7 +14,7 @@ from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
 from kcli.jobs.scan.log_ranges import drop_after_end, split_logs
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
 from kcli.output.files import write_lines

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import merged
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import unit

@@ -1,7 +1,6 @@
 """Findings of the pieces of a file become those of the whole file."""
 
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.findings.merging import merged
+from kcli.kafka.findings.findings import Finding, merged
 
 
 def finding(code="LOG-003", path="d/a", position=0, more=None):
