@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcli.cli.run import Command
-    from kcli.dump.job import Dump, DumpOptions
+    from kcli.dump.job import Dump
+    from kcli.dump.options import DumpOptions
     from kcli.rows import Item
 
 TEXT = "text"
@@ -78,7 +79,7 @@ def _job_options(
     output: Output,
 ) -> "DumpOptions":
     """Return the options of the job."""
-    from kcli.dump.job import DumpOptions
+    from kcli.dump.options import DumpOptions
 
     as_text, layout = output.format == TEXT, contents.layout
     topic = tool.topic() or contents.topic()

@@ -46,7 +46,6 @@ ELSEWHERE = {
     "kcli/kafka/findings/catalogue/*": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/scan/test_scan.py",
-    "kcli/dump/decoded_records.py": "tests/kcli/dump/render/test_decoders.py",
     "kcli/kafka/storage/surviving_files.py": "tests/kcli/kafka/kraft/test_partition_start.py",
     "kcli/kafka/kraft/partition_state.py": "tests/oracle/test_elections_oracle.py",
     "kcli/kafka/kraft/election.py": "tests/oracle/test_elections_oracle.py",
@@ -60,6 +59,7 @@ ELSEWHERE = {
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
     # dump: random logs, each fast way against the plain one
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",
+    "kcli/dump/options.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/small_files.py": "tests/kcli/dump/test_job.py",
     "kcli/dump/rescue.py": "tests/commands/test_rescue.py",
     "kcli/dump/pauses.py": "tests/kcli/dump/render/test_text.py",

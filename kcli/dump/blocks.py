@@ -136,62 +136,49 @@ def record_size(record: Record | LegacyRecord) -> int:
     return size
 
 
-def record_sizes(records: RecordColumns) -> Ints:
-    """Return the `record_size` of each record."""
-    sizes = np.maximum(records.key_length, 0) + np.maximum(records.value_length, 0)
-    of_headers = BYTES_A_HEADER + records.header_key_length + np.maximum(records.header_value_length, 0)
-    before = np.concatenate([[0], np.cumsum(of_headers)])
-    first = records.headers_first
-    found: Ints = sizes + before[first + records.headers_count] - before[first]
-    return found
+def size_of_records(columns: RecordColumns) -> int:
+    """Return the `record_size` of all records."""
+    lengths = (
+        columns.key_length,
+        columns.value_length,
+        columns.header_key_length,
+        columns.header_value_length,
+    )
+    contents = sum(int(np.maximum(one, 0).sum()) for one in lengths)
+    return contents + BYTES_A_HEADER * int(columns.headers_count.sum())
 
 
 def columns_of(
     records: Sequence[Record | LegacyRecord], header: Fields, before: int, *, ends: bool
 ) -> RecordColumns:
     """Return the columns of some records of one batch."""
-    parts: list[bytes] = []
-    spans: list[tuple[int, int]] = []
-    at = 0
-
-    def put(data: bytes | None) -> None:
-        nonlocal at
-        spans.append((at, -1 if data is None else len(data)))
-        if data:
-            parts.append(data)
-            at += len(data)
-
     headers = [record.headers if isinstance(record, Record) else () for record in records]
-    for record in records:
-        put(record.key)
-        put(record.value)
-    for some in headers:
-        for key, value in some:
-            put(key)
-            put(value)
-    table = np.array(spans, np.int64).reshape(-1, 2)
-    of_records, of_headers = table[: 2 * len(records)], table[2 * len(records) :]
+    contents: list[bytes | None] = [part for record in records for part in (record.key, record.value)]
+    contents += [part for some in headers for pair in some for part in pair]
+    lengths = _ints(-1 if part is None else len(part) for part in contents)
+    starts = np.cumsum(np.maximum(lengths, 0)) - np.maximum(lengths, 0)
+    count = 2 * len(records)
     counts = _ints(map(len, headers))
     return RecordColumns(
         first=0,
         headers=header,
         bounds=np.array([0, len(records)]),
-        data=b"".join(parts),
+        data=b"".join(part for part in contents if part),
         batch=np.zeros(len(records), np.int64),
         offset=_ints(record.offset for record in records),
         timestamp=_ints(record.timestamp for record in records),
         sequence=_ints(record.sequence if isinstance(record, Record) else NO_SEQUENCE for record in records),
         attributes=np.array([record.attributes & 0xFF for record in records], np.uint8),
-        key_start=of_records[::2, 0],
-        key_length=of_records[::2, 1],
-        value_start=of_records[1::2, 0],
-        value_length=of_records[1::2, 1],
+        key_start=starts[:count:2],
+        key_length=lengths[:count:2],
+        value_start=starts[1:count:2],
+        value_length=lengths[1:count:2],
         headers_count=counts,
         headers_first=np.cumsum(counts) - counts,
-        header_key_start=of_headers[::2, 0],
-        header_key_length=of_headers[::2, 1],
-        header_value_start=of_headers[1::2, 0],
-        header_value_length=of_headers[1::2, 1],
+        header_key_start=starts[count::2],
+        header_key_length=lengths[count::2],
+        header_value_start=starts[count + 1 :: 2],
+        header_value_length=lengths[count + 1 :: 2],
         before=before,
         ends=ends,
     )

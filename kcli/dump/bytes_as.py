@@ -54,7 +54,7 @@ MODES: dict[str, Show] = {
 }
 """How bytes can be shown; as `base64` they stay bytes, which JSON and csv write that way."""
 
-_KINDS = {"base64": "bytes", "hex": "str", "size": "int", "sha256": "str"}
+BYTES_KINDS = {"base64": "bytes", "text": "text", "hex": "str", "size": "int", "sha256": "str"}
 
 
 def salted(data: bytes, salt: bytes) -> str:
@@ -117,31 +117,21 @@ def _bytes_fields(row: type[AnyRow]) -> tuple[str, ...]:
 
 def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[RowType, ...]:
     """Return row types whose columns are of the kinds that the options make of bytes."""
-    return tuple(
-        RowType(row_type.name, tuple(_column(column, options) for column in row_type.columns))
-        for row_type in types
+    kind = "redacted" if options.salt is not None else BYTES_KINDS[options.bytes_as or "base64"]
+    if kind == "bytes":
+        return types
+    nested = {"redacted": REDACTED, "text": TEXT_OR_BYTES}.get(kind)
+    schema = nested or {"type": {"int": "integer"}.get(kind, "string")}
+    value = (
+        {"anyOf": [schema, {"type": "null"}]}
+        if "anyOf" in schema
+        else {**schema, "type": [schema["type"], "null"]}
     )
+    headers = {"type": "array", "items": object_schema({"key": {"type": "string"}, "value": value})}
 
+    def shown(column: Column) -> Column:
+        if column.kind == "bytes":
+            return column._replace(kind="json" if nested else kind, nested=nested)
+        return column._replace(nested=headers) if column.name == "headers" else column
 
-def _column(column: Column, options: DumpOptions) -> Column:
-    if column.kind == "bytes":
-        if options.salt is not None:
-            return column._replace(kind="json", nested=REDACTED)
-        kind = _KINDS.get(options.bytes_as or "base64")
-        return (
-            column._replace(kind="json", nested=TEXT_OR_BYTES) if kind is None else column._replace(kind=kind)
-        )
-    if column.name == "headers":
-        value = _column(Column("value", "bytes", True, ""), options)
-        schema = value.nested or {"type": {"int": "integer"}.get(value.kind, "string")}
-        if value.kind == "bytes":
-            return column
-        nullable = (
-            {"anyOf": [schema, {"type": "null"}]}
-            if "type" not in schema
-            else {**schema, "type": [schema["type"], "null"]}
-        )
-        return column._replace(
-            nested={"type": "array", "items": object_schema({"key": {"type": "string"}, "value": nullable})}
-        )
-    return column
+    return tuple(RowType(one.name, tuple(map(shown, one.columns))) for one in types)

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
@@ -23,7 +22,7 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.storage.log_segment import is_wrapper
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.concurrent_changes import comes_true
-from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
+from kcli.logdir.indexes import AnyIndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.partition_names import file_name, sibling
 from kcli.logdir.remote_objects import index_beside, open_file, open_log
 from kcli.logdir.segment import Batch, Walk, next_batch
@@ -67,7 +66,7 @@ def by_offset(
     """Return what an entry of a time index leads to."""
     batch, taken = finder.batch(entry[1]), finder.taken
     if batch is None:
-        return Indexed(None, None, None) if taken is None else Indexed(None, *taken[:2])
+        return Indexed(None, None) if taken is None else Indexed(None, *taken[:2])
     last = batch.header.last_offset
     latest = largest_timestamp(finder.log, batch, options, findings) if last == entry[1] else None
     return Indexed(last, last, latest)
@@ -82,10 +81,7 @@ def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int
 
 
 class Taken(NamedTuple):
-    """What a broker's reader takes for a batch.
-
-    `timestamp` is as of `largest_timestamp`, `end` the position after it.
-    """
+    """What a broker's reader takes for a batch: `timestamp` as of `largest_timestamp`, `end` after it."""
 
     last_offset: int
     timestamp: int | None
@@ -181,26 +177,17 @@ def largest_timestamp(
     position, header = batch
     if header.size > options.max_batch_bytes:
         return header.max_timestamp
-    raw = log.read(position, header.size)
+    raw, limit = log.read(position, header.size), options.max_batch_bytes
     try:
-        if not is_legacy(header.magic):
-            return max(
-                chain(
-                    (NO_TIMESTAMP,),
-                    (record.timestamp for record in batch_records(raw, options.max_batch_bytes)),
-                )
-            )
-        return max(
-            chain(
-                (NO_TIMESTAMP,),
-                (message.timestamp for message in messages(message_set(raw, options.max_batch_bytes))),
-            )
-        )
+        if is_legacy(header.magic):
+            times = [message.timestamp for message in messages(message_set(raw, limit))]
+        else:
+            times = [record.timestamp for record in batch_records(raw, limit)]
     except FormatError as error:
-        findings.add(
-            "DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}"
-        )
+        words = f"the batch at byte {position} of the log: {error.moved(position)}"
+        findings.add("DUMP-002", position, words)
         return None
+    return max([NO_TIMESTAMP, *times])
 
 
 ENTRIES_PER_BLOCK = 512
@@ -251,7 +238,10 @@ def read_index(
         if not block.entries:
             break
         if isinstance(index, TxnIndexFile):
-            _report_versions(index, block, findings)
+            for number, entry in enumerate(block.entries, block.slot):
+                if entry.version >= TXN_REFUSED_VERSION:
+                    words = f"entry {number} has version {entry.version}"
+                    findings.add("DUMP-006", number * index.entry_size, words)
         elif check_order:
             order.check(block)
         yield block
@@ -291,15 +281,6 @@ class _Order:
     def _report(self, slot: int, entry: tuple[int, int], before: object) -> None:
         message = f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}"
         self.findings.add("DUMP-003", slot * self.index.entry_size, message)
-
-
-def _report_versions(index: IndexFile, block: IndexBlock, findings: FindingCollector) -> None:
-    for slot, entry in enumerate(block.entries, block.slot):
-        if entry.version >= TXN_REFUSED_VERSION:
-            findings.add("DUMP-006", slot * index.entry_size, f"entry {slot} has version {entry.version}")
-
-
-PREALLOCATED = "IDX-003"
 
 
 def is_zero(index: AnyIndexFile, slot: int, entry: tuple[int, int]) -> bool:
@@ -400,15 +381,11 @@ def report_sanity_error(index: AnyIndexFile, findings: FindingCollector) -> str 
     error = sanity_error(index)
     if error is None:
         return None
-    if isinstance(index, TxnIndexFile) or index.entries <= 1:
-        ends_in_zeros = False
-    else:
-        ends_in_zeros = not any(index.get(index.entries - 1))
-    if ends_in_zeros and not index.partial_bytes:
-        findings.add(PREALLOCATED, None, f"{error}: it ends in zeros")
-        return PREALLOCATED
-    findings.add("DUMP-006", None, error)
-    return "DUMP-006"
+    code = "DUMP-006"
+    if not isinstance(index, TxnIndexFile) and index.has_empty_tail and not index.partial_bytes:
+        code, error = "IDX-003", f"{error}: it ends in zeros"
+    findings.add(code, None, error)
+    return code
 
 
 def sanity_error(index: AnyIndexFile) -> str | None:

@@ -3,29 +3,145 @@
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
+from formats.names import (
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LOCK,
+    LOG,
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    REMOTE_INDEXES,
+    REMOTE_LOG_INDEX_CACHE,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    UNKNOWN,
+    parse_file,
+    parse_partition_dir,
+)
 from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.filter import in_range
+from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.pauses import Pause, Scanned, read_until_pause
-from kcli.dump.readers_by_kind import (
-    ACCEPTS,
-    LOGS,
-    has_lines,
-    read_log,
-    reader_for,
-    row_type_of_a_log,
-    row_types_of,
-)
+from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
+from kcli.dump.render.index_entries import index_rows, index_text, producers_text
+from kcli.dump.render.lines import StderrLine, line
+from kcli.dump.small_files import READERS, name_file, read_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
-from kcli.logdir.partition_names import listed, unexpected_names
+from kcli.logdir.partition_names import file_name, listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
-from kcli.logdir.remote_objects import with_parts
+from kcli.logdir.remote_objects import open_file, with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of
+from kcli.rows.dump import (
+    DUMP_BATCH,
+    DUMP_FILE,
+    DUMP_INDEX,
+    DUMP_LAYOUT,
+    DUMP_RECORD,
+    DUMP_TIME_INDEX,
+    DUMP_TXN_INDEX,
+)
+from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
+
+if TYPE_CHECKING:
+    from kcli.dump.read_blocks import Log
+
+LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+
+
+def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    """Yield what the options ask for of a log or KRaft snapshot, and findings about what is damaged."""
+    from kcli.dump.read_blocks import Log
+    from kcli.kafka.findings.log_findings import report_growth
+
+    with open_file(unit.target) as file:
+        for item in _render_log(Log(file, unit.target, options, findings), unit):
+            # a tail is short: it is given at once
+            if options.tail is None or not isinstance(item, Pause):
+                yield item
+        if not unit.end:
+            report_growth(file, findings)
+
+
+def _render_log(log: "Log", unit: Unit) -> Scanned:
+    from kcli.dump.read_blocks import byte_range, last_rows, read_blocks
+
+    options = log.options
+    start, end = byte_range(log)
+    start = unit.position or start
+    if options.layout:
+        from kcli.dump.render.layout import render_layout
+
+        return render_layout(log, read_blocks(log, start, end, cut=unit.end), end, cursor=unit.cursor)
+    items = read_blocks(log, start, end, cut=unit.end, cursor=unit.cursor)
+    if options.tail is not None:
+        items = last_rows(log, items, options.tail)
+    if options.text:
+        from kcli.dump.render.text import render_text
+
+        return render_text(log, items, end, begins=unit.begins)
+    from kcli.dump.render.rows import render_rows
+
+    return render_rows(log, items)
+
+
+def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    """Yield the lines of a file; a file that the tool does not know is named as the tool names it."""
+    target = unit.target
+    if unit.begins:
+        yield line(f"Dumping {target.shown}", is_title=True)
+    reader = _TEXT_READERS.get(target.kind)
+    if reader is None or file_name(target).suffix:
+        yield StderrLine(f"Ignoring unknown file {target.shown}")
+    else:
+        yield from reader(unit, options, findings)
+
+
+def _refuse_indexes(unit: Unit, *_: object) -> Scanned:
+    """Raise why the parts of an `.indexes` cannot be found: where they can, each is a target of its own."""
+    open_file(unit.target).close()
+    yield from ()
+
+
+_ROW_READERS: dict[str, Reader] = {
+    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(INDEX_FILES, index_rows),
+    **dict.fromkeys(READERS, read_file),
+    REMOTE_INDEXES: _refuse_indexes,
+    LOCK: name_file,
+    UNKNOWN: name_file,
+}
+_TEXT_READERS: dict[str, Reader] = {
+    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(INDEX_FILES, index_text),
+    PRODUCER_SNAPSHOT: producers_text,
+    REMOTE_INDEXES: _refuse_indexes,
+}
+_ROW_TYPES = {
+    OFFSET_INDEX: {DUMP_INDEX.name},
+    TIME_INDEX: {DUMP_TIME_INDEX.name},
+    TXN_INDEX: {DUMP_TXN_INDEX.name},
+    **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
+    REMOTE_LOG_SNAPSHOT: ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
+    COMMITTED_OFFSETS: ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+}
+ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
+
+
+def reader_for(kind: str, options: DumpOptions) -> Reader | None:
+    """Return the reader of files of a kind; None for those whose rows are the ones of `rlmm dump`."""
+    if kind == REMOTE_INDEXES:
+        return _refuse_indexes
+    if options.layout:
+        from kcli.dump.render.layout import LAYOUT_KINDS, read_layout
+
+        return read_log if kind in LOGS else read_layout if kind in LAYOUT_KINDS else name_file
+    return _print_file if options.text else _ROW_READERS.get(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +183,22 @@ class Dump:
     @property
     def row_type_of_a_log(self) -> str:
         """The name of the row type that logs give."""
-        return row_type_of_a_log(self.options)
+        of_data = DUMP_RECORD if self.options.records else DUMP_BATCH
+        return (DUMP_LAYOUT if self.options.layout else of_data).name
 
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
         kinds = {target.kind for target in targets}
-        return frozenset(name for kind in kinds for name in row_types_of(kind, self.options))
+        return frozenset(name for kind in kinds for name in self._row_types_of(kind))
+
+    def _row_types_of(self, kind: str) -> set[str]:
+        if kind in {*LOGS, PARTITION}:
+            return {self.row_type_of_a_log}
+        if self.options.layout:
+            from kcli.dump.render.layout import LAYOUT_KINDS
+
+            return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
+        return _ROW_TYPES.get(kind, {DUMP_FILE.name})
 
     def expand(self, found: Found) -> Found:
         """Return the same with one target per file.
@@ -112,26 +238,20 @@ class Dump:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
-    def _tail(
-        self,
-        unit: Unit,
-        options: DumpOptions,
-        findings: FindingCollector,  # noqa: ARG002 - each log has its own
-    ) -> Scanned:
-        """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
+    def _tail(self, unit: Unit, options: DumpOptions, _: FindingCollector) -> Scanned:
+        """Yield the last of a partition from the logs that it lies in, with findings about each."""
         from kcli.dump.read_blocks import tails
 
         read = reader_for(LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))
         for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)
-            items = read(replace(unit, targets=(target,)), own, of_log)
-            yield from (item for item in items if not isinstance(item, Pause))
+            yield from read(replace(unit, targets=(target,)), own, of_log)
             yield from of_log.take()
 
     def _is_shown(self, target: Target) -> bool:
         """Whether a file of a directory is shown: in text not those that the tool would only ignore."""
-        return not self.options.text or target.kind == PARTITION or has_lines(target)
+        return not self.options.text or target.kind in {PARTITION, UNKNOWN, *_TEXT_READERS}
 
     def _of_remote_segments(self, target: Target) -> Iterator[Target]:
         """Yield the files of a directory of remote segments; with a selection its logs alone."""
@@ -146,11 +266,11 @@ class Dump:
         files = _entries(target, names, others)
         if not self.options.selects:
             return files
-        kinds = (
-            LOGS if self.options.tail is None and self.options.filter.offsets is None else {LOG}
-        )  # a snapshot has offsets of its own
+        tail, asked = self.options.tail, self.options.filter
+        # a snapshot has offsets of its own
+        kinds = LOGS if tail is None and asked.offsets is None else {LOG}
         logs = [file for file in files if file.kind in kinds]
-        return iter(logs if self.options.tail is not None else in_range(logs, self.options.filter))
+        return iter(logs if tail is not None else in_range(logs, asked))
 
 
 def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
@@ -176,6 +296,3 @@ def _entries(directory: Target, files: list[str], others: list[str]) -> Iterator
     """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
     for name in sorted([*files, *others]):
         yield entry_of(directory, name, UNKNOWN if name in others else parse_file(name).kind)
-
-
-__all__ = ["ACCEPTS", "Dump", "DumpOptions"]

@@ -15,7 +15,7 @@ import numpy as np
 from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
-from kcli.dump.blocks import Block, headers_of, record_sizes, records_at
+from kcli.dump.blocks import Block, headers_of, records_at, size_of_records
 from kcli.dump.filter import HIGHEST, RecordFilter, in_range
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Scanned, read_until_pause
@@ -134,7 +134,7 @@ def _read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scann
                 yield from report_damage(item, findings)
             elif item.records is not None:
                 yield from _rows(item, item.records, source)
-                yield finished(log, item, int(record_sizes(item.records).sum()))
+                yield finished(log, item, size_of_records(item.records))
 
 
 def _rows(block: Block, records: RecordColumns, source: FromFile) -> Iterator[RescuedRecordRow]:

@@ -62,11 +62,7 @@ class FileReader(NamedTuple):
     decode: Decode
 
 
-def read_file(
-    unit: Unit,
-    options: DumpOptions,  # noqa: ARG001 - as every reader
-    findings: FindingCollector,
-) -> Scanned:
+def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the rows of a small file."""
     start, data = read_target(unit.target)
     try:
@@ -81,11 +77,7 @@ def read_file(
         findings.add("DIR-008", None, missing)
 
 
-def name_file(
-    unit: Unit,
-    options: DumpOptions,  # noqa: ARG001 - as every reader
-    findings: FindingCollector,  # noqa: ARG001
-) -> Scanned:
+def name_file(unit: Unit, *_: object) -> Scanned:
     """Yield the one row of a file whose contents have nothing to show, or mean nothing to Kafka."""
     target = unit.target
     size = size_of(target.path) if irregular(target.path) is None else None

@@ -50,22 +50,18 @@ class DumpRecordRow(NamedTuple):
     key: Annotated[bytes | None, "null apart from empty"]
     value: Annotated[bytes | None, "null apart from empty"]
     headers: Annotated[
-        tuple[RecordHeader, ...],
-        "in their order; bytes of a key that are not UTF-8 are written as \\xNN",
+        tuple[RecordHeader, ...], "in their order; bytes of a key that are not UTF-8 are written as \\xNN"
     ]
     sequence: Annotated[int, "-1 none"]
     control_type: Annotated[
-        str | None,
-        "Kafka's name of a control record's type, or its number if unknown; null for data",
+        str | None, "Kafka's name of a control record's type, or its number if unknown; null for data"
     ]
     record_type: Annotated[
-        str | None,
-        "of an internal topic: Kafka's name of what it says, or the number of an unknown type",
+        str | None, "of an internal topic: Kafka's name of what it says, or the number of an unknown type"
     ]
     record_version: Annotated[int | None, "of the decoded value"]
     decoded_key: Annotated[
-        dict[str, Any] | None,
-        "of an internal topic: the key as Kafka's JSON converters write it",
+        dict[str, Any] | None, "of an internal topic: the key as Kafka's JSON converters write it"
     ]
     decoded_value: Annotated[
         dict[str, Any] | None,
@@ -206,8 +202,7 @@ class DumpLayoutRow(NamedTuple):
     field: Annotated[str, "name from the declaration"]
     position: Annotated[int | None, "byte of the file where it begins; null in what was decompressed"]
     stream_position: Annotated[
-        int | None,
-        "byte of the decompressed records where it begins; null outside of them",
+        int | None, "byte of the decompressed records where it begins; null outside of them"
     ]
     size: Annotated[int, "bytes"]
     bytes: Annotated[bytes | None, "as stored; null where only the size is shown"]

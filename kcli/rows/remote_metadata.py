@@ -15,10 +15,9 @@ class RlmmEventRow(NamedTuple):
     metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"] = None
     metadata_offset: Annotated[int | None, "offset in that partition; null in a snapshot file"] = None
     timestamp: Annotated[Timestamp | None, "of the record; null in a snapshot file"] = None
-    record_type: Annotated[
-        str | None,
-        "Kafka's name of the record; null if the value cannot be decoded",
-    ] = None
+    record_type: Annotated[str | None, "Kafka's name of the record; null if the value cannot be decoded"] = (
+        None
+    )
     record_version: Annotated[int | None, "version inside the envelope"] = None
     layout: Annotated[str | None, "3.0, 3.6 or 4.0: the oldest release that writes these bytes"] = None
     topic: Annotated[str | None, "user topic"] = None

@@ -20,8 +20,7 @@ class ScanSummary(NamedTuple):
     """What batches hold together: the columns that segments and partitions share."""
 
     batches: Annotated[
-        int,
-        "whole batches, those of wrong checksum included: of these nothing else is counted",
+        int, "whole batches, those of wrong checksum included: of these nothing else is counted"
     ]
     batch_bytes: Annotated[int, "bytes of those of right checksum, headers included"]
     records: Annotated[
@@ -30,14 +29,10 @@ class ScanSummary(NamedTuple):
     ]
     uncounted_batches: Annotated[int, "such wrappers, whose records `records` lacks"]
     base_offset: Annotated[
-        int | None,
-        "of the first batch; of a wrapper that of its last message; null without batches",
+        int | None, "of the first batch; of a wrapper that of its last message; null without batches"
     ]
     last_offset: Annotated[int | None, "of the last batch, inclusive; null without batches"]
-    min_timestamp: Annotated[
-        Timestamp | None,
-        "smallest that a batch begins with; null where none has one",
-    ]
+    min_timestamp: Annotated[Timestamp | None, "smallest that a batch begins with; null where none has one"]
     max_timestamp: Annotated[Timestamp | None, "largest of a batch; null where none has one"]
     first_epoch: Annotated[int | None, "leader epoch of the first batch that has one"]
     last_epoch: Annotated[int | None, "leader epoch of the last batch that has one"]
@@ -46,8 +41,7 @@ class ScanSummary(NamedTuple):
     transactional_batches: Annotated[int, "batches of transactions, end markers included"]
     control_batches: Annotated[int, "batches of control records"]
     open_transactions: Annotated[
-        int | None,
-        "begun here and not ended here; null for more than 10000 producers with transactions",
+        int | None, "begun here and not ended here; null for more than 10000 producers with transactions"
     ]
     first_open_offset: Annotated[int | None, "where the first of these begins; null without one"]
     codecs: Annotated[
@@ -62,20 +56,13 @@ class ScanSummary(NamedTuple):
     invalid_batches: Annotated[int, "whose checksum is wrong: nothing else in them is counted"]
     unchecked_batches: Annotated[int, "with --no-verify"]
     offset_gaps: Annotated[
-        int,
-        "places where offsets are missing between one batch and the next: ordinary after compaction",
+        int, "places where offsets are missing between one batch and the next: ordinary after compaction"
     ]
     first_gap_offset: Annotated[int | None, "the first offset that is missing"]
     offset_overlaps: Annotated[int, "batches that begin at or below the last offset of the one before"]
     first_overlap_offset: Annotated[int | None, "where the first of them begins"]
-    damaged_ranges: Annotated[
-        int,
-        "ranges of bytes that are not batches, whether or not batches follow",
-    ]
-    damaged_bytes: Annotated[
-        int,
-        "bytes of these, and of batches whose checksum is wrong or magic not known",
-    ]
+    damaged_ranges: Annotated[int, "ranges of bytes that are not batches, whether or not batches follow"]
+    damaged_bytes: Annotated[int, "bytes of these, and of batches whose checksum is wrong or magic not known"]
     tail_bytes: Annotated[
         int,
         "bytes after the last batch, incomplete or zeros; with batch_bytes and damaged_bytes "
@@ -91,8 +78,7 @@ class ScanSegmentRow(NamedTuple):
     log_bytes: Annotated[int, "of the file, when it was opened"]
     summary: ScanSummary
     stop: Annotated[
-        str,
-        "why the chain of batches ends: end, short, incomplete, zeros, bad-length or bad-magic",
+        str, "why the chain of batches ends: end, short, incomplete, zeros, bad-length or bad-magic"
     ]
 
 
@@ -102,8 +88,7 @@ class ScanPartitionRow(NamedTuple):
     where: Where
     segments: Annotated[int, "segments that were read"]
     is_complete: Annotated[
-        bool,
-        "false where a segment could not be read: the numbers are those of the others",
+        bool, "false where a segment could not be read: the numbers are those of the others"
     ]
     log_bytes: Annotated[int, "of their logs"]
     summary: ScanSummary

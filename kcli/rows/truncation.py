@@ -59,8 +59,7 @@ class TruncationRow(NamedTuple):
     log_end_offset_before: Annotated[int, "as loaded"]
     log_end_offset_after: Annotated[int, "live, right after the truncation"]
     log_end_offset_after_restart: Annotated[
-        int | None,
-        "after a clean stop and start; null when that start would fail",
+        int | None, "after a clean stop and start; null when that start would fail"
     ]
     log_start_offset_before: Annotated[int, "as loaded"]
     log_start_offset_after: Annotated[int, "right after the truncation"]
@@ -70,24 +69,17 @@ class TruncationRow(NamedTuple):
     recovery_point_after: Annotated[int | None, "right after the truncation"]
     batches_removed: Annotated[int, "whole batches that go"]
     records_removed: Annotated[
-        int | None,
-        "records in them; null when a compressed batch of magic 0 or 1 hides the count",
+        int | None, "records in them; null when a compressed batch of magic 0 or 1 hides the count"
     ]
     bytes_removed: Annotated[int, "bytes of .log files that go"]
     first_removed_offset: Annotated[int | None, "base offset of the first batch that goes"]
     last_removed_offset: Annotated[int | None, "inclusive"]
-    first_removed_timestamp: Annotated[
-        Timestamp | None,
-        "of the first batch that goes (its base timestamp)",
-    ]
+    first_removed_timestamp: Annotated[Timestamp | None, "of the first batch that goes (its base timestamp)"]
     max_removed_timestamp: Annotated[Timestamp | None, "largest timestamp that goes"]
     segments: Annotated[tuple[TruncatedSegment, ...], "what happens to each segment"]
     epochs_before: Annotated[tuple[EpochEntry, ...], "as loaded"]
     epochs_after: Annotated[tuple[EpochEntry, ...], "right after the truncation"]
-    producer_snapshots: Annotated[
-        tuple[TruncatedSnapshot, ...],
-        "what happens to each producer snapshot",
-    ]
+    producer_snapshots: Annotated[tuple[TruncatedSnapshot, ...], "what happens to each producer snapshot"]
     leader_dir: Annotated[str | None, "the leader's replica; null without one"]
     protocol: Annotated[str | None, "fetch, epoch or high-watermark; null without a leader"]
     rounds: Annotated[
@@ -141,8 +133,7 @@ class RescuedRecordRow(NamedTuple):
     sequence: Annotated[int, "-1 none"]
     is_transactional: Annotated[bool, "whether its batch is part of a transaction"]
     control_type: Annotated[
-        str | None,
-        "Kafka's name of a control record's type, or its number if unknown; null for data",
+        str | None, "Kafka's name of a control record's type, or its number if unknown; null for data"
     ]
 
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from formats.names import LOG, UNKNOWN, parse_file, parse_partition_dir
-from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.job import Dump
+from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions

@@ -8,7 +8,6 @@ from typing import Any
 from formats.names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from kcli.dump.indexes import (
     ENTRIES_PER_BLOCK,
-    PREALLOCATED,
     IndexBlock,
     Indexed,
     LogOfIndex,
@@ -94,7 +93,7 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
             code = report_sanity_error(index, findings)
             if code is None:
                 yield line(f"{target.shown} passed sanity check.")
-            elif code == PREALLOCATED:
+            elif code == "IDX-003":
                 yield line(f"{target.shown} has its preallocated tail.")
             return
         is_read = not (isinstance(index, OffsetIndexFile) and _is_empty(index))

@@ -414,11 +414,7 @@ def _zeros(place: ByteRange, size: int) -> DumpLayoutRow:
 # Other files
 
 
-def read_layout(
-    unit: Unit,
-    options: DumpOptions,  # noqa: ARG001 - as every reader
-    findings: FindingCollector,
-) -> Scanned:
+def read_layout(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the fields of a file of LAYOUT_KINDS that is no log."""
     return LAYOUT_KINDS[unit.target.kind](unit, findings)
 

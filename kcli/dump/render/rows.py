@@ -15,7 +15,7 @@ from formats.control import control_record, control_type
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns
-from kcli.dump.blocks import Block, headers_of, record_sizes, records_at
+from kcli.dump.blocks import Block, headers_of, records_at, size_of_records
 from kcli.dump.bytes_as import describe_contents, salted
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
@@ -56,7 +56,7 @@ def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scann
             yield from batch_rows(item, source)
         else:
             yield from _record_rows(log, item, records, source, decoder)
-            size = int(record_sizes(records).sum())
+            size = size_of_records(records)
         yield finished(log, item, size)
 
 

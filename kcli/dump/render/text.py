@@ -7,7 +7,6 @@ record that are long are printed in slices, each a buffer, and nowhere whole.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +60,7 @@ from kcli.output.text_columns import (
 )
 from kcli.rows import TextBlock
 
-_SLICES: dict[str, Callable[[bytes], Iterator[str]]] = {
+SLICES_OF_CLASS: dict[str, Callable[[bytes], Iterator[str]]] = {
     "org.apache.kafka.tools.api.StringDecoder": java_strings,
     "org.apache.kafka.tools.api.DefaultDecoder": base64_slices,
 }
@@ -120,7 +119,11 @@ def _short(data: bytes | None) -> bytes | None:
 def _slices(data: bytes, decoder: str, options: DumpOptions) -> Iterator[str]:
     if options.salt is not None or options.bytes_as not in {None, "text"}:
         return slices_of(data, options)
-    return _SLICES[decoder](data) if decoder in _SLICES else iter([DECODER_CLASSES[decoder](data)])
+    return (
+        SLICES_OF_CLASS[decoder](data)
+        if decoder in SLICES_OF_CLASS
+        else iter([DECODER_CLASSES[decoder](data)])
+    )
 
 
 BOOTSTRAP = "bootstrap.checkpoint"
@@ -155,13 +158,6 @@ LINE_FIELDS = {
 
 
 NO_OFFSETS: Ints = np.empty(0, np.int64)
-
-
-class _Trouble(NamedTuple):
-    """What of a record's key or value cannot be shown: the record's number in its block, and why."""
-
-    record: int
-    message: str
 
 
 def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, begins: bool) -> Scanned:
@@ -303,7 +299,7 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
     What of a record cannot be shown is reported.
     """
     options = log.options
-    troubles: list[_Trouble] = []
+    troubles: list[tuple[int, str]] = []
     control = is_control(block)[records.batch]
     columns: list[TextColumn] = []
     if not options.skip_record_metadata:
@@ -316,9 +312,9 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
             if _is_default(options)
             else [_decoded(records, control, contents_prefix(options), options, troubles)]
         )
-    for trouble in sorted(troubles):
-        position = int(block.positions[records.batch[trouble.record]])
-        log.findings.add("DUMP-002", position, inside(int(records.offset[trouble.record]), trouble.message))
+    for number, trouble in sorted(troubles):
+        position = int(block.positions[records.batch[number]])
+        log.findings.add("DUMP-002", position, inside(int(records.offset[number]), trouble))
     return [*columns, "\n"]
 
 
@@ -429,7 +425,7 @@ def _decoded(
     control: NDArray[np.bool_],
     prefix: str,
     options: DumpOptions,
-    troubles: list[_Trouble],
+    troubles: list[tuple[int, str]],
 ) -> TextColumn:
     """Return keys and values as the options' decoders print them."""
     printed = [b""] * len(control)  # a long text costs up to four bytes a character until it is encoded
@@ -439,12 +435,12 @@ def _decoded(
         texts = contents(shown, prefix)
         printed[number] = b"".join(text.encode("utf-8", "backslashreplace") for text in texts)
         if trouble is not None:
-            troubles.append(_Trouble(number, trouble))
+            troubles.append((number, trouble))
     return strings(printed)
 
 
 def _control_texts(
-    records: RecordColumns, control: NDArray[np.bool_], options: DumpOptions, troubles: list[_Trouble]
+    records: RecordColumns, control: NDArray[np.bool_], options: DumpOptions, troubles: list[tuple[int, str]]
 ) -> TextColumn:
     """Return what is printed of control records; of redacted ones a transaction's outcome alone."""
     printed = [""] * len(control)
@@ -453,7 +449,7 @@ def _control_texts(
         try:
             found = control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
         except FormatError as error:
-            troubles.append(_Trouble(number, describe_contents(error, options)))
+            troubles.append((number, describe_contents(error, options)))
             continue
         is_shown = options.salt is None or found.value is None or found.type in {ABORT, COMMIT}
         printed[number] = (

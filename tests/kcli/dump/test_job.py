@@ -6,9 +6,12 @@ import pytest
 
 from formats.batch import LOG_OVERHEAD
 from kcli.dump import pauses
-from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.job import Dump, read_log
+from kcli.dump.options import DumpOptions
+from kcli.dump.pauses import Pause
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
+from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
@@ -187,3 +190,34 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
     assert [finding.message for finding in found[0] if finding.code == "LOG-003"] == [
         "offset 3: the checksum does not match (and 2 more)"
     ]
+
+
+def read(path, end=0, grow=b"", **options):
+    """Return the pauses and the offsets of a log, and the codes of the findings."""
+    target = file_target(str(path))
+    findings = FindingCollector(target)
+    items = []
+    for item in read_log(Unit(number=0, targets=(target,), end=end), DumpOptions(**options), findings):
+        with path.open("ab") as file:
+            file.write(grow)
+        grow = b""
+        items.append(item)
+    pauses = [item for item in items if isinstance(item, Pause)]
+    return pauses, [item.offset for item in items if not isinstance(item, Pause)], list(findings.first)
+
+
+def test_a_log_has_places_to_go_on_from_but_for_its_tail(tmp_path):
+    path, data = tmp_path / f"{0:020}.log", b"".join(put_range(2 * number, 2) for number in range(3))
+    path.write_bytes(data)
+    pauses, offsets, codes = read(path, records=True)
+
+    assert (offsets, codes, pauses[-1].resume.position) == ([*range(6)], [], len(data))
+    assert read(path, records=True, tail=3) == ([], [3, 4, 5], [])
+
+
+@pytest.mark.parametrize("end", [0, len(put_range(0, 2))])
+def test_a_log_that_grows_is_noted_by_who_reads_its_end(tmp_path, end):
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(put_range(0, 2) + put_range(2, 2))
+
+    assert read(path, end, put_range(6, 2), records=True)[2] == ([] if end else ["LOG-005"])

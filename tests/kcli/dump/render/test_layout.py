@@ -11,9 +11,8 @@ import pytest
 from formats.batch import BATCH
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.dump.filter import RecordFilter
-from kcli.dump.job import Dump
+from kcli.dump.job import LOGS, Dump
 from kcli.dump.options import DumpOptions
-from kcli.dump.readers_by_kind import LOGS
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.layout import LAYOUT_KINDS, layout_lines
 from kcli.engine.contract import Unit

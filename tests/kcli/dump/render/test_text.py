@@ -8,7 +8,8 @@ import pytest
 
 from formats import record_columns
 from kcli.dump import blocks, pauses, read_blocks
-from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.job import Dump
+from kcli.dump.options import DumpOptions
 from kcli.dump.render import text as text_module
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit

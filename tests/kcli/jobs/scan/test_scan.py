@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.job import Dump
+from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.pool import pool
 from kcli.jobs.scan import scan
