@@ -21,7 +21,6 @@ from kcli.kafka.replication.fingerprints import (
     Fingerprint,
     LogFingerprint,
     compare_fingerprints,
-    fingerprint_within,
     fingerprints,
 )
 from kcli.kafka.replication.replica_diff import (
@@ -184,7 +183,7 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         words = " and ".join(map(str, sorted(widths)))
         message = f"fingerprints of ranges of {words} offsets cannot be compared"
         raise FileError(unit.targets[1].path, "corrupt", message)
-    other = next(iter(known.values())).log
+    (width,) = widths
     sides: list[Fingerprinted] = []
     of_logs: list[Partition] = []
     for target in unit.targets:
@@ -195,7 +194,9 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         of_logs.append(partition)
         loaded = yield from start(partition)
         with closing(ReplicaLog(loaded)) as log:
-            sides.append(Fingerprinted(where(partition), fingerprint_within(log, other)))
+            parts = tuple(fingerprints(log, width))
+            taken = LogFingerprint(loaded.log_start_offset, loaded.log_end_offset, width, parts)
+            sides.append(Fingerprinted(where(partition), taken))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
     found = neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))

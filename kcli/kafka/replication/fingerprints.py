@@ -2,14 +2,14 @@
 
 Equal is what `replicas` calls equal: the bytes of the batches, but for the leader epoch in their headers, and
 wherever segments roll. A batch belongs to the range of its base offset. A hash says nothing of a range in
-which the log of one replica ends; where the other log is at hand, it is hashed up to the same offset.
+which the log of one replica begins or ends.
 """
 
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,6 @@ DEFAULT_RANGE = 10_000
 """Offsets of a range."""
 DIGITS = 32
 """Hexadecimal digits of SHA-256 that are kept: 128 bits."""
-WHOLE_LOG = (0, (1 << 63) - 1)
 UNKNOWN = "unknown"
 """The verdict on a range that both hold, and in which one of the logs ends."""
 FINGERPRINT, PARTIAL = "fingerprint", "partial"
@@ -53,17 +52,12 @@ class Fingerprint(NamedTuple):
 
 
 class LogFingerprint(NamedTuple):
-    """The fingerprints of a log from `start` to `end` (exclusive), in ranges of so many offsets.
-
-    `before` and `after` are those of what lies outside of these bounds.
-    """
+    """The fingerprints of a log from `start` to `end` (exclusive), in ranges of so many offsets."""
 
     start: int
     end: int
     width: int
     ranges: tuple[Fingerprint, ...]
-    before: tuple[Fingerprint, ...] = ()
-    after: tuple[Fingerprint, ...] = ()
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Return the part of a range that lies within the log."""
@@ -81,42 +75,22 @@ class _Run(NamedTuple):
     pieces: Iterable[Buffer]
 
 
-class _Ranges(NamedTuple):
-    """Ranges of so many offsets; one that holds one of two `cuts` is two ranges there."""
-
-    width: int
-    cuts: tuple[int, int]
-
-    def number(self, base: Any) -> Any:
-        """Return a number for the range of a base offset, or of many."""
-        return (base // self.width) * 3 + (base >= self.cuts[0]) + (base >= self.cuts[1])
-
-
-def fingerprints(
-    log: ReplicaLog, width: int = DEFAULT_RANGE, cuts: tuple[int, int] = WHOLE_LOG
-) -> Iterator[Fingerprint]:
-    """Yield the fingerprints of a log in order; where a range holds one of two `cuts` it is two ranges."""
-    ranges = _Ranges(width, cuts)
-    current: Fingerprint | None = None
-    digest = hashlib.sha256(usedforsecurity=False)
-    for run in _runs(log, ranges):
-        if current is None or ranges.number(current.first_offset) != ranges.number(run.first_offset):
-            if current is not None:
-                yield current._replace(hash=digest.hexdigest()[:DIGITS])
-            digest = hashlib.sha256(usedforsecurity=False)
-            current = Fingerprint(*run[:3], batches=0, size=0, hash="")
-        for piece in run.pieces:
-            digest.update(piece)
-        current = current._replace(
-            last_offset=run.last_offset,
-            batches=current.batches + run.batches,
-            size=current.size + run.size,
-        )
-    if current is not None:
-        yield current._replace(hash=digest.hexdigest()[:DIGITS])
+def fingerprints(log: ReplicaLog, width: int = DEFAULT_RANGE) -> Iterator[Fingerprint]:
+    """Yield the fingerprints of a log in order."""
+    for _, runs in groupby(_runs(log, width), key=lambda run: run.first_offset // width):
+        digest, batches, size = hashlib.sha256(usedforsecurity=False), 0, 0
+        first: _Run | None = None
+        for run in runs:
+            first = first or run
+            for piece in run.pieces:
+                digest.update(piece)
+            batches, size, last_offset = batches + run.batches, size + run.size, run.last_offset
+        assert first is not None, "a group has a member"
+        hashed = digest.hexdigest()[:DIGITS]
+        yield Fingerprint(first.first_offset, last_offset, first.leader_epoch, batches, size, hashed)
 
 
-def _runs(log: ReplicaLog, ranges: _Ranges) -> Iterator[_Run]:
+def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
     while True:
         size = min(log.left, CHUNK)
         data = bytearray(log.read(size)) if size >= LARGEST_HEADER else bytearray()
@@ -125,7 +99,7 @@ def _runs(log: ReplicaLog, ranges: _Ranges) -> Iterator[_Run]:
         while positions and after > size:
             after = positions.pop()
         if positions:
-            yield from _runs_of_chunk(data, batches.fields[: len(positions)], [*positions, after], ranges)
+            yield from _runs_of_chunk(data, batches.fields[: len(positions)], [*positions, after], width)
             log.jump(after)
             continue
         batch = log.batch()
@@ -143,13 +117,13 @@ def _runs(log: ReplicaLog, ranges: _Ranges) -> Iterator[_Run]:
         log.skip()
 
 
-def _runs_of_chunk(data: bytearray, fields: Fields, positions: list[int], ranges: _Ranges) -> Iterator[_Run]:
+def _runs_of_chunk(data: bytearray, fields: Fields, positions: list[int], width: int) -> Iterator[_Run]:
     """Yield batches by the range that they belong to; `positions`: where each begins, and the end of all."""
     begins = np.array(positions[:-1], np.int64)
     epochs = begins[~is_legacy(fields["magic"]), None] + np.arange(EPOCH_BYTES.start, EPOCH_BYTES.stop)
     np.frombuffer(data, np.uint8)[epochs] = 0
     base = fields["base_offset"].astype(np.int64)
-    bounds = [0, *(np.flatnonzero(np.diff(ranges.number(base))) + 1).tolist(), len(base)]
+    bounds = [0, *(np.flatnonzero(np.diff(base // width)) + 1).tolist(), len(base)]
     view = memoryview(data)
     for first, stop in pairwise(bounds):
         yield _Run(
@@ -171,25 +145,11 @@ def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
         yield piece
 
 
-def fingerprint_within(log: ReplicaLog, other: LogFingerprint) -> LogFingerprint:
-    """Return the fingerprints of a log that can be compared with those of another: within its bounds."""
-    taken = tuple(fingerprints(log, other.width, (other.start, other.end)))
-    return LogFingerprint(
-        max(log.start, other.start),
-        min(log.end, other.end),
-        other.width,
-        tuple(part for part in taken if other.start <= part.first_offset < other.end),
-        tuple(part for part in taken if part.first_offset < other.start),
-        tuple(part for part in taken if part.first_offset >= other.end),
-    )
-
-
 def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterator[ReplicaRange]:
     """Yield the ranges of two logs in order, one by one; their widths must be the same.
 
     A range in which one log ends, and of which both have batches, is `unknown` for the reason `partial`.
     """
-    yield from _alone(here.before, there.before)
     mine, theirs = ({part.first_offset // log.width: part for part in log.ranges} for log in (here, there))
     for number in sorted(mine.keys() | theirs.keys()):
         first, second = mine.get(number), theirs.get(number)
@@ -205,14 +165,6 @@ def compare_fingerprints(here: LogFingerprint, there: LogFingerprint) -> Iterato
             _extent(first),
             _extent(second),
         )
-    yield from _alone(here.after, there.after)
-
-
-def _alone(here: Iterable[Fingerprint], there: Iterable[Fingerprint]) -> Iterator[ReplicaRange]:
-    for part in here:
-        yield ReplicaRange(part.first_offset, part.last_offset, ONLY_HERE, None, _extent(part), Extent())
-    for part in there:
-        yield ReplicaRange(part.first_offset, part.last_offset, ONLY_THERE, None, Extent(), _extent(part))
 
 
 def _verdict(
