@@ -89,7 +89,7 @@ def show(
     command = Command(
         name="epoch show",
         job=job,
-        accepts=jobs.ACCEPTS,
+        accepts=jobs.EPOCH_CACHE_KINDS,
         split=of_one_partition,
         answer=Answer(text=jobs.checkpoint_lines),
     )
@@ -129,7 +129,7 @@ def end_offset(
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
-    run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), inputs, output, engine)
+    run(Command(name="epoch end-offset", job=job, accepts=jobs.EPOCH_CACHE_KINDS), inputs, output, engine)
 
 
 @app.command("at")
@@ -150,7 +150,7 @@ def at(
     from kcli.jobs.epoch import epoch_cache as jobs
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
-    run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), inputs, output, engine)
+    run(Command(name="epoch at", job=job, accepts=jobs.EPOCH_CACHE_KINDS), inputs, output, engine)
 
 
 @app.command("validate")
@@ -184,7 +184,9 @@ def validate(
         **_cache(source, broker),
     )
     run(
-        Command(name="epoch validate", job=job, accepts=jobs.ACCEPTS, is_difference=jobs.has_truncated),
+        Command(
+            name="epoch validate", job=job, accepts=jobs.EPOCH_CACHE_KINDS, is_difference=jobs.has_truncated
+        ),
         inputs,
         output,
         engine,

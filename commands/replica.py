@@ -40,7 +40,7 @@ def diff(
     command = Command(
         name="replica diff",
         job=partial(jobs.diff, ignore_compression=ignore_compression),
-        accepts=jobs.ACCEPTS,
+        accepts=jobs.REPLICA_KINDS,
         expand=expand,
         split=split,
         compares=True,

@@ -106,7 +106,7 @@ def dump(
         command = Command(
             name="rlmm dump",
             job=kip.dump,
-            accepts=kip.ACCEPTS,
+            accepts=kip.KIP_FILE_KINDS,
             expand=expand,
             possible_types=partial(jobs.row_types, types_of_kind=KIP_ROW_TYPES_OF_KIND),
             answer=Answer(default_type="rlmm_kip_event"),
@@ -117,7 +117,7 @@ def dump(
         name="rlmm dump",
         job=partial(dump_selected, selection=inputs.selection()),
         topics=RowTopics(topics),
-        accepts=jobs.ACCEPTS,
+        accepts=jobs.EVENT_FILE_KINDS,
         expand=expand,
         possible_types=jobs.row_types,
         answer=Answer(text=texts[text_format or KAFKA]),
@@ -162,7 +162,7 @@ def state(
     from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
+    from kcli.jobs.rlmm.snapshots import EVENT_SOURCE_KINDS, expand_source, grouped
     from kcli.rows.remote_segments import REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY, REMOTE_SEGMENT
 
     queries: dict[str, Any] = {
@@ -204,7 +204,7 @@ def state(
             may_have_no_rows=bool(asked),
             without_rows=None if history is None else f"no event here is about segment {history}",
         ),
-        accepts=ACCEPTS,
+        accepts=EVENT_SOURCE_KINDS,
         expand=partial(expand_source, source, selection=query.selection),
         split=grouped,
     )
@@ -244,7 +244,7 @@ def check(
     from kcli.jobs.rlmm.check import RemoteCheck, StorageReducer
     from kcli.jobs.rlmm.check import check as job
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand_source, grouped
+    from kcli.jobs.rlmm.snapshots import EVENT_SOURCE_KINDS, expand_source, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find
@@ -269,7 +269,7 @@ def check(
         job=partial(job, query=query, options=options),
         reduce=None if listings is None else lambda _: StorageReducer(listings, query.selection),
         topics=RowTopics(topics),
-        accepts=ACCEPTS,
+        accepts=EVENT_SOURCE_KINDS,
         expand=partial(expand_source, source, selection=query.selection),
         split=grouped,
     )

@@ -182,7 +182,9 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
 
 
 def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(partial(dump_selected, selection=query.selection), rlmm.ACCEPTS, expand_events)
+    return ViewCommand(
+        partial(dump_selected, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
+    )
 
 
 def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
@@ -200,7 +202,7 @@ def _scan_reduce(_found: Found) -> Reduce:
 
 
 def _epochs(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(epoch_cache.show, epoch_cache.ACCEPTS)
+    return ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS)
 
 
 def _ls(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:

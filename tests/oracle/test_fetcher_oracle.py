@@ -10,7 +10,7 @@ import pytest
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.follower import (
     CONVERGED,
-    EPOCH,
+    EPOCH_PROTOCOL,
     FETCH,
     OUT_OF_RANGE,
     STUCK,
@@ -37,7 +37,7 @@ MADE = {
         ReplicaEpochs((EpochEntry(1, 30), EpochEntry(8, 55)), 63, high_watermark=47),
         FETCH,
     ),
-    OUT_OF_RANGE: (EMPTY, ReplicaEpochs((), 8, high_watermark=2), EPOCH),
+    OUT_OF_RANGE: (EMPTY, ReplicaEpochs((), 8, high_watermark=2), EPOCH_PROTOCOL),
     STUCK: (ReplicaEpochs((), 61), ReplicaEpochs((EpochEntry(5, 0),), 17, high_watermark=6), FETCH),
     TIERED: (
         ReplicaEpochs((), 64, log_start_offset=13, first_local_offset=15),
@@ -86,7 +86,7 @@ def case(choose: random.Random) -> tuple[ReplicaEpochs, ReplicaEpochs, str]:
     if choose.random() < 0.1:
         follower = follower._replace(epochs=())
     follower = follower._replace(high_watermark=choose.randrange(follower.log_end_offset + 1))
-    return leader, follower, choose.choice([FETCH, FETCH, EPOCH])
+    return leader, follower, choose.choice([FETCH, FETCH, EPOCH_PROTOCOL])
 
 
 def listed(epochs: EpochCache) -> list[list[int]]:

@@ -22,7 +22,7 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
         file = log.directory / "leader-epoch-checkpoint"
         lines = list(
             epoch_cache.checkpoint_lines(
-                epoch_cache.show(unit(log.directory), source=epoch_cache.BATCHES).rows
+                epoch_cache.show(unit(log.directory), source=epoch_cache.FROM_BATCHES).rows
             )
         )
         begins, end = log.facts["log_start_offset"], log.facts["log_end_offset"]

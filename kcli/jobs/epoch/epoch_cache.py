@@ -40,11 +40,11 @@ from kcli.logdir.targets import PARTITION, partition_of
 from kcli.rows import Item
 from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow, PositionRow
 
-ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
+EPOCH_CACHE_KINDS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint is read as the partition directory that it lies in."""
 
-CHECKPOINT = "checkpoint"
-BATCHES = "batches"
+FROM_CHECKPOINT = "checkpoint"
+FROM_BATCHES = "batches"
 
 
 class Cache(NamedTuple):
@@ -94,7 +94,7 @@ class Consumer(NamedTuple):
 Work: TypeAlias = Callable[[Partition, EpochCache, LogBounds], Yield]
 
 
-def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
+def show(unit: Unit, *, source: str = FROM_CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     cache = Cache(source, running)
     return answer_from_cache(unit, cache, partial(_show, source))
@@ -113,7 +113,7 @@ def end_offset(
     asked: tuple[int, ...] | None,
     fence: Fence = NO_FENCE,
     log_end_offset: int | None = None,
-    source: str = CHECKPOINT,
+    source: str = FROM_CHECKPOINT,
     running: bool = False,
 ) -> Outcome:
     """Return one row per requested epoch (None: `requested_all`).
@@ -125,7 +125,7 @@ def end_offset(
     return answer_from_cache(unit, cache, partial(_end_offset, asked, fence), log_end_offset)
 
 
-def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
+def at(unit: Unit, *, offset: int | str, source: str = FROM_CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     cache = Cache(source, running)
     return answer_from_cache(unit, cache, partial(_at, offset))
@@ -146,7 +146,7 @@ def answer_from_cache(unit: Unit, cache: Cache, work: Work, log_end_offset: int 
 def _log(
     partition: Partition, cache: Cache, log_end_offset: int | None, *, is_file: bool
 ) -> Generator[Finding, None, LogBounds]:
-    if log_end_offset is not None and cache.source == CHECKPOINT:
+    if log_end_offset is not None and cache.source == FROM_CHECKPOINT:
         given = checkpoints(partition).log_start_offset
         return LogBounds(given, log_end_offset, GIVEN, given, None)
     # A broker that runs has recovered its log: the log ends where the file does.
@@ -213,14 +213,14 @@ def _outside(name: str, offset: int, partition: Partition, log: LogBounds) -> It
 
 def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
-    if cache.source == BATCHES and log.loaded is not None:
+    if cache.source == FROM_BATCHES and log.loaded is not None:
         before = yield from epochs_of_batches(partition, log.loaded)
     else:
         before = yield from checkpointed_epochs(partition, log.loaded, running=cache.running)
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
     cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
-    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == CHECKPOINT else None
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == FROM_CHECKPOINT else None
     end = log.log_end_offset
     is_held = bool(cut.past_end) and cut.past_end[0].start_offset == end
     hint = "; a broker that runs still holds it (--broker running)" if is_held else ""
@@ -317,7 +317,7 @@ def validate_positions(
     *,
     consumer: Consumer,
     fence: Fence = NO_FENCE,
-    source: str = CHECKPOINT,
+    source: str = FROM_CHECKPOINT,
     running: bool = False,
 ) -> Outcome:
     """Return a row for each position of a consumer."""

@@ -23,7 +23,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Target
 from kcli.rows.replicas import ElectionRow
 
-UNKNOWN = "unknown"
+UNKNOWN_OUTCOME = "unknown"
 UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
 NOT_IN_METADATA = "the ISR is not known: the metadata of --metadata does not have this partition"
 UNKNOWN_BROKER = "the broker is not known: no meta.properties"
@@ -123,7 +123,7 @@ def _row(
         log_end_offset=logs[candidate].log.log_end_offset,
         follower_log_end_offset=logs[follower].log.log_end_offset,
         truncate_to=None if fetch_rounds is None else fetch_rounds.truncate_to,
-        outcome=UNKNOWN if fetch_rounds is None else fetch_rounds.outcome,
+        outcome=UNKNOWN_OUTCOME if fetch_rounds is None else fetch_rounds.outcome,
         rounds=None if fetch_rounds is None else len(fetch_rounds.rounds),
         records_lost=None if removed is None else removed.lost,
         bytes_lost=None if removed is None else removed.size,

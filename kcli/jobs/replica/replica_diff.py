@@ -17,7 +17,7 @@ from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others, repor
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.fingerprints import (
-    UNKNOWN,
+    UNKNOWN_VERDICT,
     Fingerprint,
     LogFingerprint,
     compare_fingerprints,
@@ -46,7 +46,7 @@ from kcli.rows.replicas import FingerprintRow, ReplicaRangeRow
 
 MANIFEST = "fingerprints"
 """The kind of a target that is a partition of a manifest."""
-ACCEPTS = frozenset({PARTITION, MANIFEST})
+REPLICA_KINDS = frozenset({PARTITION, MANIFEST})
 _BEGINS = b'{"type"'
 
 
@@ -306,7 +306,7 @@ def _differs(
             yield Finding("REPL-001", message, dir=here.dir, found=found.first_offset)
             return
     for found in ranges:
-        if found.verdict == UNKNOWN:
+        if found.verdict == UNKNOWN_VERDICT:
             message = (
                 f"offsets {found.first_offset} to {found.last_offset} cannot be compared with {there.dir}: "
                 "one of both has one fingerprint of them, and the log of the other ends among them"

@@ -18,7 +18,7 @@ from kcli.kafka.kraft.election import NO_LEADER, Rules, changed
 from kcli.kafka.kraft.partition_state import PartitionState, merged
 from kcli.kafka.replication.follower import (
     FETCH,
-    HIGH_WATERMARK,
+    HIGH_WATERMARK_PROTOCOL,
     PROTOCOLS,
     ReplicaEpochs,
     fetch,
@@ -31,7 +31,7 @@ from kcli.logdir.buffers import read_whole
 from kcli.rows.replicas import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow
 
 LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
-KEYS = ("title", "protocol", "replicas", "leader", "steps")
+SCENARIO_KEYS = {"title", "protocol", "replicas", "leader", "steps"}
 LARGEST_STORY = 1 << 20
 LOSS = r"\S+?(?: losing \d{1,9})?"
 STEPS = {
@@ -90,8 +90,8 @@ def load_scenario(word: str) -> Scenario:
 
 def checked_scenario(name: str, table: dict[str, Any]) -> Scenario:
     """Return the story that a TOML document holds; ScenarioError with the key that is wrong."""
-    for key in sorted(table.keys() - set(KEYS)):
-        raise ScenarioError(f"{name}: {key}: expected {', '.join(KEYS[:-1])} and {KEYS[-1]}")
+    for key in sorted(table.keys() - SCENARIO_KEYS):
+        raise ScenarioError(f"{name}: {key}: expected title, protocol, replicas, leader and steps")
     for key in ("replicas", "steps"):
         texts = table.get(key)
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
@@ -250,7 +250,7 @@ class Simulation:
             follower.events.append("gets no answer")
             return
         for record in leader.log[offset:]:
-            if self.scenario.protocol != HIGH_WATERMARK:
+            if self.scenario.protocol != HIGH_WATERMARK_PROTOCOL:
                 follower.epochs = assign(follower.epochs, record.epoch, len(follower.log))
             follower.log.append(record)
         follower.high_watermark = min(leader.high_watermark, len(follower.log))
@@ -300,7 +300,7 @@ class Simulation:
         self.partition = merged(before, change)
         if elected.is_unclean:
             leader.events.append("is elected out of sync: an unclean election")
-        if self.scenario.protocol != HIGH_WATERMARK:
+        if self.scenario.protocol != HIGH_WATERMARK_PROTOCOL:
             leader.epochs = assign(leader.epochs, self.partition.leader_epoch, len(leader.log))
         leader.is_checked = True
         others = [replica for replica in self.replicas if replica is not leader]

@@ -47,7 +47,7 @@ from kcli.rows.remote_metadata import (
     RlmmSnapshotRow,
 )
 
-ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
+EVENT_FILE_KINDS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 EVENT_ROWS = 2000
 EVENT_BYTES = 4 * 1024 * 1024
 MOST_ROWS = 100_000
@@ -83,7 +83,7 @@ def dump(unit: Unit) -> Outcome:
         findings = log_dir_findings(unit.target) if unit.begins else []
         try:
             with DataFile(unit.target.path) as file, reading(file.path):
-                rest = _READERS[unit.target.kind](file, unit, rows, collector)
+                rest = _DUMPS[unit.target.kind](file, unit, rows, collector)
         except FileError as error:
             outcome = failed(unit, error)
             findings = [*findings, *collector.take(), *outcome.findings]
@@ -186,7 +186,7 @@ def _committed_offsets(file: DataFile, unit: Unit, rows: list[Item], _: FindingC
     rows += (RlmmCommittedOffsetRow(*file_place(unit.target), *entry) for entry in offsets.items())
 
 
-_READERS: dict[str, Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]] = {
+_DUMPS: dict[str, Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]] = {
     LOG: _events,
     REMOTE_LOG_SNAPSHOT: _entries,
     COMMITTED_OFFSETS: _committed_offsets,

@@ -17,7 +17,7 @@ from kcli.logdir.buffers import FileError, file_error, read_whole, reading
 from kcli.rows import Item
 from kcli.rows import remote_metadata as rlmm
 
-ACCEPTS = frozenset({REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, UNKNOWN})
+KIP_FILE_KINDS = frozenset({REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, UNKNOWN})
 KIP_COLUMNS = {
     "epoch": "leader_epoch",
     "max_timestamp": "max_timestamp_ms",

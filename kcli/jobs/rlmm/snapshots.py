@@ -47,7 +47,7 @@ MOST_DIFFERENCES = 3
 NO_TOPIC_ID = ""
 """Of a file in a directory without partition.metadata."""
 FROM_EVENTS, FROM_SNAPSHOTS = "events", "snapshots"
-ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
+EVENT_SOURCE_KINDS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ def expand_source(source: str | None, found: Found, *, selection: Selection) -> 
     partition without its events among them is a failure.
     """
     expanded = expand(found)
-    targets = [target for target in expanded.targets if target.kind in ACCEPTS]
+    targets = [target for target in expanded.targets if target.kind in EVENT_SOURCE_KINDS]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
         source = FROM_EVENTS if has_events else FROM_SNAPSHOTS

@@ -14,7 +14,7 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     CONVERGED,
     FAILED,
-    HIGH_WATERMARK,
+    HIGH_WATERMARK_PROTOCOL,
     LEADER_START,
     OUT_OF_RANGE,
     STUCK,
@@ -137,7 +137,7 @@ def rounds_with_leader(
         raise FileError(partition.path, "unsupported", message)
     is_empty = follower.log_end_offset == follower.log_start_offset
     if fetch_rounds.needs_high_watermark and high_watermark is None and not is_empty:
-        is_asked = following.protocol == HIGH_WATERMARK
+        is_asked = following.protocol == HIGH_WATERMARK_PROTOCOL
         why = "this protocol truncates to it" if is_asked else "leader epochs cannot say where to truncate"
         message = f"no high watermark is known for this partition, and {why}; name it with --high-watermark"
         raise FileError(partition.path, "unknown-high-watermark", message)

@@ -44,7 +44,7 @@ from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, Truncation
 
 WOULD_FAIL = "would-fail"
 CLEAN = "clean"
-LOGS = "?" * len(f"{0:020}") + ".log"
+SHELL_LOGS = "?" * len(f"{0:020}") + ".log"
 """What a shell takes for the logs of a directory, not for copies that somebody made of them."""
 
 
@@ -379,7 +379,7 @@ def _logs(partition: Partition) -> str:
     """Return the logs of a directory as words of a shell: each by its name where a swap was interrupted."""
     opened = opened_files(partition, partition.names)
     if all(name == new for name, new in opened.items()):
-        return f"{_quoted(partition.path)}/{LOGS}"
+        return f"{_quoted(partition.path)}/{SHELL_LOGS}"
     names = [name for name, new in opened.items() if new.endswith(".log")]
     return " ".join(_quoted(os.path.join(partition.path, name)) for name in names)
 

@@ -13,7 +13,7 @@ UNFENCED = -1
 """The current leader epoch of a request that is not fenced."""
 
 FENCED = "FENCED_LEADER_EPOCH"
-UNKNOWN = "UNKNOWN_LEADER_EPOCH"
+UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
 NOT_LEADER = "NOT_LEADER_OR_FOLLOWER"
 NO_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
 
@@ -49,7 +49,7 @@ def request_error(current: int, leadership: Leadership) -> str | None:
         if leadership.epoch > current:
             return FENCED
         if leadership.epoch < current:
-            return UNKNOWN
+            return UNKNOWN_LEADER_EPOCH
     return None if leadership.is_leader else NOT_LEADER
 
 

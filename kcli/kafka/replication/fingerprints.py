@@ -18,7 +18,7 @@ from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.types import Buffer
 from kcli.kafka.replication.replica_diff import (
     BOUNDARIES,
-    CHUNK,
+    COMPARED_BYTES,
     DIFFERS,
     EPOCH_BYTES,
     EQUAL,
@@ -32,9 +32,9 @@ from kcli.kafka.replication.replica_diff import (
 
 DEFAULT_RANGE = 10_000
 """Offsets of a range."""
-DIGITS = 32
+HASH_DIGITS = 32
 """Hexadecimal digits of SHA-256 that are kept: 128 bits."""
-UNKNOWN = "unknown"
+UNKNOWN_VERDICT = "unknown"
 """The verdict on a range that both hold, and in which one of the logs ends."""
 FINGERPRINT, PARTIAL = "fingerprint", "partial"
 """Reasons: other hashes of a range that both hold in full, or in the same part; of one that only one does."""
@@ -86,13 +86,13 @@ def fingerprints(log: ReplicaLog, width: int = DEFAULT_RANGE) -> Iterator[Finger
                 digest.update(piece)
             batches, size, last_offset = batches + run.batches, size + run.size, run.last_offset
         assert first is not None, "a group has a member"
-        hashed = digest.hexdigest()[:DIGITS]
+        hashed = digest.hexdigest()[:HASH_DIGITS]
         yield Fingerprint(first.first_offset, last_offset, first.leader_epoch, batches, size, hashed)
 
 
 def _runs(log: ReplicaLog, width: int) -> Iterator[_Run]:
     while True:
-        size = min(log.left, CHUNK)
+        size = min(log.left, COMPARED_BYTES)
         data = bytearray(log.read(size)) if size >= LARGEST_HEADER else bytearray()
         batches = headers(data, len(data), log.left)
         positions, after = list(batches.chain.positions), batches.chain.next
@@ -138,8 +138,8 @@ def _runs_of_chunk(data: bytearray, fields: Fields, positions: list[int], width:
 
 def _pieces(log: ReplicaLog, size: int, *, has_epoch: bool) -> Iterator[Buffer]:
     """Yield the next batch, which is too large for a chunk, in pieces."""
-    for done in range(0, size, CHUNK):
-        piece = bytearray(log.read(min(CHUNK, size - done), done))
+    for done in range(0, size, COMPARED_BYTES):
+        piece = bytearray(log.read(min(COMPARED_BYTES, size - done), done))
         if has_epoch and not done:
             piece[EPOCH_BYTES] = bytes(EPOCH_BYTES.stop - EPOCH_BYTES.start)
         yield piece
@@ -173,7 +173,7 @@ def _verdict(
     if mine is not None and theirs is not None:
         if mine.hash == theirs.hash:
             return EQUAL, None
-        return (DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN, PARTIAL)
+        return (DIFFERS, FINGERPRINT) if bounds == others else (UNKNOWN_VERDICT, PARTIAL)
     if bounds == others:
         return (ONLY_HERE if theirs is None else ONLY_THERE), MISSING
     return (ONLY_HERE if bounds[1] - bounds[0] > others[1] - others[0] else ONLY_THERE), None

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from kcli.kafka.remote.cache import CachedSegment, RemoteCache
     from kcli.kafka.remote.lineage import Leader
 
-HIGH_WATERMARK: Final = "high-watermark"
+HIGH_WATERMARK_PROTOCOL: Final = "high-watermark"
 EPOCH_V0: Final = "epoch-v0"
-EPOCH: Final = "epoch"
+EPOCH_PROTOCOL: Final = "epoch"
 FETCH: Final = "fetch"
-PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
+PROTOCOLS = (HIGH_WATERMARK_PROTOCOL, EPOCH_V0, EPOCH_PROTOCOL, FETCH)
 """How followers truncate: before 0.11; by KIP-101; by KIP-279, from 2.0; while they fetch, from 2.7."""
 
 CONVERGED, OUT_OF_RANGE, STUCK, TIERED = "converged", "out-of-range", "stuck", "tiered"
@@ -313,9 +313,9 @@ def truncating(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) ->
     `truncate_to` of each is there.
     """
     initial = min(follower.high_watermark, follower.log_end_offset)
-    while follower.epochs and protocol in {EPOCH, EPOCH_V0}:
+    while follower.epochs and protocol in {EPOCH_PROTOCOL, EPOCH_V0}:
         asked = follower.last_epoch
-        found = answer(leader, asked, names_epoch=protocol == EPOCH)
+        found = answer(leader, asked, names_epoch=protocol == EPOCH_PROTOCOL)
         state = truncation_state(found, follower, initial)
         yield _round((None, None, asked), found, state)
         if state.completed:

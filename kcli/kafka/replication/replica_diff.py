@@ -28,15 +28,15 @@ from kcli.logdir.segment import END, FileBatch, Stop, batches
 EQUAL, DIFFERS, COMPACTED = "equal", "differs", "compacted"
 ONLY_HERE, ONLY_THERE = "only-here", "only-there"
 BOUNDARIES, HEADER, RECORDS, COMPRESSION = "boundaries", "header", "records", "compression"
-UNREADABLE = "unreadable"
+UNREADABLE_BATCH = "unreadable"
 MISSING = "missing"
 """Why batches are in one log alone that lie between the log start and the log end of the other."""
 HOLE = "hole"
 """The same, where the other log lacks them within a segment; `settled` decides what it is."""
 REPEATED = "repeated"
 """A batch whose offsets are below those before it in its log: offsets do not rise there."""
-CHUNK = 1 << 20
-MOST_RANGES = 1000
+COMPARED_BYTES = 1 << 20
+MOST_DIFF_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
 MOST_PATIENCE = 256
 EPOCH_BYTES = slice(12, 16)
@@ -203,7 +203,8 @@ def _add(ranges: list[ReplicaRange], found: ReplicaRange) -> None:
         last = ranges.pop()
         ranges[-1] = _joined(_joined(ranges[-1], last), found)
     elif ranges and (
-        (ranges[-1].verdict, ranges[-1].reason) == (found.verdict, found.reason) or len(ranges) >= MOST_RANGES
+        (ranges[-1].verdict, ranges[-1].reason) == (found.verdict, found.reason)
+        or len(ranges) >= MOST_DIFF_RANGES
     ):
         ranges[-1] = _joined(ranges[-1], found)
     else:
@@ -262,7 +263,7 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
 
     None if the chunks have other bytes, or do not hold one whole batch.
     """
-    size = min(here.left, there.left, CHUNK)
+    size = min(here.left, there.left, COMPARED_BYTES)
     if size < LARGEST_HEADER:
         return None
     data = here.read(size)
@@ -349,7 +350,7 @@ def _verdict(
     if _identity(first) != _identity(second):
         return DIFFERS, HEADER
     if max(one.size, other.size) > LARGEST_BATCH:
-        return DIFFERS, UNREADABLE
+        return DIFFERS, UNREADABLE_BATCH
     return _by_records(here.read(one.size), there.read(other.size), first.attributes ^ second.attributes)
 
 
@@ -359,7 +360,7 @@ def _by_records(one: bytes, other: bytes, attributes: int) -> tuple[str, str | N
         records = {record.offset: _content(record) for record in batch_records(one, LARGEST_BATCH)}
         others = {record.offset: _content(record) for record in batch_records(other, LARGEST_BATCH)}
     except FormatError:
-        return DIFFERS, UNREADABLE
+        return DIFFERS, UNREADABLE_BATCH
     if any(records[offset] != others[offset] for offset in records.keys() & others.keys()):
         return DIFFERS, RECORDS
     if records.keys() != others.keys() or attributes == DELETE_HORIZON_MASK:
@@ -369,8 +370,8 @@ def _by_records(one: bytes, other: bytes, attributes: int) -> tuple[str, str | N
 
 def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoch: bool) -> bool:
     """Whether the next batches are equal; of batches with a leader epoch that may differ."""
-    for done in range(0, size, CHUNK):
-        length = min(CHUNK, size - done)
+    for done in range(0, size, COMPARED_BYTES):
+        length = min(COMPARED_BYTES, size - done)
         one, other = here.read(length, done), there.read(length, done)
         if one == other:
             continue

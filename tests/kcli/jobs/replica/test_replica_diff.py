@@ -145,7 +145,7 @@ def test_a_large_batch_is_compared_in_pieces(tmp_path):
 
 
 def test_ranges_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(replica_diff, "MOST_RANGES", 3)
+    monkeypatch.setattr(replica_diff, "MOST_DIFF_RANGES", 3)
     here = [put_range(n, 1) for n in range(20)]
     there = [put_range(n, 1, timestamp=1000 + n % 2) for n in range(20)]
     assert [row[:3] for row in compared(tmp_path, here, there)[1]] == [
@@ -164,7 +164,7 @@ def test_a_changed_byte_is_found_whatever_the_chunk(data, tmp_path_factory):
     there = [*here[:number], put_range(5 * number, 5, timestamp=77), *here[number + 1 :]]
     chunk = data.draw(st.integers(20, 2000))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replica_diff, "CHUNK", chunk)
+        patch.setattr(replica_diff, "COMPARED_BYTES", chunk)
         found = [row[:3] for row in compared(tmp_path, here, there)[1]]
     first = 5 * number
     expected = [(0, first - 1, "equal"), (first, first + 4, "differs"), (first + 5, 59, "equal")]

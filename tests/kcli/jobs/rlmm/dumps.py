@@ -36,7 +36,9 @@ class Result:
     """All outcomes of a dump, as an engine would put them together."""
 
     def __init__(self, *paths):
-        units, failures = plan(expand(find([str(path) for path in paths], Selection())), rlmm.ACCEPTS)
+        units, failures = plan(
+            expand(find([str(path) for path in paths], Selection())), rlmm.EVENT_FILE_KINDS
+        )
         self.calls, self.rows, self.findings, self.failures = 0, [], [], failures
         for unit in units:
             rest = unit

@@ -10,10 +10,10 @@ from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.candidate_losses import LoadedReplica, replica_epochs
 from kcli.kafka.replication.follower import (
     CONVERGED,
-    EPOCH,
+    EPOCH_PROTOCOL,
     EPOCH_V0,
     FETCH,
-    HIGH_WATERMARK,
+    HIGH_WATERMARK_PROTOCOL,
     UNKNOWN_EPOCH,
     ReplicaEpochs,
     as_leader,
@@ -98,7 +98,7 @@ FOLLOWER = ReplicaEpochs((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)
 
 @pytest.mark.parametrize(
     ("protocol", "truncations"),
-    [(FETCH, [40, 20]), (EPOCH, [40, 20]), (EPOCH_V0, [50]), (HIGH_WATERMARK, [25])],
+    [(FETCH, [40, 20]), (EPOCH_PROTOCOL, [40, 20]), (EPOCH_V0, [50]), (HIGH_WATERMARK_PROTOCOL, [25])],
 )
 def test_protocols(protocol, truncations):
     fetch_rounds = follow_leader(LEADER, FOLLOWER, protocol)
@@ -106,7 +106,7 @@ def test_protocols(protocol, truncations):
     assert [one.truncate_to for one in fetch_rounds.rounds] == truncations
     assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (truncations[-1], CONVERGED)
     assert (fetch_rounds.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
-    assert fetch_rounds.needs_high_watermark == (protocol == HIGH_WATERMARK)
+    assert fetch_rounds.needs_high_watermark == (protocol == HIGH_WATERMARK_PROTOCOL)
 
 
 def test_before_2_0_the_end_of_an_epoch_older_than_all_is_unknown():
@@ -116,7 +116,7 @@ def test_before_2_0_the_end_of_an_epoch_older_than_all_is_unknown():
 
     old = follow_leader(leader, follower, EPOCH_V0).rounds[0]
     assert (old.end_offset, old.truncate_to, old.rule) == (-1, 3, "undefined-end")
-    new = follow_leader(leader, follower, EPOCH).rounds[0]
+    new = follow_leader(leader, follower, EPOCH_PROTOCOL).rounds[0]
     assert (new.leader_epoch, new.end_offset, new.truncate_to) == (0, 0, 0)
 
 
