@@ -98,7 +98,6 @@ ELSEWHERE = {
     "kcli/output/arrow_rows.py": "tests/commands/test_sql.py",
     "kcli/output/console.py": "tests/kcli/output/test_text_table.py",
     "kcli/output/table/*": SCREENS,
-    "kcli/output/finding_rows.py": "tests/commands/test_findings.py",
     "kcli/output/manual.py": "tests/commands/test_help.py",
     "kcli/output/parquet.py": "tests/kcli/output/test_files.py",
     "kcli/output/run_directory.py": "tests/commands/test_run_directory.py",

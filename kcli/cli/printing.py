@@ -65,7 +65,7 @@ def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) 
 
 def _for_people(findings: list[Finding], failures: list[Failure], output: Output) -> list[str]:
     """Return findings by code, and errors, folded to the terminal."""
-    from kcli.output.grouped import failure_lines, grouped_lines
+    from kcli.output.text import failure_lines, grouped_lines
 
     columns, colored = max(width(), LEAST_WIDTH), is_colored(output.color, sys.stderr)
     return [

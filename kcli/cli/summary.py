@@ -152,7 +152,7 @@ def write_findings(word: str, summary: RunSummary) -> None:
     form = None if word in WORDS else _format(word)
     if form is None:
         return
-    from kcli.output.finding_rows import write_messages
+    from kcli.output.files import write_messages
 
     try:
         os.makedirs(os.path.dirname(word) or ".", exist_ok=True)

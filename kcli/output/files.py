@@ -1,4 +1,4 @@
-"""Rows in a file, whole or not at all.
+"""Rows, or findings and errors, in a file, whole or not at all.
 
 It is written under a hidden name in the same directory and takes its own name once it is complete.
 """
@@ -8,14 +8,17 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias
 
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.background import BackgroundCall
+from kcli.output.formats import OutputFormat
+from kcli.output.long_values import length_of
 from kcli.output.structured import Tail
+from kcli.output.values import FINDING_KEYS, finding_values
 from kcli.output.view import View
 from kcli.rows import ArrowBlock, Failure, Item, TextBlock
-from kcli.rows.declare import values_of
+from kcli.rows.declare import Column, RowType, plain_row_type, values_of
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -171,22 +174,9 @@ def _size_of(item: Item) -> int:
     if isinstance(item, ArrowBlock):
         return int(item.batch.nbytes)
     if isinstance(item, tuple):
-        return _size(values_of(item))
+        values = values_of(item)
+        return length_of(values) + BYTES_A_VALUE * len(values)
     return sum(map(len, item.buffers))
-
-
-def _size(values: Iterable[Any]) -> int:
-    """Return about how many bytes values take."""
-    total = 0
-    for value in values:
-        if isinstance(value, (bytes, str)):
-            total += len(value)
-        elif isinstance(value, list):
-            total += _size(value)
-        elif isinstance(value, dict):
-            total += _size(value.values())
-        total += BYTES_A_VALUE
-    return total
 
 
 def hidden_name(path: str) -> str:
@@ -212,3 +202,64 @@ def new_file(path: str) -> Iterator[BinaryIO]:
 def nothing() -> tuple[list[Finding], list[Failure]]:
     """Return no findings and no errors."""
     return [], []
+
+
+FINDING_ROW = RowType(
+    "finding",
+    tuple(
+        Column(
+            name,
+            "int" if name == "position" else "str",
+            nullable=name not in {"code", "severity", "message"},
+            doc="",
+        )
+        for name in FINDING_KEYS
+    ),
+)
+ERROR_ROW = RowType(
+    "error",
+    tuple(
+        Column(name, "int" if name == "position" else "str", nullable=name in {"position", "field"}, doc="")
+        for name in Failure._fields
+    ),
+)
+
+
+def write_finding_rows(path: str, form: OutputFormat, findings: list[Finding]) -> None:
+    """Write findings to a new file in place of `path`."""
+    _write_messages(path, form, FINDING_ROW, map(_finding_row, findings), (findings, []))
+
+
+def write_failure_rows(path: str, form: OutputFormat, failures: list[Failure]) -> None:
+    """Write errors to a new file in place of `path`."""
+    _write_messages(path, form, ERROR_ROW, map(tuple, failures), ([], failures))
+
+
+def write_messages(path: str, form: OutputFormat, findings: list[Finding], failures: list[Failure]) -> None:
+    """Write findings to a new file in place of `path`; ndjson, as on stdout, has the errors, too."""
+    if form.carries_findings:
+        _write_messages(path, form, FINDING_ROW, (), (findings, failures))
+    else:
+        write_finding_rows(path, form, findings)
+
+
+def _write_messages(
+    path: str,
+    form: OutputFormat,
+    row_type: RowType,
+    values: Iterable[Iterable[object]],
+    messages: tuple[list[Finding], list[Failure]],
+) -> None:
+    """Write rows, or the lines that a format has for findings and errors."""
+    view = View(f"{row_type.name}s", form, (row_type,), tagged=False)
+    if form.carries_findings:
+        write_rows(path, (), view, lambda: messages)
+        return
+    row = plain_row_type(row_type)
+    write_rows(path, (row(one) for one in values), view, lambda: ([], []))
+
+
+def _finding_row(finding: Finding) -> list[object]:
+    """Return the values of a row; what was expected and found is text there."""
+    *values, expected, found = finding_values(finding).values()
+    return [*values, *(None if value is None else str(value) for value in (expected, found))]

@@ -20,10 +20,11 @@ _TEXTS, _HOLDERS = frozenset({str, bytes}), frozenset({tuple, list, dict})
 
 def is_long(value: Any) -> bool:
     """Whether the texts and bytes in a value are long together; a tuple is a row's values."""
-    return _length(value) > LONG
+    return length_of(value) > LONG
 
 
-def _length(value: Any) -> int:
+def length_of(value: Any) -> int:
+    """Return how long the texts and bytes in a value are together."""
     total, values = 0, [value]
     # a loop, not a recursion: every row of an output is measured
     for one in values:

@@ -36,7 +36,9 @@ def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
                 draw(bar, *so_far)
 
     def draw(bar: "Progress", count: float, size: int) -> None:
-        status = f"{int(count)} of {total}" + (f", {_size(size)}" if size else "")
+        from rich.filesize import decimal
+
+        status = f"{int(count)} of {total}" + (f", {decimal(size)}" if size else "")
         bar.update(bar.task_ids[0], completed=size if total_bytes else count, status=status)
 
     def done(count: float, size: int) -> None:
@@ -62,31 +64,16 @@ def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
         terminal.close()
 
 
-def _size(size: int) -> str:
-    from rich.filesize import decimal
-
-    return decimal(size)
-
-
 def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
+    bar = Progress(
         TextColumn("{task.fields[status]}"),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("ETA"),
         TimeRemainingColumn(),
-    )
-    bar = Progress(
-        *columns,
         console=Console(file=terminal, force_terminal=True),
         transient=True,
         redirect_stdout=False,

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.files import new_file, nothing
-from kcli.output.finding_rows import write_failure_rows, write_finding_rows
+from kcli.output.files import new_file, nothing, write_failure_rows, write_finding_rows
 from kcli.output.formats import NDJSON, PARQUET
 from kcli.output.parts import Parts, WrittenPart, settle
 from kcli.rows import Failure

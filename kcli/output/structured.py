@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 from kcli.kafka.findings.findings import Finding
 from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_slices, is_long, json_slices, tsv_slices
-from kcli.output.values import compact, failure_values, finding_values, spaced
+from kcli.output.values import compact, finding_values, spaced
 from kcli.output.view import View
 from kcli.rows import ArrowBlock, Failure, Item
 from kcli.rows.declare import Value
@@ -57,7 +57,7 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
         values.update(zip(names[row.type_name], row.values, strict=True))
         out.writelines(json_slices(values, spaced, ", ", ": "))
     findings, failures = tail()
-    found, failed = _items(map(finding_values, findings)), _items(map(failure_values, failures))
+    found, failed = _items(map(finding_values, findings)), _items(failure._asdict() for failure in failures)
     out.write(f'],\n "findings": [{found}],\n "errors": [{failed}]}}\n')
 
 
@@ -91,7 +91,7 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
         out.flush()
     findings, failures = tail()
     out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)
-    out.writelines(compact({"type": "error", **failure_values(failure)}) + "\n" for failure in failures)
+    out.writelines(compact({"type": "error", **failure._asdict()}) + "\n" for failure in failures)
 
 
 def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:

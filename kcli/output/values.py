@@ -3,10 +3,10 @@
 import base64
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.rows import Failure
 from kcli.rows.declare import Value
 
 NULL = r"\N"
@@ -108,27 +108,10 @@ def iso(timestamp: int) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+FINDING_KEYS = ("code", "severity", "message", "dir", "file", "path", "position", "expected", "found")
+_FINDING_FIELDS = attrgetter(*FINDING_KEYS[:5], "place", *FINDING_KEYS[6:])
+
+
 def finding_values(finding: Finding) -> dict[str, Value]:
     """Return a finding with the keys of the contract."""
-    return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "message": finding.message,
-        "dir": finding.dir,
-        "file": finding.file,
-        "path": finding.place,
-        "position": finding.position,
-        "expected": finding.expected,
-        "found": finding.found,
-    }
-
-
-def failure_values(failure: Failure) -> dict[str, Value]:
-    """Return an error with the keys of the contract."""
-    return {
-        "path": failure.path,
-        "error": failure.error,
-        "position": failure.position,
-        "field": failure.field,
-        "message": failure.message,
-    }
+    return dict(zip(FINDING_KEYS, _FINDING_FIELDS(finding), strict=True))

@@ -71,16 +71,17 @@ def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail)
     """Write gauges: the result of each row, findings by code, errors, and the time in seconds."""
     found = [row for row in view.chosen(rows) if isinstance(row, CheckRow)]
     findings, failures = tail()
-    out.write("# HELP kcli_check_result 1 for the result of kcli check of a partition or a log dir.\n")
-    out.write("# TYPE kcli_check_result gauge\n")
-    for row in found:
-        labels = _labels(
+    results = {
+        _labels(
             dir=row.where.dir,
             topic=row.where.topic or "",
             partition="" if row.where.partition is None else str(row.where.partition),
             result=row.result,
-        )
-        out.write(f"kcli_check_result{labels} 1\n")
+        ): 1
+        for row in found
+    }
+    meaning = "1 for the result of kcli check of a partition or a log dir."
+    _write_gauge("kcli_check_result", meaning, results, out)
     _write_gauge(
         "kcli_check_results",
         "How many partitions and log dirs have a result.",
@@ -88,9 +89,7 @@ def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail)
         out,
     )
     codes = Counter((one.code, one.severity) for one in findings)
-    values = {
-        _labels(code=code, severity=severity): count for (code, severity), count in sorted(codes.items())
-    }
+    values = {_labels(code=one, severity=word): count for (one, word), count in sorted(codes.items())}
     _write_gauge("kcli_check_findings", "Findings by code.", values, out)
     _write_gauge("kcli_check_errors", "Inputs that could not be read.", {"": len(failures)}, out)
     _write_gauge("kcli_check_timestamp_seconds", "When the check ended.", {"": int(time.time())}, out)
@@ -103,8 +102,5 @@ def _write_gauge(name: str, meaning: str, values: dict[str, int], out: TextOut) 
 
 def _labels(**values: str) -> str:
     """Return labels as Prometheus reads them."""
-    quoted = {
-        name: value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        for name, value in values.items()
-    }
-    return "{" + ",".join(f'{name}="{value}"' for name, value in quoted.items()) + "}"
+    escapes = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    return "{" + ",".join(f'{name}="{value.translate(escapes)}"' for name, value in values.items()) + "}"
