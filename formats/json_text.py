@@ -1,20 +1,17 @@
 """One JSON object from a small file, with bounds and positions, as Jackson's `readTree` takes it.
 
-What follows the object is not looked at. Nesting is judged before parsing, numbers and names as the JSON
-grammar has them (no NaN, no comments).
+What follows the object is not looked at. Numbers and names are as the JSON grammar has them (no NaN, no
+comments).
 """
 
 import json
-import re
 from typing import Any
 
 from formats.errors import CorruptError, LimitError
 from formats.types import Buffer
 
-DEEPEST = 32
 LONGEST = 1 << 20
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 _BLANKS = " \t\r\n"
 
 
@@ -22,7 +19,7 @@ def read_object(data: Buffer, *, longest: int = LONGEST) -> dict[str, Any]:
     """Return the JSON object at the start of the buffer; a repeated key's last value wins.
 
     CorruptError at the byte where it is not UTF-8, not JSON or no object;
-    LimitError beyond `longest` bytes or `DEEPEST` levels.
+    LimitError beyond `longest` bytes, or more levels than Python's own reader takes.
     """
     if len(data) > longest:
         raise LimitError(0, "JSON", f"at most {longest} bytes", len(data))
@@ -31,31 +28,19 @@ def read_object(data: Buffer, *, longest: int = LONGEST) -> dict[str, Any]:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise CorruptError(error.start, "JSON", "UTF-8", f"byte 0x{raw[error.start]:02x}") from error
-    _check_depth(text)
     start = len(text) - len(text.lstrip(_BLANKS))
     try:
         value, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         expected = error.msg.removeprefix("Expecting ")
         raise CorruptError(_byte(text, error.pos), "JSON", expected[:1].lower() + expected[1:]) from error
+    except RecursionError as error:
+        raise LimitError(_byte(text, start), "JSON", "fewer levels", "more") from error
     except ValueError as error:
         raise CorruptError(_byte(text, start), "JSON", "numbers of JSON") from error
     if not isinstance(value, dict):
         raise CorruptError(_byte(text, start), "JSON", "an object", type(value).__name__)
     return value
-
-
-def _check_depth(text: str) -> None:
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        if token.group() in "[{":
-            depth += 1
-            if depth > DEEPEST:
-                raise LimitError(
-                    _byte(text, token.start()), "JSON", f"at most {DEEPEST} levels", f"{DEEPEST + 1}"
-                )
-        elif token.group() in "]}":
-            depth -= 1
 
 
 def _byte(text: str, character: int) -> int:

@@ -17,7 +17,7 @@ Offset and timestamp are relative to the header's; of a LogAppendTime batch ever
 record has the header's max timestamp.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -51,6 +51,7 @@ HEADER_KEYS_SHARE = 8
 """The keys of a record's headers may have this part of the bytes that a batch may have: they are shown as
 text, by escapes where they are none.
 """
+NO_LIMIT = 1 << 62
 FEWEST_HEADERS, SHORTEST_KEYS = 256, 1 << 16
 """A record may have so many headers, and so many bytes of their keys, whatever the bound is."""
 
@@ -123,7 +124,9 @@ def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
         raise error.moved(HEADER_SIZE) from error
 
 
-def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterator[Record]:
+def records(
+    header: BatchHeader, data: bytes, start: int, limit: int, spans: list[FieldSpan] | None = None
+) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
     Bytes after the last record, or a record that does not fill its length, are a
@@ -141,9 +144,10 @@ def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterato
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
     if header.records_count < 0:
         raise CorruptError(start, "records count", "0 or more", header.records_count)
-    for left in range(header.records_count, 0, -1):
-        record, position = _record(header, data, position, append_time, most_headers, longest_keys)
-        if left == 1 and position != len(data):
+    for number in range(header.records_count):
+        owner = _NO_SPANS if spans is None else _Spans(spans, f"record {number}")
+        record, position = _record(header, data, position, append_time, most_headers, longest_keys, owner)
+        if number == header.records_count - 1 and position != len(data):
             raise CorruptError(
                 position,
                 "records",
@@ -171,59 +175,6 @@ def _header(batch: Buffer) -> BatchHeader:
     return header
 
 
-def _record(  # noqa: PLR0917
-    header: BatchHeader,
-    data: bytes,
-    start: int,
-    append_time: int | None,
-    most_headers: int,
-    longest_keys: int,
-) -> tuple[Record, int]:
-    length, position = varint(data, start, "record length")
-    end = position + length
-    if length < 1:
-        raise CorruptError(start, "record length", "1 or more", length)
-    if end > len(data):
-        raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
-    attributes = data[position]
-    timestamp_delta, position = varlong(data, position + 1, "timestamp delta")
-    offset_delta, position = varint(data, position, "offset delta")
-    key, position = _bytes(data, position, end, "key")
-    value, position = _bytes(data, position, end, "value")
-    count_at = position
-    count, position = varint(data, position, "headers count")
-    if not 0 <= count <= max(end - position, 0):
-        raise CorruptError(count_at, "headers count", f"0 to {end - position}", count)
-    if count > most_headers:
-        raise LimitError(count_at, "headers count", f"at most {most_headers}", count)
-    headers, keys = [], 0
-    for _ in range(count):
-        key_at = position
-        name, position = _bytes(data, position, end, "header key")
-        if name is None:
-            raise CorruptError(key_at, "header key", "a key", "null")
-        keys += len(name)
-        if keys > longest_keys:
-            raise LimitError(key_at, "header keys", f"at most {longest_keys} bytes", keys)
-        header_value, position = _bytes(data, position, end, "header value")
-        headers.append((name, header_value))
-    if position != end:
-        raise CorruptError(start, "record length", length, length + position - end)
-    timestamp = _long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
-    sequence = add_sequence(header.base_sequence, offset_delta) if header.base_sequence >= 0 else NO_SEQUENCE
-    offset = _long(header.base_offset + offset_delta)
-    return Record(offset, timestamp, sequence, key, value, tuple(headers), attributes), end
-
-
-def _bytes(data: bytes, start: int, end: int, field: str) -> tuple[bytes | None, int]:
-    length, position = varint(data, start, f"{field} length")
-    if length < 0:
-        return None, position
-    if length > end - position:
-        raise CorruptError(start, f"{field} length", f"at most {end - position}", length)
-    return data[position : position + length], position + length
-
-
 MEANINGS = {
     "length": "bytes of the record that follow",
     "attributes": "none are used",
@@ -236,70 +187,104 @@ MEANINGS = {
 """What the fields of records and of their headers mean, as far as their names do not say it."""
 
 
+class _Spans(NamedTuple):
+    """Keeps where the fields of a record, or of one of its headers, lie, if that is asked for."""
+
+    spans: list[FieldSpan] | None
+    structure: str
+
+    def add(self, field: str, start: int, end: int, value: int | bytes) -> None:
+        if self.spans is not None:
+            self.spans.append(FieldSpan(self.structure, field, start, end, value, MEANINGS.get(field, "")))
+
+    def header(self, number: int) -> "_Spans":
+        return self if self.spans is None else _Spans(self.spans, f"header {number} of {self.structure}")
+
+
+_NO_SPANS = _Spans(None, "")
+
+
+def _record(  # noqa: PLR0917
+    header: BatchHeader,
+    data: bytes,
+    start: int,
+    append_time: int | None,
+    most_headers: int,
+    longest_keys: int,
+    spans: _Spans,
+) -> tuple[Record, int]:
+    length, position = varint(data, start, "record length")
+    spans.add("length", start, position, length)
+    end = position + length
+    if length < 1:
+        raise CorruptError(start, "record length", "1 or more", length)
+    if end > len(data):
+        raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
+    attributes, at = data[position], position + 1
+    spans.add("attributes", position, at, attributes)
+    timestamp_delta, position = varlong(data, at, "timestamp delta")
+    spans.add("timestamp_delta", at, position, timestamp_delta)
+    at = position
+    offset_delta, position = varint(data, at, "offset delta")
+    spans.add("offset_delta", at, position, offset_delta)
+    key, position = _bytes(data, position, end, "key", spans)
+    value, position = _bytes(data, position, end, "value", spans)
+    at = position
+    count, position = varint(data, at, "headers count")
+    spans.add("headers_count", at, position, count)
+    if not 0 <= count <= max(end - position, 0):
+        raise CorruptError(at, "headers count", f"0 to {end - position}", count)
+    if count > most_headers:
+        raise LimitError(at, "headers count", f"at most {most_headers}", count)
+    headers, keys = [], 0
+    for number in range(count):
+        at = position
+        owner = spans.header(number)
+        name, position = _bytes(data, at, end, "header key", owner)
+        if name is None:
+            raise CorruptError(at, "header key", "a key", "null")
+        keys += len(name)
+        if keys > longest_keys:
+            raise LimitError(at, "header keys", f"at most {longest_keys} bytes", keys)
+        header_value, position = _bytes(data, position, end, "header value", owner)
+        headers.append((name, header_value))
+    if position != end:
+        raise CorruptError(start, "record length", length, length + position - end)
+    timestamp = _long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
+    sequence = add_sequence(header.base_sequence, offset_delta) if header.base_sequence >= 0 else NO_SEQUENCE
+    offset = _long(header.base_offset + offset_delta)
+    return Record(offset, timestamp, sequence, key, value, tuple(headers), attributes), end
+
+
+def _bytes(data: bytes, start: int, end: int, field: str, spans: _Spans) -> tuple[bytes | None, int]:
+    length, position = varint(data, start, f"{field} length")
+    if length > end - position:
+        raise CorruptError(start, f"{field} length", f"at most {end - position}", length)
+    value, after = (
+        (data[position : position + length], position + length) if length >= 0 else (None, position)
+    )
+    if spans.spans is not None:
+        word = field.removeprefix("header ")
+        spans.add(f"{word}_length", start, position, length)
+        if value is not None:
+            spans.add(word, position, after, value)
+    return value, after
+
+
 def record_parts(header: BatchHeader, body: Buffer) -> Iterator[FieldSpan]:
     """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
 
     What cannot be read raises the error that `records` raises, after the fields that precede it. Nothing is
     between two fields: an error's bytes begin where the last field ends.
     """
-    data, position = bytes(body), 0
-    if header.records_count < 0:
-        raise CorruptError(0, "records count", "0 or more", header.records_count)
-    for number in range(header.records_count):
-        position = yield from _record_parts(data, position, f"record {number}")
-    left = len(data) - position
-    if header.records_count and left:
-        raise CorruptError(
-            position, "records", f"{header.records_count} records to the end", f"{left} bytes more"
-        )
-
-
-def _record_parts(data: bytes, start: int, name: str) -> Generator[FieldSpan, None, int]:
-    def part(field: str, first: int, last: int, value: int | bytes | None) -> FieldSpan:
-        return FieldSpan(name, field, first, last, value, MEANINGS.get(field, ""))
-
-    length, position = varint(data, start, "record length")
-    yield part("length", start, position, length)
-    end = position + length
-    if length < 1:
-        raise CorruptError(start, "record length", "1 or more", length)
-    if end > len(data):
-        raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
-    yield part("attributes", position, position + 1, data[position])
-    first = position + 1
-    timestamp_delta, position = varlong(data, first, "timestamp delta")
-    yield part("timestamp_delta", first, position, timestamp_delta)
-    first = position
-    offset_delta, position = varint(data, first, "offset delta")
-    yield part("offset_delta", first, position, offset_delta)
-    for field in ("key", "value"):
-        position = yield from _bytes_parts(data, position, end, name, field)
-    count, after = varint(data, position, "headers count")
-    yield part("headers_count", position, after, count)
-    if not 0 <= count <= max(end - after, 0):
-        raise CorruptError(position, "headers count", f"0 to {end - after}", count)
-    position = after
-    for number in range(count):
-        key_at = position
-        owner = f"header {number} of {name}"
-        position = yield from _bytes_parts(data, position, end, owner, "key", "header ")
-        if varint(data, key_at)[0] < 0:
-            raise CorruptError(key_at, "header key", "a key", "null")
-        position = yield from _bytes_parts(data, position, end, owner, "value", "header ")
-    if position != end:
-        raise CorruptError(start, "record length", length, length + position - end)
-    return end
-
-
-def _bytes_parts(  # noqa: PLR0917
-    data: bytes, start: int, end: int, owner: str, field: str, prefix: str = ""
-) -> Generator[FieldSpan, None, int]:
-    value, after = _bytes(data, start, end, prefix + field)
-    length, position = varint(data, start)
-    yield FieldSpan(owner, f"{field}_length", start, position, length, MEANINGS[f"{field}_length"])
-    if value is not None:
-        yield FieldSpan(owner, field, position, after, value)
-    return after
+    spans: list[FieldSpan] = []
+    try:
+        for _ in records(header, bytes(body), 0, NO_LIMIT, spans):
+            yield from spans
+            spans.clear()
+    except FormatError:
+        yield from spans
+        raise
 
 
 def _long(value: int) -> int:

@@ -1,17 +1,18 @@
 """Records of many batches at once, as numpy columns: the fast twin of `formats.record`.
 
 The layout is that of `formats.record`, and so is the truth. Only the length of a record
-says where the next begins: the chains of many batches are walked in step, those of a few one
-by one. Then every field is read of all records of all batches together. It accepts what the
-plain reader accepts, and names the batches that it refuses, so that the plain reader can say
-what is wrong.
+says where the next begins, so lengths are walked one by one. Then every field is read of all
+records of all batches together. It accepts what the plain reader accepts, and names the
+batches that it refuses, so that the plain reader can say what is wrong.
 
-    lengths    at -> at + length -> ...                        per record, all batches at once
+    lengths    at -> at + length -> ...                        one record after the other
     fields     attributes, timestamp delta ... headers count   per field, all records at once
     headers    the first of each record, the second ...        as many steps as the longest list
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,6 @@ from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, LARGEST_HEADER, is_legacy
-from formats.record_chains import VARINT, chains
 from formats.types import Buffer
 
 Ints = NDArray[np.int64]
@@ -47,7 +47,8 @@ more headers in all than CHUNK_BYTES have room for.
 LONGEST_HEADER_KEY = 1 << 12
 """A batch with a longer one is left to the plain reader, which knows how long one may be."""
 
-VARLONG = 10
+VARINT, VARLONG = 5, 10
+"""Bytes of the longest."""
 
 EACH = (
     *("batch", "offset", "timestamp", "sequence", "attributes"),
@@ -197,7 +198,7 @@ def _decoded(
         0 if body is None else count
         for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)
     ]
-    starts, limits, broken = chains(data, [len(body or b"") for body in bodies], claimed)
+    starts, limits, broken = _chains(data, [len(body or b"") for body in bodies], claimed)
     columns, damaged = _columns(data, starts, limits, headers)
     bad = broken.union(number for number, body in enumerate(bodies) if body is None)
     begin = 0
@@ -207,6 +208,49 @@ def _decoded(
         if number < len(bodies):
             yield FallbackBatch(first + number)
         begin = number + 1
+
+
+def _chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
+    """Return where each record begins, the first record of each batch, and the batches of broken chains.
+
+    The bodies lie one after the other in `data`, which has two bytes more; `sizes` are theirs in bytes,
+    `counts` the records that each should have. A batch with a broken chain has no records.
+    """
+    starts = array("q")
+    bounds, broken, at, end = [0], set(), 0, 0
+    append = starts.append
+    for number, (size_of_all, count) in enumerate(zip(sizes, counts, strict=True)):
+        at, end = end, end + size_of_all
+        for _ in repeat(None, count):
+            if at >= end:
+                break
+            append(at)
+            value, size = data[at], 1
+            if value >= 0x80:
+                high, size = data[at + 1], 2
+                if high < 0x80:
+                    value += (high - 1) << 7
+                else:
+                    value, size = _length(data, at)
+            if value & 1 or not value:
+                break
+            at += (value >> 1) + size
+        if at != end or len(starts) - bounds[-1] != count:
+            broken.add(number)
+            del starts[bounds[-1] :]
+        bounds.append(len(starts))
+    return np.frombuffer(starts, np.int64), np.array(bounds, np.int64), broken
+
+
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """Return the bits and the bytes of a length's varint; no bits for one that is too long."""
+    value, shift = 0, 0
+    for size, byte in enumerate(data[at : at + VARINT], 1):
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, size
+        shift += 7
+    return 0, 0
 
 
 def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:

@@ -39,7 +39,6 @@ ELSEWHERE = {
     "formats/messages/reader.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/share_group.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/transaction.py": "tests/oracle/test_messages_oracle.py",
-    "formats/record_chains.py": "tests/formats/test_record_columns.py",
     # what a start, an election, a consumer makes of logs
     "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/test_startup_broker.py",
     "kcli/kafka/replication/candidate_losses.py": "tests/commands/test_elect.py",

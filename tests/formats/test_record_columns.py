@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats import record_chains
 from formats import record_columns as module
 from formats.batch import BATCH, HEADER_SIZE
 from formats.record import batch_records
@@ -16,8 +15,6 @@ from tests.seeds import examples
 pytestmark = pytest.mark.slow
 
 LIMIT = 1 << 20
-WALKS = {"in step": 0, "one by one": LIMIT}
-"""RECORDS_A_STEP for each way to walk."""
 INTS = st.integers(-(1 << 31), (1 << 31) - 1)
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 NULLABLE = st.none() | st.binary(max_size=200)
@@ -26,17 +23,7 @@ RECORD = put_record(0, 0, b"key", b"value", ((b"h", b"x"), (b"n", None)))
 
 
 def fast(given, limit=LIMIT):
-    """Return the records of each batch, None for a fallback batch, however their lengths are walked."""
-    ways = []
-    for records in WALKS.values():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(record_chains, "RECORDS_A_STEP", records)
-            ways.append(read(given, limit))
-    assert ways[0] == ways[1]
-    return ways[0]
-
-
-def read(given, limit):
+    """Return the records of each batch, None for a fallback batch."""
     window, positions = joined(given)
     found = []
     for item in record_columns(window, positions, limit):

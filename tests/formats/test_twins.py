@@ -7,7 +7,6 @@ after the modules try each of them in depth; here all are tried on the same logs
 """
 
 import inspect
-import itertools
 import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from formats import bulk, checksums, record_chains, record_columns
+from formats import bulk, checksums, record_columns
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
 from formats.control import control_record
 from formats.errors import FormatError
@@ -23,8 +22,7 @@ from formats.magic import format_of, is_valid, read_header
 from formats.messages import flat, printed
 from formats.messages.decode import VALUES, decode_value
 from formats.messages.message import Message
-from formats.primitives import varint
-from formats.record import batch_records, unpacked
+from formats.record import batch_records
 from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.recorded import rows as records_of
@@ -135,43 +133,6 @@ def plain_records(data):
     return [None if isinstance(records, FormatError) else records for records in found]
 
 
-def fast_chains(data):
-    """Return where the records of each batch begin, None of a broken batch."""
-    bodies = bodies_of(data)
-    if not bodies:
-        return []
-    joined = b"".join([*(body for _, body in bodies), b"\0\0"])
-    starts, bounds, broken = record_chains.chains(
-        joined, [len(body) for _, body in bodies], [header.records_count for header, _ in bodies]
-    )
-    ends = np.cumsum([0, *(len(body) for _, body in bodies)])
-    return [
-        None if number in broken else (starts[first:last] - ends[number]).tolist()
-        for number, (first, last) in enumerate(itertools.pairwise(bounds))
-    ]
-
-
-def plain_chains(data):
-    return [attempt_chain(body, header.records_count) for header, body in bodies_of(data)]
-
-
-def attempt_chain(body, count):
-    starts, position = [], 0
-    for _ in range(count):
-        starts.append(position)
-        length = attempt(varint, body, position)
-        if isinstance(length, FormatError) or length[0] < 1 or length[1] + length[0] > len(body):
-            return None
-        position = sum(length)
-    return starts if position == len(body) else None
-
-
-def bodies_of(data):
-    """Return the headers and decompressed bytes of batches that hold records and can be decompressed."""
-    found = [attempt(unpacked, raw, LIMIT) for raw in whole(data)]
-    return [each for each in found if not isinstance(each, FormatError) and each[0].records_count > 0]
-
-
 def types_of_markers(data):
     joined, found = window(data)
     return bulk.marker_types(joined, found.at, found.fields).tolist()
@@ -252,7 +213,6 @@ TWINS = {
     "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
     "records": Twin((record_columns.record_columns,), fast_records, plain_records, logs),
-    "chains": Twin((record_chains.chains,), fast_chains, plain_chains, logs),
     "types of markers": Twin((bulk.marker_types,), types_of_markers, decoded_types, logs),
     "header rows": Twin(
         (bulk.gathered, bulk.rows, bulk.together, record_columns.headers_at),
@@ -268,7 +228,7 @@ TWINS = {
 
 NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
 
-FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat)
+FAST_MODULES = (bulk, checksums, record_columns, flat)
 
 
 @pytest.mark.slow
