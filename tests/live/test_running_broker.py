@@ -11,6 +11,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.cli.option import every_command
 from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 from tests.live.workload import Workload, busy_broker, free_base_port
 
@@ -18,17 +19,12 @@ pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
 SECONDS = 60
 NOT_OF_ONE_BROKER = {
-    "demo",
-    "epoch diff",
-    "explain",
-    "help",
-    "replica diff",
-    "replica elect",
-    "schema",
+    *("completion", "demo", "explain", "help", "salvage", "schema", "spark submit-command"),
+    *("epoch diff", "replica diff", "replica elect", "rlmm follow"),
     *READ_NO_FILES,
     *ASK_CLUSTERS,
 }
-"""Commands that read no log dir, or those of two brokers."""
+"""Commands that read no log dir, one partition, or the log dirs of two brokers."""
 COMMANDS = (
     "ls",
     "ls --include-leftovers",
@@ -68,6 +64,12 @@ COMMANDS = (
     "rlmm dump",
     "rlmm state",
     "rlmm check",
+    "rlmm coverage",
+    "rlmm lookup offset 12",
+    "rlmm lookup timestamp 1767225600000",
+    "rlmm offsets",
+    "rlmm retention --retention-bytes 300",
+    'sql SELECT(count(*))FROM"batches"',
 )
 ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
 """Findings that a question calls for, whatever the bytes are.
@@ -128,14 +130,7 @@ class Readings:
 
 
 def test_every_command_that_reads_log_dirs_is_here():
-    def leaves(group, words):
-        for name, command in group.commands.items():
-            if hasattr(command, "commands"):
-                yield from leaves(command, [*words, name])
-            else:
-                yield " ".join([*words, name])
-
-    listed = set(leaves(get_command(app), [])) - NOT_OF_ONE_BROKER
+    listed = {" ".join(words) for words in every_command(get_command(app))} - NOT_OF_ONE_BROKER
     assert {name for name in listed if not any(command.startswith(name) for command in COMMANDS)} == set()
 
 
