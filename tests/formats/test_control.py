@@ -86,19 +86,6 @@ def test_a_later_key_or_marker_is_read_as_version_0():
     assert read(key(1, 5), bytes.fromhex("000900000007ff")) == (1, "COMMIT", fields, ())
 
 
-@pytest.mark.parametrize(
-    ("number", "value"),
-    [(number, bytes.fromhex(value)) for number, _, value, said in VALUES if said["version"] == 0],
-)
-@pytest.mark.parametrize("version", [2, -1, 32767, -32768])
-def test_other_versions_are_read_as_version_0(number, value, version):
-    """By DumpLogSegments of 4.3.1; a LEADER_CHANGE of a later version it misreads."""
-    if number < c.LEADER_CHANGE or (number == c.LEADER_CHANGE and version > 0):
-        return
-    data = version.to_bytes(2, "big", signed=True) + value[2:]
-    assert read(key(number), data)[2] == read(key(number), value)[2] | {"version": version}
-
-
 @pytest.mark.parametrize("version", [2, 32767])
 def test_a_later_leader_change_is_unsupported(version):
     with pytest.raises(UnsupportedError) as caught:
@@ -124,24 +111,6 @@ def test_errors_name_the_value_that_they_are_about(number, name):
     with pytest.raises(TruncatedError) as caught:
         c.control_record(key(number), b"\0")
     assert caught.value.field.partition(" ")[0] == name
-
-
-def test_text_that_is_not_utf_8_is_marked_as_in_java():
-    value = bytes.fromhex(
-        "0000020000000103fe030405060708090a0b0c0d0e0f10020461ff6204eda08023840000000100000000"
-    )
-    (found,) = c.control_value(6, value).fields["voters"]
-    assert found["endpoints"] == [{"name": "a\ufffdb", "host": "\ufffd", "port": 9092}]
-
-
-@pytest.mark.parametrize(
-    ("tags", "found"),
-    [("ffffffff0f", []), ("03050161030005016200", [(5, b"a"), (3, b""), (5, b"b")])],
-)
-def test_tags_come_as_kafka_takes_them(tags, found):
-    """In any order, twice; of a count below 0 none."""
-    value = bytes.fromhex("0000" + tags)
-    assert read(key(4), value)[3] == tuple(UnknownTag("SnapshotFooterRecord", *tag) for tag in found)
 
 
 @pytest.mark.parametrize(

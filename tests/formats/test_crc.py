@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from formats.crc import crc32, crc32c, crc32c_function
 
-CHECK_VALUES = [
-    (crc32c, 0xE3069283),
-    (crc32c_function(), 0xE3069283),
-    (crc32, 0xCBF43926),
-]
+CHECK_VALUES = [(crc32c, 0xE3069283), (crc32c_function(), 0xE3069283), (crc32, 0xCBF43926)]
 
 
 @pytest.mark.parametrize(("checksum", "check"), CHECK_VALUES)

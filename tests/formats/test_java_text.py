@@ -62,12 +62,7 @@ def test_tokens_are_those_of_pattern_split(text, tokens):
 
 @pytest.mark.parametrize(
     ("data", "text"),
-    [
-        (b"a\xff", "a\ufffd"),
-        (b"\xed\xa0\x80", "\ufffd"),
-        (b"\xed\xa0", "\ufffd"),
-        ("é".encode(), "é"),
-    ],
+    [(b"a\xff", "a\ufffd"), (b"\xed\xa0\x80", "\ufffd"), (b"\xed\xa0", "\ufffd"), ("é".encode(), "é")],
 )
 def test_text_has_as_many_marks_as_that_of_java(data, text):
     assert java_string(data) == text

@@ -126,64 +126,6 @@ def test_a_message_without_a_codec_is_its_own_record():
     )
 
 
-def test_null_is_not_empty_and_bytes_after_the_value_are_passed_over():
-    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-5:-1] == (b"", None, 0, -1)
-    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-5:-1] == (None, b"", -1, 0)
-    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-5:-1] == (None, None, -2, -3)
-
-
-@pytest.mark.parametrize("codec", [1, 2, 3])
-@pytest.mark.parametrize(
-    ("magic", "kind", "times"), [(0, "NoTimestampType", [-1] * 3), (1, "CreateTime", [7, 9, 8])]
-)
-def test_a_wrapper(codec, magic, kind, times):
-    found = read(put_set(100, [7, 9, 8], codec, magic))
-    assert [record[:4] for record in found] == [(100 + i, time, kind, magic) for i, time in enumerate(times)]
-    assert [record.value for record in found] == [b"v0", b"v1", b"v2"]
-
-
-def test_append_time_is_that_of_the_wrapper_for_messages_of_magic_1():
-    mixed = (
-        put_message(0, 1, 7) + put_message(1, 0) + put_message(2, 2, 5, attributes=8) + put_message(3, 1, 8)
-    )
-    found = read(put_wrapper(13, mixed, timestamp=1000, attributes=8))
-    assert [record[1:3] for record in found] == [
-        (1000, "LogAppendTime"),
-        (-1, "NoTimestampType"),
-        (5, "LogAppendTime"),
-        (1000, "LogAppendTime"),
-    ]
-    found = read(put_wrapper(13, mixed, magic=0, attributes=8))
-    assert [record[1:3] for record in found] == [
-        (7, "NoTimestampType"),
-        (-1, "NoTimestampType"),
-        (5, "LogAppendTime"),
-        (8, "NoTimestampType"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("magic", "wrapper", "stored_offsets", "offsets"),
-    [
-        (1, 104, [0, 1, 4], [100, 101, 104]),
-        (1, 104, [100, 101, 104], [100, 101, 104]),
-        (1, 0, [0, 1, 4], [0, 1, 4]),
-        (1, 0, [7, 9], [7, 9]),
-        (1, -5, [-9, -6], [-8, -5]),
-        (1, 5, [9, -(1 << 63)], [-(1 << 63) + 14, 5]),
-        (0, 104, [100, 101, 104], [100, 101, 104]),
-        (0, 104, [0, 1, 4], [0, 1, 4]),
-        (0, 3, [9], [9]),
-    ],
-)
-def test_offsets_inside_a_wrapper(magic, wrapper, stored_offsets, offsets):
-    message = put_wrapper(
-        wrapper, b"".join(put_message(offset, magic) for offset in stored_offsets), magic=magic
-    )
-    assert [record.offset for record in read(message)] == offsets
-    assert base_offset(message, LIMIT) == offsets[0]
-
-
 def test_offsets_that_count_beyond_the_wrapper():
     error = attempt(read, put_wrapper(3, put_message(0) + put_message(4)))
     assert (type(error), error.position, error.field) == (

@@ -90,7 +90,7 @@ def test_vector_of_a_commit_marker():
     header = BATCH.read(COMMIT_MARKER)
     assert (header.crc, header.is_control, header.is_transactional) == (2214341497, True, True)
     assert list(batch_records(COMMIT_MARKER, 0)) == [
-        Record(7, 1700000000020, -1, b"\0\0\0\1", b"\0\0\0\0\0\7", (), 0),
+        Record(7, 1700000000020, -1, b"\0\0\0\1", b"\0\0\0\0\0\7", (), 0)
     ]
 
 

@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from tests.oracle.written import SMALL, truncated, written
+from tests.oracle.written import truncated, written
 
 from .oracle import Oracle, OracleError, encoded
 
@@ -117,30 +117,6 @@ def test_truncation_takes_whole_batches(oracle: Oracle, target, live, restarted,
     assert len(oracle.ask("records", bytes=encoded(data))["batches"]) == batches_left
 
 
-def test_truncation_at_the_end_changes_epochs_only(oracle: Oracle):
-    directory, _ = written(oracle)
-    answer = truncated(oracle, directory, 30)
-    assert answer["truncated"]["truncated"] is False
-    sizes = [stage["segments"] for stage in (answer["loaded"], answer["truncated"])]
-    assert sizes[0] == sizes[1]
-
-
-def test_truncation_over_segments(oracle: Oracle):
-    directory, facts = written(oracle, batches=30, roll_every=10)
-    assert [segment["base_offset"] for segment in facts["segments"]] == [0, 100, 200, 300]
-    at_base = truncated(oracle, directory, 100)["truncated"]
-    assert [(segment["base_offset"], segment["size"] > 0) for segment in at_base["segments"]] == [
-        (0, True),
-        (100, False),
-    ]
-    below = truncated(oracle, directory, 99)["truncated"]
-    assert [segment["base_offset"] for segment in below["segments"]] == [0]
-    assert below["log_end_offset"] == 99
-    assert "00000000000000000100.log" not in below["files"]
-    # the one at the target is new; that of the kept segments above the log start would stay
-    assert sorted(name for name in below["files"] if "snapshot" in name) == ["00000000000000000099.snapshot"]
-
-
 @pytest.mark.parametrize(
     "name", ["0.index", f"{0:020}.old.log", f"{100:020}.copy.index", f"{0:020}.a.txnindex", "100.timeindex"]
 )
@@ -166,15 +142,6 @@ def test_truncation_below_the_first_segment(oracle: Oracle):
     assert truncated(oracle, directory, -1)["truncated"]["error"] == "IllegalArgumentException"
 
 
-def test_a_log_start_above_the_log_end_empties_the_log(oracle: Oracle):
-    directory, _ = written(oracle)
-    answer = truncated(oracle, directory, 28, log_start_offset=25)
-    assert answer["truncated"]["log_start_offset"] == 25
-    reopened = answer["reopened"]
-    assert (reopened["log_start_offset"], reopened["log_end_offset"]) == (25, 25)
-    assert [(segment["base_offset"], segment["size"]) for segment in reopened["segments"]] == [(25, 0)]
-
-
 def test_recovery_cuts_a_torn_tail(oracle: Oracle):
     directory, facts = written(oracle, end="kill")
     assert facts["files"]["00000000000000000000.index"] == 65536  # never trimmed
@@ -188,45 +155,6 @@ def test_recovery_cuts_a_torn_tail(oracle: Oracle):
         "files",
         "epoch_file",
     }
-
-
-def test_lookup(oracle: Oracle):
-    directory, _ = written(oracle, batches=6, roll_every=3, timestamps="rising")
-    data = {base: (directory / f"{base:020}.log").read_bytes() for base in (0, 30)}
-    batches = [
-        (base, batch)
-        for base, content in data.items()
-        for batch in oracle.ask("records", bytes=encoded(content))["batches"]
-    ]
-    answer = oracle.ask("lookup", directory=oracle.copy(directory), offsets=[*range(60), -1, 60, 61], **SMALL)
-    for offset, found in enumerate(answer["offsets"][:60]):
-        base, batch = batches[offset // 10]
-        assert (found["segment_base_offset"], found["position"]) == (base, batch["position"])
-        assert (found["batch_base_offset"], found["batch_last_offset"]) == (
-            batch["base_offset"],
-            batch["last_offset"],
-        )
-        assert found["index_entry_position"] <= found["position"]
-    below, end, above = answer["offsets"][60:]
-    assert below["error"] == above["error"] == "OffsetOutOfRangeException"
-    assert end == {"found": False}
-
-    records = [(record["timestamp"], record["offset"]) for _, batch in batches for record in batch["records"]]
-    newest = max(records)[0]
-    asked = [0, records[0][0], records[33][0], newest, newest + 1, -3, -2, -1]
-    found = oracle.ask("lookup", directory=oracle.copy(directory), timestamps=asked, **SMALL)["timestamps"]
-    first = [next((offset for at, offset in records if at >= timestamp), None) for timestamp in asked[:5]]
-    assert [None if one is None else one["offset"] for one in found[:5]] == first
-    assert found[5]["timestamp"] == newest
-    assert [one["offset"] for one in found[6:]] == [0, 60]
-
-
-def test_written_log_after_delete_records(oracle: Oracle):
-    directory, facts = written(oracle, batches=30, roll_every=10, delete_records=0.5, delete_segments=True)
-    assert facts["log_start_offset"] == 150
-    assert [segment["base_offset"] for segment in facts["segments"]] == [100, 200, 300]
-    left = sorted(path.name for path in directory.iterdir() if path.name.startswith("00000000000000000000"))
-    assert left == []
 
 
 def test_snapshot_and_partition_metadata(oracle: Oracle):

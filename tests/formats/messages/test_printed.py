@@ -5,7 +5,6 @@ import base64
 import pytest
 
 from formats.errors import CorruptError, TruncatedError
-from formats.messages import metadata
 from formats.messages.decode import decode_value
 from formats.messages.group import CONSUMER_PROTOCOL
 from formats.messages.metadata import decode_metadata
@@ -34,50 +33,6 @@ def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
     assert printed(CONSUMER_OFFSETS, 7, key, value) == Printed(OFFSET_KEY_TEXT, expected, None)
 
 
-@pytest.mark.parametrize(
-    ("topic", "key", "value", "expected"),
-    [
-        (
-            CONSUMER_OFFSETS,
-            b"\0\x09x",
-            b"",
-            Printed("Unknown record type 9 at offset 7, skipping.", None, None),
-        ),
-        (
-            CONSUMER_OFFSETS,
-            OFFSET_KEY,
-            b"\0\x05",
-            Printed("Error at offset 7, skipping. Found an unknown record version 5 for 1 type", None, None),
-        ),
-        (
-            CLUSTER_METADATA,
-            None,
-            b"\1\x0d\0\0",
-            Printed(
-                None,
-                "Error at 7, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown "
-                "metadata id 13",
-                None,
-            ),
-        ),
-        (
-            CLUSTER_METADATA,
-            None,
-            b"\1\x14\1\0",
-            Printed(None, '{"type":"NO_OP_RECORD","version":1,"data":{}}', None),
-        ),
-        (
-            CLUSTER_METADATA,
-            b"key",
-            b"\1\x14\0\0",
-            Printed(None, '{"type":"NO_OP_RECORD","version":0,"data":{}}', None),
-        ),
-    ],
-)
-def test_unknown_types_and_versions(topic: str, key: bytes | None, value: bytes, expected: Printed):
-    assert printed(topic, 7, key, value) == expected
-
-
 def test_bad_bytes():
     cut = printed(CONSUMER_OFFSETS, 7, OFFSET_KEY, OFFSET_VALUE[:-1])
     assert cut.key.startswith("Error at offset 7, skipping. byte ")
@@ -87,17 +42,6 @@ def test_bad_bytes():
     record = printed(CLUSTER_METADATA, 7, None, b"\1\x14\0")
     assert record.payload.startswith("Error at 7, skipping. byte ")
     assert (record.key, type(record.error)) == (None, TruncatedError)
-
-
-def test_text_that_is_not_utf_8_is_marked_as_by_the_tool():
-    key = bytes.fromhex("0001 0002 61ff 0001 74 00000005")
-    assert printed(CONSUMER_OFFSETS, 7, key, None).key == OFFSET_KEY_TEXT.replace('"g"', '"a\ufffd"')
-    value = bytes.fromhex("0003 000000000000002a 00000007 0003 eda080 0000000000000001")
-    assert '"metadata":"\ufffd"' in printed(CONSUMER_OFFSETS, 7, OFFSET_KEY, value).payload
-    record = printed(CLUSTER_METADATA, 7, None, bytes.fromhex("01 17 00 01 00 03 02 ff"))
-    assert record == Printed(
-        None, '{"type":"BEGIN_TRANSACTION_RECORD","version":0,"data":{"name":"\ufffd"}}', None
-    )
 
 
 def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b"consumer") -> bytes:
@@ -146,18 +90,6 @@ def test_a_newer_consumer_protocol_is_decoded_unless_it_holds_structs(version: i
     assert known["assignment"]["assignedPartitions"] == [{"topic": "t", "partitions": []}]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("NoOpRecord", "NO_OP_RECORD"),
-        ("RemoveAccessControlEntryRecord", "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"),
-        ("ClearElrRecord", "CLEAR_ELR_RECORD"),
-    ],
-)
-def test_type_name(name: str, expected: str):
-    assert metadata.type_name(name) == expected
-
-
 def test_a_record_of_3_4_alone():
     """Bytes and JSON by the classes of Kafka 3.4.1; 4.3.1 does not know the type."""
     data = bytes.fromhex("0106000202740307557365723a61022afc7f00")
@@ -168,7 +100,3 @@ def test_a_record_of_3_4_alone():
     assert value_text(decode_metadata(data)) == expected
     without = bytes.fromhex("01060002000307557365723a61022afc7f00")
     assert value_text(decode_metadata(without)) == expected.replace('"t"', "null")
-
-
-def test_metadata_text():
-    assert value_text(decode_metadata(b"\1\x14\0\0")) == '{"type":"NO_OP_RECORD","version":0,"data":{}}'
