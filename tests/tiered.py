@@ -7,10 +7,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
-from typer.testing import CliRunner
-
-from commands.app import app
-
 PACKED = Path(__file__).parent / "data" / "rlmm" / "cluster.tar.gz"
 SPECS = ("earliest", "latest", "max-timestamp", "earliest-local", "latest-tiered", "earliest-pending-upload")
 METADATA = "__remote_log_metadata-0"
@@ -33,12 +29,6 @@ def cluster() -> Cluster:
         packed.extractall(root, filter="data")
     answers = json.loads((root / "cluster" / "answers.json").read_text())
     return Cluster(root / "cluster" / "node1", root / "cluster" / "storage", answers)
-
-
-def ask(*words):
-    """Return the document and the exit status of a command with -o json."""
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
-    return json.loads(done.stdout), done.exit_code
 
 
 def batch_position(data, offset):

@@ -2,7 +2,17 @@
 
 import json
 
+from typer.testing import CliRunner
+
+from commands.app import app
+
 ASK = ("epoch", "end-offset", "--epoch", "2")
+
+
+def ask(*words):
+    """Return the document and the exit status of a command with -o json."""
+    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
+    return json.loads(done.stdout), done.exit_code
 
 
 def answers(result):

@@ -1,17 +1,20 @@
 """What tests of commands share."""
 
 import json
+import os
 import shutil
 import tempfile
 
 import pytest
 
 from tests.builders import put_record, put_records
+from tests.conftest import LogDir
 from tests.kcli.views.fleet import fleet
 from tests.partitions import orders as put_orders
 from tests.partitions import put_range, put_topic_id
 from tests.tiered import cluster
 
+MANY_PARTITIONS = 2000
 LOG = "00000000000000000000.log"
 
 
@@ -68,6 +71,16 @@ def short_directory():
 def dirs(tmp_path_factory):
     """Five log dirs, of which the last has a flipped byte."""
     return fleet(tmp_path_factory.mktemp("fleet"), 5)
+
+
+@pytest.fixture(scope="module")
+def many_partitions(tmp_path_factory):
+    """A log dir of so many partitions that a command about it can be interrupted."""
+    log_dir = LogDir(tmp_path_factory.mktemp("many") / "data")
+    first = log_dir.partition("many-0")
+    for number in range(1, MANY_PARTITIONS):
+        shutil.copytree(first, log_dir.path / f"many-{number}", copy_function=os.link)
+    return log_dir.path
 
 
 @pytest.fixture

@@ -139,6 +139,9 @@ def test_a_topic_that_is_not_there_is_about_no_partition(kcli, log_dir, tmp_path
     assert refused.stderr.count("\n") == 1
 
 
+NOT_OF_OUT = "this is not what --out NAME/ writes"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "text", "status", "message"),

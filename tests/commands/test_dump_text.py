@@ -68,17 +68,6 @@ def test_text_of_a_directory_leaves_out_what_the_tool_would_ignore(kcli, log_dir
     assert done.stdout.count("Dumping ") == 4
 
 
-def test_text_closes_with_what_does_not_fit(kcli, long_log):
-    index = long_log / "00000000000000000000.index"
-    index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (18, 0, 20, 0)))
-    done = kcli("dump", "-o", "text", "--verify-index-only", index)
-
-    assert done.stdout == f"Dumping {index}\n"
-    assert done.stderr.startswith(
-        f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n"
-    )
-
-
 def test_text_prints_lines_not_columns(kcli, long_log):
     assert kcli("dump", "-o", "text", "--columns", "offset", long_log).exit_code == 2
 

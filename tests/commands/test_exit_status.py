@@ -9,18 +9,16 @@ import subprocess
 import sys
 import termios
 import time
-from pathlib import Path
 
 import pytest
 
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.contract import EngineMissingError
+from tests.processes import ENVIRONMENT, KCLI
 
 pytestmark = pytest.mark.slow
 
-KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "0")
-ELSEWHERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.fixture
@@ -207,7 +205,7 @@ def test_a_full_disk_is_not_silent(orders, words):
             text=True,
             check=False,
             cwd=orders,
-            env=ELSEWHERE,
+            env=ENVIRONMENT,
         )
 
     assert (done.returncode, done.stderr) == (4, "kcli: cannot write output: no space left on device\n")
@@ -247,7 +245,7 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
         text=True,
         check=False,
         cwd=orders,
-        env=ELSEWHERE,
+        env=ENVIRONMENT,
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (status, "", answer)
@@ -280,7 +278,7 @@ def test_signals_end_kcli_and_its_workers(orders, tmp_path, jobs, number, status
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env=ENVIRONMENT,
     )
     while not os.path.exists(f"{script}.started"):
         assert process.poll() is None
@@ -315,7 +313,7 @@ def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env=ENVIRONMENT,
     )
 
     assert (done.returncode, done.stdout) == (70, "")
@@ -338,7 +336,7 @@ def test_foreign_modules_in_the_working_directory_do_not_run(orders, tmp_path, j
         capture_output=True,
         text=True,
         check=False,
-        env=ELSEWHERE,
+        env=ENVIRONMENT,
     )
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -393,12 +391,6 @@ def test_a_demo_that_cannot_be_unpacked_is_one_line(kcli, tmp_path):
     assert kcli("demo", "--keep", tmp_path / "file").stderr == f"kcli: --keep {tmp_path}/file: file exists\n"
 
 
-def test_version_is_printed():
-    done = subprocess.run([*KCLI, "--version"], capture_output=True, text=True, check=False)
-
-    assert (done.returncode, done.stdout) == (0, "kcli 0.1.0\n")
-
-
 @pytest.mark.parametrize(
     "words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")]
 )
@@ -438,7 +430,7 @@ def test_lines_are_written_many_at_once_though_python_is_asked_not_to_buffer():
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**ELSEWHERE, "PYTHONUNBUFFERED": "1"},
+        env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"},
         capture_output=True,
         text=True,
         check=False,

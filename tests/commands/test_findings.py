@@ -4,11 +4,11 @@ import csv
 import json
 import os
 import re
-import sys
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.processes import KCLI
 from tests.terminal import terminal
 
 
@@ -99,7 +99,7 @@ def test_places_that_cannot_be(kcli, damaged, monkeypatch, word, status, message
 
 def on_terminal(*words, **environment):
     """Return the lines of stderr on a terminal of 60 columns, and the escapes of colours apart."""
-    command = [sys.executable, "-m", "kcli", *words]
+    command = [*KCLI, *words]
     shown, _, _ = terminal(command, stream="stderr", columns=60, COLUMNS="", **environment)
     text = shown.decode().replace("\r\n", "\n")
     return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines(), re.findall(r"\x1b\[[0-9;]*m", text)

@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -15,6 +14,7 @@ from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
 from kcli.rows import COMMANDS as ROWS_OF
 from kcli.rows import row_types
+from tests.processes import KCLI
 from tests.terminal import terminal
 
 
@@ -45,7 +45,7 @@ def test_the_page_of_findings_holds_the_catalogue(kcli):
 
 @pytest.mark.slow
 def test_a_page_on_a_terminal_is_drawn():
-    command = [sys.executable, "-m", "kcli", "help", "truncation"]
+    command = [*KCLI, "help", "truncation"]
     shown, said, status = terminal(command, COLUMNS="80", NO_COLOR="1")
 
     assert (said, status) == (b"", 0)
@@ -94,7 +94,7 @@ def test_options_are_listed_in_groups(kcli):
 def test_help_is_as_wide_as_the_terminal(columns, widest):
     for words in ((), ("epoch",), ("dump",)):
         lines = subprocess.run(
-            [sys.executable, "-m", "kcli", *words, "-h"],
+            [*KCLI, *words, "-h"],
             env={**os.environ, "COLUMNS": str(columns)},
             capture_output=True,
             text=True,
@@ -179,7 +179,7 @@ def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
 )
 @pytest.mark.parametrize("columns", [60, 100])
 def test_what_is_said_fits_the_terminal_and_is_a_line_in_a_pipe(words, columns):
-    kcli = [sys.executable, "-m", "kcli", *words]
+    kcli = [*KCLI, *words]
     shown = terminal(kcli, columns=columns, COLUMNS="")[0].decode().replace("\r\n", "\n")
     piped = subprocess.run(kcli, capture_output=True, text=True, check=True).stdout
 

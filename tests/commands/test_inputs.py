@@ -4,15 +4,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from tests.commands.answers import ASK, answers
+from tests.processes import KCLI
 
 pytestmark = pytest.mark.slow
-
-KCLI = [sys.executable, "-m", "kcli"]
 
 
 class TestInputs:

@@ -1,15 +1,13 @@
 """What has a name of a log dir's or a log's file and is no regular file: one finding, the same everywhere."""
 
-import json
 import os
 import subprocess
-import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from commands.app import app
+from tests.commands.answers import ask
 from tests.partitions import log_dir, orders, put_range
+from tests.processes import KCLI
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +23,7 @@ MAKE = {
 
 
 def document(words, path):
-    return json.loads(CliRunner().invoke(app, [*words.split(), str(path), "-o", "json"]).stdout)
+    return ask(*words.split(), path)[0]
 
 
 def replaced(path, kind):
@@ -35,17 +33,18 @@ def replaced(path, kind):
 
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("kind", MAKE)
-@pytest.mark.parametrize("name", NAMES)
-def test_in_a_log_dir(tmp_path, name, kind, words):
+@pytest.mark.parametrize("name", [*NAMES, f"orders-0/{LOG}"])
+def test_in_a_log_dir_or_a_partition(tmp_path, name, kind, words):
     root = orders(tmp_path / "d", put_range(0, 3)).parent
-    replaced(root / name, kind)
-    said = document(words, root)
+    path = root / name
+    replaced(path, kind)
+    said = document(words, path.parent)
     assert said["rows"]
     assert said["errors"] == []
     found = [
         (finding["code"], finding["dir"], finding["file"], finding["message"]) for finding in said["findings"]
     ]
-    assert found == [("LOG-012", str(root), name, f"{kind}, not a regular file")]
+    assert found == [("LOG-012", str(path.parent), path.name, f"{kind}, not a regular file")]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -53,20 +52,6 @@ def test_in_a_log_dir_without_partitions(tmp_path, words):
     root = log_dir(tmp_path / "d")
     replaced(root / "recovery-point-offset-checkpoint", "a named pipe")
     assert [finding["code"] for finding in document(words, root)["findings"]] == ["LOG-012"]
-
-
-@pytest.mark.parametrize("words", COMMANDS)
-@pytest.mark.parametrize("kind", MAKE)
-def test_in_a_partition(tmp_path, kind, words):
-    directory = orders(tmp_path / "d", put_range(0, 3))
-    replaced(directory / LOG, kind)
-    said = document(words, directory)
-    assert said["rows"]
-    assert said["errors"] == []
-    found = [
-        (finding["code"], finding["dir"], finding["file"], finding["message"]) for finding in said["findings"]
-    ]
-    assert found == [("LOG-012", str(directory), LOG, f"{kind}, not a regular file")]
 
 
 @pytest.mark.parametrize("kind", MAKE)
@@ -86,7 +71,7 @@ def test_a_state_is_refused_before_it_is_opened(tmp_path, kind):
         MAKE[kind](state)
     partition = orders(tmp_path / "d", put_range(0, 3))
     done = subprocess.run(
-        [sys.executable, "-m", "kcli", "check", "--since", state, partition],
+        [*KCLI, "check", "--since", state, partition],
         capture_output=True,
         text=True,
         timeout=300,

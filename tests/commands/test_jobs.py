@@ -7,17 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.partitions import log_dir, put_log
+from tests.processes import ENVIRONMENT, KCLI, children_of, processes, workers_of
 
 pytestmark = pytest.mark.slow
 
-KCLI = [sys.executable, "-m", "kcli"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 FORMATS = [
     ("text",),
     ("ndjson",),
@@ -161,7 +158,7 @@ def test_a_signal_ends_the_command_though_workers_are_stopped_or_dead(tmp_path, 
         end = time.monotonic() + WAIT_SECONDS
         while (tmp_path / "out").stat().st_size < 50_000_000 and time.monotonic() < end:
             time.sleep(0.001)
-        for worker in workers(process.pid):
+        for worker in workers_of(process.pid):
             os.kill(worker, what)
         time.sleep(0.2)
         process.send_signal(signal.SIGTERM)
@@ -170,32 +167,11 @@ def test_a_signal_ends_the_command_though_workers_are_stopped_or_dead(tmp_path, 
     assert process.returncode == 143
 
 
-def workers(owner):
-    """Return the children of a process's children."""
-    return [process for process, parent in parents().items() if parents().get(parent) == owner]
-
-
-def parents():
-    """Return the parent of every process."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            found[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
-    return found
-
-
-def is_gone(process):
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 def will_be_gone(process):
     end = time.monotonic() + WAIT_SECONDS
-    while not is_gone(process) and time.monotonic() < end:
+    while process in processes() and time.monotonic() < end:
         time.sleep(0.01)
-    return is_gone(process)
+    return process not in processes()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -203,8 +179,8 @@ def test_no_process_and_no_file_outlives_the_command(big, number, short_director
     environment = {**ENVIRONMENT, "TMPDIR": short_directory}
     process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     os.read(process.stdout.fileno(), 10)  # the rest waits to be read
-    children = [child for child, parent in parents().items() if parent == process.pid]
-    family = [*children, *workers(process.pid)]
+    children = children_of(process.pid)
+    family = [*children, *workers_of(process.pid)]
     assert len(family) >= 4  # the fork server, the resource tracker, two workers
     process.send_signal(number)
     if number == signal.SIGKILL:
@@ -220,7 +196,7 @@ def test_helpers_that_are_killed_change_no_answer(big, alone, number):
     """Python itself says on stderr that its resource tracker was killed."""
     process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
     begun = os.read(process.stdout.fileno(), 10)  # the rest waits to be read
-    for child in sorted(child for child, parent in parents().items() if parent == process.pid):
+    for child in sorted(children_of(process.pid)):
         os.kill(child, number)  # the resource tracker, then the fork server
         time.sleep(0.1)
     out, error = process.communicate(timeout=WAIT_SECONDS)

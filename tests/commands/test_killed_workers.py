@@ -7,19 +7,16 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.partitions import log_dir, put_log
+from tests.processes import ENVIRONMENT, KCLI, workers_of
 
 pytestmark = pytest.mark.slow
 
-KCLI = [sys.executable, "-m", "kcli"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 COMMANDS = {
     "text": ("dump", "--records", "-o", "text"),
     "json": ("dump", "--records", "-o", "json"),
@@ -75,12 +72,3 @@ def run_and_kill(words, moments, directory, chance):
                     os.kill(chance.choice(workers), signal.SIGKILL)
         process.wait(MOST_SECONDS)
     return process.returncode, (directory / "out").read_bytes(), (directory / "error").read_bytes()
-
-
-def workers_of(owner):
-    """Return the processes that the fork server of a command has forked."""
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
-    return [process for process, parent in parents.items() if parents.get(parent) == owner]

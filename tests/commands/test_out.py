@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,13 +14,11 @@ import pytest
 
 from kcli.output.values import compact
 from tests.commands.answers import EXPECTED
+from tests.processes import ENVIRONMENT, KCLI
 from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-KCLI = [sys.executable, "-m", "kcli"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 WAIT_SECONDS = 120
 
 COMMANDS = [
@@ -327,24 +324,13 @@ class TestTheEnvironment:
         assert answer == f"0 4 kcli: --out {closed}/x.csv: cannot write: permission denied\n"
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    from tests.conftest import LogDir
-
-    made = LogDir(tmp_path_factory.mktemp("many") / "data")
-    first = made.partition("many-0")
-    for number in range(1, 2000):
-        shutil.copytree(first, made.path / f"many-{number}", copy_function=os.link)
-    return made.path
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
-def test_an_interrupt_leaves_the_old_file(many, tmp_path, jobs, number, status, output):
+def test_an_interrupt_leaves_the_old_file(many_partitions, tmp_path, jobs, number, status, output):
     path = tmp_path / f"x.{output}"
     path.write_text("before")
-    ask = ["epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "--out", path]
+    ask = ["epoch", "end-offset", "--epoch", "all", many_partitions, "--jobs", jobs, "--out", path]
     process = subprocess.Popen(
         [*KCLI, *ask], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -2,10 +2,10 @@
 
 import re
 import shutil
-import sys
 
 import pytest
 
+from tests.processes import KCLI
 from tests.shell import Shell
 from tests.terminal import terminal
 
@@ -21,7 +21,7 @@ def many(log_dir):
 
 
 def run(*words, **environment):
-    shown, said, status = terminal([sys.executable, "-m", "kcli", *words], NO_COLOR="1", **environment)
+    shown, said, status = terminal([*KCLI, *words], NO_COLOR="1", **environment)
     return shown.decode(), said.decode(), status
 
 

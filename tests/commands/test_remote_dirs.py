@@ -1,18 +1,11 @@
 """`dump` of a broker's index cache and of LocalTieredStorage: each file with its kind."""
 
-import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
-from commands.app import app
+from tests.commands.answers import ask
 from tests.tiered import cluster
-
-
-def ask(*words):
-    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
-    return json.loads(done.stdout), done.exit_code
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["storage", "one partition of it"])

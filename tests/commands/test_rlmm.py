@@ -5,12 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from commands.rlmm import app
-from kcli.rows.declare import row_schema
-from kcli.rows.remote_metadata import RLMM_PARTITION
 
 pytestmark = pytest.mark.slow
 
@@ -31,16 +28,6 @@ def log_dir(tmp_path):
 
 def kcli(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def test_text_of_the_kip_is_an_explicit_choice(log_dir):
-    done = kcli("dump", "-o", "text", "--format", "kip405", log_dir / "__remote_log_metadata-0")
-
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[0].startswith(
-        "partition:0,message-offset:0,type:RemoteLogSegmentMetadata,version:0,"
-        "event-value:{remote-log-segment-id:{id:"
-    )
 
 
 def test_properties_choose_the_parts_of_the_kips_lines(log_dir):
@@ -80,29 +67,6 @@ def test_properties_that_the_kip_does_not_have(log_dir, words):
     assert kcli("dump", "-o", "text", *words, log_dir).exit_code == 2
 
 
-def test_jobs_give_the_same_bytes(log_dir):
-    assert (
-        kcli("dump", "-o", "json", log_dir).stdout
-        == kcli("dump", "-o", "json", "--jobs", "2", log_dir).stdout
-    )
-
-
-def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_path):
-    path = tmp_path / "t-0" / "remote_log_snapshot"
-    path.parent.mkdir()
-    path.write_bytes(
-        bytes(2) + (3).to_bytes(4, "big") + (77).to_bytes(8, "big") + (1).to_bytes(4, "big") + b"\0\0\0\x09"
-    )
-    done = kcli("dump", "-o", "json", path)
-    document = json.loads(done.stdout)
-
-    assert done.exit_code == 4
-    assert [row["metadata_partition_offset"] for row in document["rows"]] == [77]
-    assert [(error["path"], error["error"], error["position"]) for error in document["errors"]] == [
-        (str(path), "truncated", 18)
-    ]
-
-
 @pytest.mark.parametrize(
     ("words", "status", "answer"),
     [
@@ -138,15 +102,6 @@ def test_a_directory_without_remote_log_metadata(tmp_path):
         assert error["error"] in {"nothing-matched", "nothing-to-read"}
         assert "__remote_log_metadata" in error["message"]
         assert "inputs could not be read" not in done.stderr
-
-
-def test_partition_prints_the_metadata_partition(tmp_path):
-    done = kcli("partition", "-o", "json", "u4NdSfWRQjaZ_ENyxMXLJA:0", "u4NdSfWRQjaZ_ENyxMXLJA:7")
-    document = json.loads(done.stdout)
-
-    assert done.exit_code == 0
-    assert [row["metadata_partition"] for row in document["rows"]] == [49, 18]
-    Draft202012Validator(row_schema(RLMM_PARTITION)).validate(document["rows"][0])
 
 
 def test_a_range_of_user_partitions():

@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from tests.builders import put_record, put_records
+from tests.commands.answers import ask
 from tests.stories import TOPIC_ID, Story, event, uuid
-from tests.tiered import LOG, METADATA, ask, batch_position, cluster
+from tests.tiered import LOG, METADATA, batch_position, cluster
 
 pytestmark = pytest.mark.slow
 

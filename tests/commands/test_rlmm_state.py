@@ -98,12 +98,6 @@ def test_a_topic_is_the_users(state, kcli, demo):
     assert kcli("rlmm", "state", demo, "--topic", "orders").exit_code == 3
 
 
-def test_processes_give_the_same(kcli, demo):
-    words = ("rlmm", "state", demo, "-o", "ndjson")
-
-    assert kcli(*words, "--jobs", "2").stdout == kcli(*words).stdout
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -6,9 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.commands.answers import ask
 from tests.partitions import time_entries
 from tests.stories import Story, event
-from tests.tiered import SPECS, ask, cluster
+from tests.tiered import SPECS, cluster
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from tests.tiered import LOG, METADATA, SPECS, ask, batch_position, cluster
+from tests.commands.answers import ask
+from tests.tiered import LOG, METADATA, SPECS, batch_position, cluster
 
 pytestmark = pytest.mark.slow
 

@@ -7,18 +7,17 @@ import base64
 import csv
 import io
 import json
-import sys
 
 import pytest
 
 from kcli.rows.epochs import END_OFFSET
 from tests.commands.answers import ASK
 from tests.conftest import CLUSTER_ID
+from tests.processes import KCLI
 from tests.terminal import terminal
 
 pytestmark = pytest.mark.slow
 
-KCLI = [sys.executable, "-m", "kcli"]
 FENCE = ("current_leader_epoch", "partition_leader_epoch", "partition_leader_epoch_source", "error")
 NO_FENCE = "\t\\N" * len(FENCE)
 """What these columns hold where the request names no leader epoch."""

@@ -5,16 +5,14 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.commands.answers import EXPECTED
+from tests.processes import ENVIRONMENT
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -192,7 +190,7 @@ def test_a_run_that_is_killed_leaves_no_directory_of_that_name(demo, tmp_path):
         "--out",
         f"{tmp_path}/x/",
     ]
-    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    process = subprocess.Popen(words, env=ENVIRONMENT)
     while not any(tmp_path.rglob("rows")):
         time.sleep(0.01)
     process.kill()

@@ -8,7 +8,6 @@ import pytest
 from kcli.output.schema import document_schema
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 from kcli.words import parse_rate
-from tests.messages import put_set
 from tests.partitions import put_range
 
 pytestmark = pytest.mark.slow
@@ -41,15 +40,6 @@ def test_a_document_has_both_kinds_of_rows(kcli, data):
         ("scan_partition", "orders", 1),
     ]
     assert (answer["findings"], answer["errors"], status) == ([], [], 0)
-
-
-@pytest.mark.parametrize(("before", "records"), [(b"", None), (put_range(0, 3), 3)])
-def test_records_are_null_where_no_batch_counts_them(kcli, tmp_path, before, records):
-    log = tmp_path / f"{0:020}.log"
-    log.write_bytes(before + put_set(3, (1000, 1001)))
-    rows = document(kcli, log)[0]["rows"]
-
-    assert [(row["records"], row["uncounted_batches"]) for row in rows] == [(records, 1)] * 2
 
 
 @pytest.mark.parametrize(
@@ -103,13 +93,6 @@ def test_damage_sets_the_exit_status(kcli, data):
     assert document(kcli, data, "--no-verify")[0]["rows"][2]["unchecked_batches"] == 3
 
 
-def test_segments_that_overlap_set_the_exit_status(kcli, data):
-    (data / "orders-0" / "00000000000000000039.log").write_bytes(put_range(39, 3))
-    answer, status = document(kcli, data)
-
-    assert ([finding["code"] for finding in answer["findings"]], status) == (["LOG-017"], 1)
-
-
 def test_files_that_are_no_log_are_refused(kcli, data):
     answer, status = document(kcli, data / "meta.properties", data / "orders-0")
 
@@ -137,28 +120,6 @@ def test_a_rate_that_cannot_be_parsed_is_refused(kcli, data, text):
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"kcli: --rate {text}: expected a rate such as 500K, 50M or 1G\n"
-
-
-@pytest.mark.parametrize("name", ["+9.log", "\u0663.log", "00000000000000000009.old.log"])
-def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
-    partition = log_dir.partition("orders-0")
-    asked = [("scan", "-o", "json"), ("dump", "--records", "--tail", "3", "-o", "ndjson")]
-
-    def answers():
-        scan, tail = (kcli(*words, partition).stdout for words in asked)
-        return json.loads(scan), [line for line in tail.splitlines() if '"code":"LOG-010"' not in line]
-
-    (before, tail), findings = answers(), []
-    (partition / name).write_bytes(put_range(9, 5))
-    now, tail_now = answers()
-
-    now["findings"], findings = [], now["findings"]
-    assert [(finding["code"], finding["file"]) for finding in findings] == [("LOG-010", name)]
-    complete = [
-        row.pop("is_complete") for found in (before, now) for row in found["rows"] if "is_complete" in row
-    ]
-    assert (complete, now, tail_now) == ([True, False], before, tail)
-    assert tail
 
 
 @pytest.mark.parametrize("command", [("scan",), ("rlmm", "dump"), ("ls",)])

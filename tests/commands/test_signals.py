@@ -4,32 +4,20 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.commands.conftest import MANY_PARTITIONS
+from tests.processes import KCLI, ROOT
+
 pytestmark = pytest.mark.slow
 
-KCLI = [sys.executable, "-m", "kcli"]
 WAIT_SECONDS = 120
-MANY = 2000
-
-
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    from tests.conftest import LogDir
-
-    made = LogDir(tmp_path_factory.mktemp("many") / "data")
-    first = made.partition("many-0")
-    for number in range(1, MANY):
-        shutil.copytree(first, made.path / f"many-{number}", copy_function=os.link)
-    return made.path
 
 
 def start(*words, **more):
@@ -92,10 +80,12 @@ def is_of_python(error):
 
 
 @pytest.mark.parametrize(("jobs", "output"), [("1", "json"), ("2", "json"), ("1", "ndjson"), ("2", "ndjson")])
-def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
+def test_ctrl_c_at_any_time_leaves_a_valid_document(many_partitions, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     for earliest, latest in ((0.05, 0.3), (0.15, 0.9), (0.15, 0.9), (0.5, 2)):
-        process = start("epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "-o", output)
+        process = start(
+            "epoch", "end-offset", "--epoch", "all", many_partitions, "--jobs", jobs, "-o", output
+        )
         time.sleep(moments.uniform(earliest, latest))
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
@@ -116,8 +106,8 @@ def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 @pytest.mark.parametrize("output", ["json", "ndjson"])
-def test_a_signal_between_rows_leaves_a_valid_document(many, number, status, output):
-    process = start("epoch", "end-offset", "--epoch", "all", many, "-o", output)
+def test_a_signal_between_rows_leaves_a_valid_document(many_partitions, number, status, output):
+    process = start("epoch", "end-offset", "--epoch", "all", many_partitions, "-o", output)
     begun = os.read(process.stdout.fileno(), 2000).decode()
     process.send_signal(number)
     rest, error = ended(process)
@@ -127,8 +117,8 @@ def test_a_signal_between_rows_leaves_a_valid_document(many, number, status, out
     assert error == "error interrupted: the rows are not complete\n"
 
 
-def test_a_second_signal_ends_kcli_even_if_its_pipe_is_full(many):
-    process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "json")
+def test_a_second_signal_ends_kcli_even_if_its_pipe_is_full(many_partitions):
+    process = start("epoch", "end-offset", "--epoch", "all", many_partitions, "-o", "json")
     os.read(process.stdout.fileno(), 10)
     time.sleep(0.3)  # the pipe is full: it is writing
     process.send_signal(signal.SIGINT)
@@ -140,10 +130,12 @@ def test_a_second_signal_ends_kcli_even_if_its_pipe_is_full(many):
     process.communicate()
 
 
-def test_several_signals_in_the_same_moment_count_as_one(many, tmp_path):
+def test_several_signals_in_the_same_moment_count_as_one(many_partitions, tmp_path):
     """The file that is begun is removed."""
     for gap in (0, 0.0005, 0.002, 0.01):
-        process = start("epoch", "end-offset", "--epoch", "all", many, "--out", tmp_path / "x.parquet")
+        process = start(
+            "epoch", "end-offset", "--epoch", "all", many_partitions, "--out", tmp_path / "x.parquet"
+        )
         while not os.listdir(tmp_path):
             time.sleep(0.01)
         process.send_signal(signal.SIGHUP)
@@ -154,13 +146,13 @@ def test_several_signals_in_the_same_moment_count_as_one(many, tmp_path):
         assert (process.returncode, os.listdir(tmp_path)) == (129, [])
 
 
-def test_signals_that_the_parent_ignores_are_ignored(many):
+def test_signals_that_the_parent_ignores_are_ignored(many_partitions):
     process = start(
         "epoch",
         "end-offset",
         "--epoch",
         "0",
-        many,
+        many_partitions,
         "-o",
         "json",
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
@@ -173,17 +165,17 @@ def test_signals_that_the_parent_ignores_are_ignored(many):
 
 
 @pytest.mark.parametrize("moment", [0, 0.1])
-def test_a_signal_ends_a_table_at_once(many, tmp_path, moment):
+def test_a_signal_ends_a_table_at_once(many_partitions, tmp_path, moment):
     os.mkfifo(tmp_path / "list")
     process = start("epoch", "end-offset", "--epoch", "all", "--files-from", tmp_path / "list", "-o", "table")
     with open(tmp_path / "list", "w") as paths:  # kcli has opened it
-        paths.write(f"{many}\n")
+        paths.write(f"{many_partitions}\n")
     time.sleep(moment)
     process.send_signal(signal.SIGINT)
     out, error = ended(process)
 
     assert process.returncode == 130
-    assert len(out.splitlines()) < MANY  # nothing, or where the table had begun its head
+    assert len(out.splitlines()) < MANY_PARTITIONS  # nothing, or where the table had begun its head
     # while the directories are listed, and later
     assert error in {"error interrupted: the rows are not complete\n", "kcli: interrupted\n"}
 
@@ -200,18 +192,18 @@ def test_a_signal_before_the_document_begins_prints_one_line(tmp_path):
     assert error == "error interrupted: the rows are not complete\n"
 
 
-def test_no_file_is_left_in_the_temporary_directory(many, short_directory):
+def test_no_file_is_left_in_the_temporary_directory(many_partitions, short_directory):
     process = start(
         "epoch",
         "end-offset",
         "--epoch",
         "all",
-        many,
+        many_partitions,
         "--jobs",
         "2",
         "-q",
         env={**os.environ, "TMPDIR": short_directory},
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
     )
     time.sleep(0.5)
     os.killpg(process.pid, signal.SIGINT)

@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -17,12 +16,10 @@ import pytest
 from kcli.cli import inputs
 from kcli.jobs.scan import log_ranges
 from tests.partitions import log_dir, put_log
-from tests.shell import is_gone, of_session, processes
+from tests.processes import ENVIRONMENT, KCLI, is_gone, of_session, processes, workers_of
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-KCLI = [sys.executable, "-m", "kcli"]
 WAIT_SECONDS = 120
 
 
@@ -91,12 +88,10 @@ def test_a_killed_process_changes_no_byte(kcli, big):
         [*KCLI, *map(str, ask), "--jobs", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
     )
     begun = os.read(process.stdout.fileno(), 1000)  # the rest waits to be read
-    children = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
-    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in children)
-    os.kill(worker, signal.SIGKILL)
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     rest, error = process.communicate(timeout=WAIT_SECONDS)
 
     assert (process.returncode, error) == (0, b"")
@@ -195,7 +190,7 @@ class TestEnds:
             os.symlink(first, tmp_path / "data" / f"orders-{number}")
         ask = ("dump", tmp_path / "data", "--records", "-o", "ndjson", "--spark-master", "local[2]")
         terminal, stderr = pty.openpty()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
+        environment = {**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "200"}
         process = subprocess.Popen(
             [*KCLI, *map(str, ask)],
             stdout=subprocess.PIPE,

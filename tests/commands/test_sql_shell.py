@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-KCLI = [sys.executable, "-m", "kcli"]
+from tests.processes import KCLI
+
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
 ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
 

@@ -56,22 +56,6 @@ def test_wrong_options_are_usage_errors(partition, words):
     assert (done.exit_code, done.stdout) == (2, "")
 
 
-def test_an_epoch_that_is_not_there_is_a_finding(partition):
-    done = kcli("--dry-run", "--to-epoch", 9, "-o", "json", partition)
-    assert (done.exit_code, json.loads(done.stdout)["rows"]) == (1, [])
-
-
-def test_a_log_that_would_not_load_is_an_error(partition):
-    (partition / "leader-epoch-checkpoint").write_text("nonsense\n")
-    done = kcli("--dry-run", "--to-offset", 5, "-o", "json", partition)
-    (error,) = json.loads(done.stdout)["errors"]
-    assert (done.exit_code, error["error"], error["path"]) == (
-        3,
-        "load-failed",
-        str(partition / "leader-epoch-checkpoint"),
-    )
-
-
 def test_given_values_reach_the_job(partition):
     words = [
         "--high-watermark",

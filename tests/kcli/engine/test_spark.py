@@ -8,7 +8,6 @@ import threading
 import time
 import types
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from kcli.engine.inline import inline
 from kcli.engine.spark import spark
 from kcli.engine.spark_session import INSTALL_JAVA, Jobs
 from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, units, wide
-from tests.shell import of_session
+from tests.processes import ENVIRONMENT, KCLI, of_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -163,7 +162,7 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
         "data",
         "absent",
     ]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = ENVIRONMENT
 
     inline, spread = (
         subprocess.run(
@@ -188,7 +187,7 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
 def test_no_java_is_one_line(log_dir):
     log_dir.partition("orders-0")
     done = subprocess.run(
-        [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark"],
+        [*KCLI, "ls", log_dir.path, "--spark"],
         capture_output=True,
         text=True,
         check=False,
@@ -204,7 +203,7 @@ def test_no_java_is_one_line(log_dir):
 
 def ls_over_spark(log_dir, master="local[1]", **environment):
     log_dir.partition("orders-0")
-    words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", master]
+    words = [*KCLI, "ls", log_dir.path, "--spark-master", master]
     return subprocess.run(
         words, capture_output=True, text=True, check=False, env={**os.environ, **environment}
     )
@@ -274,7 +273,7 @@ def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported,
 )
 def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_all):
     log_dir.partition("orders-0")
-    words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", "local[1]"]
+    words = [*KCLI, "ls", log_dir.path, "--spark-master", "local[1]"]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

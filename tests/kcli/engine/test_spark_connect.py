@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import KCLI
+
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[3]
-KCLI = [sys.executable, "-m", "kcli"]
 SECONDS = 60
 VIEWS = """
 import sys

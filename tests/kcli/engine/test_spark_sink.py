@@ -18,13 +18,11 @@ from kcli.output.parts import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
 from tests.engine_suite import EPOCH, scan, units
-from tests.shell import is_gone, of_session
+from tests.processes import ENVIRONMENT, KCLI, is_gone, of_session
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
 ROOT = Path(__file__).parents[3]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-KCLI = [sys.executable, "-m", "kcli"]
 VIEW = View(command="epoch show", format=CSV, types=(EPOCH,), tagged=False, headers=False)
 OPEN = {"rounds", "decoded_key", "decoded_value"}
 WAIT_SECONDS = 60

@@ -147,18 +147,6 @@ def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
         assert done.exit_code == (4 if words == ("ls",) else 3)
 
 
-def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 5))
-    (directory / "9.log.swap").write_bytes(b"")
-    for words in (("ls",), ("scan",), ("epoch", "show"), ("dump",)):
-        found = json.loads(kcli(*words, directory, "-o", "json").stdout)
-        assert [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-010"] == [
-            "9.log.swap"
-        ], words
-    (directory / "9.log.swap").rename(directory / f"{9:020d}.log.swap")
-    assert "LOG-010" not in kcli("scan", directory, "-o", "json").stdout
-
-
 @pytest.mark.parametrize(
     ("names", "reported"),
     [
@@ -240,22 +228,6 @@ def test_a_topic_of_bytes_that_are_not_utf8(tmp_path):
     segment(directory, 0, put_range(0, 1))
     (row,) = rows(ls.ls(unit(directory)))
     assert row["topic"] == "n%FF"
-
-
-def test_the_metadata_log_is_recovered_whatever_the_marker_says(tmp_path):
-    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
-    segment(directory, 0, put_range(0, 5, epoch=1) + bytes(200))
-    assert [
-        (row["epoch"], row["start_offset"], row["end_offset"])
-        for row in rows(epoch_cache.show(unit(directory)))
-    ] == [(1, 0, 5)]
-    outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_offset=3))
-    (row,) = rows(outcome)
-    assert (row["log_end_offset_before"], row["recovery_point_before"], row["epochs_before"]) == (
-        5,
-        0,
-        [{"epoch": 1, "start_offset": 0}],
-    )
 
 
 @pytest.fixture

@@ -101,15 +101,6 @@ def test_a_file_that_stops_the_load_is_the_answer_of_every_command(tmp_path, nam
         assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, None, None)
 
 
-def test_a_log_that_was_not_stopped_cleanly_is_recovered(tmp_path):
-    flipped = bytearray(LOG[1])
-    flipped[-1] ^= 1
-    outcome = ls.ls(unit(orders(tmp_path / "d", LOG[0], bytes(flipped), clean=False)))
-    (row,) = rows(outcome)
-    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "recovered", 0)
-    assert codes(outcome) == ["START-001"]
-
-
 def test_a_log_with_more_to_recover_has_an_unknown_end_and_the_largest_that_it_can_be(tmp_path, monkeypatch):
     monkeypatch.setattr(ls, "RECOVERED_BYTES", 2 * len(LOG[0]))
     flipped = bytearray(LOG[1])
@@ -151,16 +142,6 @@ def test_recovery_says_where_a_log_that_was_not_stopped_cleanly_breaks_off(tmp_p
     (row,) = rows(outcome)
     assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "recovered", 0)
     assert "LOG-001" in codes(outcome)
-
-
-def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_path):
-    flipped = bytearray(LOG[1])
-    flipped[-1] ^= 1
-    directory = orders(tmp_path / "d", LOG[0], bytes(flipped))
-    assert rows(ls.ls(unit(directory)))[0]["log_end_offset"] == 15
-    (directory / f"{0:020d}.index").unlink()
-    (row,) = rows(ls.ls(unit(directory)))
-    assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
 
 
 def test_what_a_start_reports_before_it_fails_is_found(tmp_path):
@@ -207,20 +188,6 @@ def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name,
             ]
             assert [row.pop("is_complete") for row in was["rows"] if "is_complete" in row] == [True]
         assert now == was
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("dump",), ("dump", "--records"), ("dump", "--records", "--offsets", "0..3"), ("dump", "--tail", "1")],
-)
-def test_a_dump_tells_what_is_no_file(tmp_path, kcli, words):
-    directory = orders(tmp_path / "d", *LOG)
-    (directory / f"{40:020d}.log").mkdir()
-    done = kcli(*words, directory, "-o", "json")
-    assert [(found["code"], found["file"]) for found in json.loads(done.stdout)["findings"]] == [
-        ("LOG-012", f"{40:020d}.log")
-    ]
-    assert done.exit_code == 1
 
 
 EVERY = [

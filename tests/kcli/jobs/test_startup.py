@@ -85,13 +85,6 @@ def test_how_the_broker_stopped_can_be_asked_otherwise(tmp_path):
     assert (recovered["outcome"], recovered["log_end_offset"], recovered["records_lost"]) == ("loads", 20, 0)
 
 
-def test_the_metadata_log_is_recovered_however_the_broker_stopped(tmp_path):
-    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
-    segment(directory, 0, LOG[0])
-    for shutdown in (None, "clean"):
-        assert started(directory, shutdown=shutdown)[0]["clean"] is False
-
-
 def test_no_topic_is_tiered_before_3_6(tmp_path):
     directory = log_dir(tmp_path / "d", log_start=3) / "orders-0"
     segment(directory, 10, LOG[1])
@@ -155,12 +148,3 @@ def test_any_file_of_a_log_dir_says_that_partitions_lie_in_one(tmp_path, name):
     row, outcome = started(tmp_path / "d")
     assert not row["clean"]
     assert "START-006" not in codes(outcome)
-
-
-def test_a_segment_that_the_broker_would_split_is_refused(tmp_path):
-    directory = orders(tmp_path / "d", put_range(1 << 54, 1), recovery=0)
-    outcome = startup(unit(directory), request=StartRequest(now_ms=NOW, shutdown="unclean"))
-
-    assert outcome.rows == []
-    assert outcome.error is not None and outcome.error.error == "unsupported"
-    assert "splits the segment" in outcome.error.message

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from kcli.logdir.write_guard import log_dir_around, scratch_directory
+from tests.processes import ENVIRONMENT, KCLI
 from tests.unprivileged import as_unprivileged
 
 
@@ -64,7 +64,6 @@ def test_a_directory_that_cannot_be_listed_is_none_of_a_broker(tmp_path):
 
 pytestmark = pytest.mark.slow
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 COMMANDS = [
     ("ls", "--jobs", "2"),
     ("dump", "-o", "text", "--records", "--jobs", "2"),
@@ -130,7 +129,7 @@ class TestTemporaryFiles:
 def test_a_command_leaves_a_log_dir_alone(words, log_dir, demo):
     """The directory has the time of its last change: a file that comes and goes changes it, too."""
     before = os.stat(log_dir).st_mtime_ns
-    command = [sys.executable, "-m", "kcli", *words, str(demo)]
+    command = [*KCLI, *words, str(demo)]
     done = subprocess.run(command, capture_output=True, check=False, env={**ENVIRONMENT, "TMPDIR": log_dir})
 
     assert done.returncode in {0, 1}, done.stderr

@@ -80,16 +80,6 @@ def test_every_command_names_the_exception_that_a_start_meets_first(kcli, tmp_pa
     assert startup["error"] == "IllegalArgumentException"
 
 
-def test_a_high_watermark_above_the_log_end_is_a_warning(check, tmp_path):
-    for clean in (True, False):
-        root = tmp_path / f"clean-{clean}"
-        orders(root, put_range(0, 5), watermark=20, clean=clean)
-        found = check(root)
-        assert results(found)["orders-0"] == "warning"
-        above = [one for one in found["findings"] if one["severity"] != "info"]
-        assert [(one["code"], one["expected"]) for one in above] == [("CKPT-001", 5)]
-
-
 def test_what_recovery_cuts_is_said_and_the_checkpoints_are_held_against_the_rest(check, tmp_path):
     batch = bytearray(put_range(5, 5))
     batch[-1] ^= 1
@@ -199,44 +189,12 @@ def test_of_a_leftover_counts_only_that_it_does_not_load(check, tmp_path, kind):
     assert "START-001" in codes(check("--include-leftovers", tmp_path / "d"))
 
 
-def test_a_malformed_checkpoint_takes_a_log_dir_offline_unless_a_number_is(kcli, tmp_path):
-    results = []
-    for number, text in enumerate(MALFORMED):
-        orders(tmp_path / f"{number}", put_range(0, 5))
-        (tmp_path / f"{number}" / "recovery-point-offset-checkpoint").write_text(text)
-        results.append(bool(will_not_load(kcli, tmp_path / f"{number}")))
-    assert results == [True, True, True, True, False, False, True]
-
-
 def test_log_dirs_of_zookeeper_are_those_of_a_release_with_it(check, kcli, tmp_path):
     orders(tmp_path / "d", put_range(0, 5))
     (tmp_path / "d" / "meta.properties").write_text("version=0\nbroker.id=7\n")
     assert results(check(tmp_path / "d")) == {"d": "clean", "orders-0": "clean"}
     assert does_not_start(kcli, tmp_path / "d") == set()
     assert does_not_start(kcli, "--kafka-version", "4.3", tmp_path / "d") == {str(tmp_path / "d")}
-
-
-def test_a_log_that_a_start_swaps_in_is_read_and_ends_where_it_ends(check, tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 5), put_range(5, 5), watermark=10)
-    log = directory / f"{0:020d}.log"
-    for path in directory.glob(f"{0:020d}.*"):
-        path.rename(f"{path}.swap")
-    (row,) = [row for row in check(directory)["rows"] if row["topic"]]
-    assert (row["result"], row["batches"], row["log_end_offset"]) == ("clean", 2, 10)
-    data = bytearray(Path(f"{log}.swap").read_bytes())
-    data[-1] ^= 1
-    Path(f"{log}.swap").write_bytes(data)
-    found = check(directory)
-    assert results(found) == {"orders-0": "damaged"}
-    assert "LOG-003" in {one["code"] for one in found["findings"]}
-
-
-def test_zeros_behind_a_segment_without_its_index_stop_the_start(check, kcli, tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 5), recovery=10, watermark=10)
-    segment(directory, 5, put_range(5, 5) + bytes(40))
-    (directory / f"{0:020d}.index").unlink()
-    assert results(check(directory)) == {"orders-0": "will-not-load"}
-    assert does_not_start(kcli, directory) == {str(directory)}
 
 
 @pytest.mark.parametrize("state", ["clean", "unclean", "without-index"])
@@ -259,12 +217,6 @@ def test_indexes_that_do_not_fit_stop_the_start(kcli, tmp_path, size, fails, sta
     words = ("--server-config", config)
     assert will_not_load(kcli, *words) == does_not_start(kcli, *words)
     assert will_not_load(kcli, *words) == ({str(directory)} if fails else set())
-
-
-def test_a_folder_of_copied_partitions_is_no_log_dir(check, tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 5))
-    shutil.copytree(directory, tmp_path / "copies" / "orders-0")
-    assert results(check(tmp_path / "copies")) == {"copies": "clean", "orders-0": "clean"}
 
 
 def test_a_single_log_and_several_processes(check, kcli, tmp_path):

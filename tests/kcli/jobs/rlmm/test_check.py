@@ -1,13 +1,11 @@
 """`rlmm check`: each thing that can be wrong with remote segments is found by its own code."""
 
-import pytest
-
 from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.jobs.metadata_partitions import MetadataPartition
 from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import RemoteStore
-from tests.remote_events import COPIED, DELETED, DELETING, PLACE, STARTED, segment, update
+from tests.remote_events import COPIED, DELETED, DELETING, PLACE, segment, update
 from tests.rows import named
 
 HOUR = 3_600_000
@@ -37,31 +35,6 @@ def copied(name, start, end, *epochs):
 def checked(*events, now=2 * HOUR):
     (row,), findings = items(events, now - HOUR)
     return named(row), [finding.code for finding in findings]
-
-
-@pytest.mark.parametrize(
-    ("events", "code", "result"),
-    [
-        ([segment("a", 0, 9)], "RLMM-009", "warning"),
-        ([*COPY, update("a", DELETING)], "RLMM-009", "warning"),
-        ([*COPY, update("a", DELETED)], "RLMM-011", "damaged"),
-        ([*COPY, update("b", COPIED)], "RLMM-012", "warning"),
-        ([*COPY, segment("b", 10, 19, state=COPIED)], "RLMM-013", "damaged"),
-        ([*COPY, segment("b", 10, 19), update("b", STARTED), update("b", COPIED)], "RLMM-013", "damaged"),
-        ([*COPY, segment("b", 12, 19), update("b", COPIED)], "RLMM-014", "warning"),
-        ([segment("a", 0, 9, epochs=((0, 1),)), update("a", COPIED)], "RLMM-015", "damaged"),
-        ([segment("a", 0, 9, epochs=((0, 0), (2, 20))), update("a", COPIED)], "RLMM-015", "damaged"),
-        ([segment("a", 0, 9, epochs=((2, 0), (1, 5))), update("a", COPIED)], "RLMM-015", "damaged"),
-        ([*COPY, MARKED], "RLMM-020", "warning"),
-        ([*COPY, segment("b", 0, 19), update("b", COPIED)], "RLMM-017", "clean"),
-        ([*COPY, segment("b", 5, 8), update("b", COPIED)], "RLMM-017", "clean"),
-    ],
-)
-def test_each_defect_has_its_code(events, code, result):
-    row, codes = checked(*events)
-
-    assert codes == [code]
-    assert (row["result"], row["findings"], row["events"]) == (result, 1, len(events))
 
 
 def test_what_was_begun_a_moment_ago_is_under_way():

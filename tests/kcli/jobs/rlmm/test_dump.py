@@ -7,7 +7,6 @@ import pytest
 
 from formats.remote_metadata import decode
 from kcli.engine.contract import Unit
-from kcli.jobs.metadata_partitions import expand
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import kafka_lines, kip405_lines, record_of, with_record
 from kcli.logdir.find import find
@@ -261,23 +260,6 @@ def test_metadata_partition_is_null_outside_directories_of_the_metadata_topic(pa
     assert [event["metadata_partition"] for event in Result(tmp_path / "copied").events] == [None] * 3
     (line, *_) = kafka_lines(Result(tmp_path / "copied").rows)
     assert line.startswith("partition: null, offset: 0, value: RemotePartitionDeleteMetadata{")
-
-
-def test_a_partition_directory_without_remote_log_metadata_is_an_error(partition):
-    result = Result(partition(ONE, name="orders-3"))
-
-    assert result.rows == []
-    assert [(failure.error, failure.path) for failure in result.failures] == [
-        ("nothing-to-read", str(partition(ONE, name="orders-3")))
-    ]
-
-
-def test_a_log_dir_without_remote_log_metadata_has_no_rows(tmp_path):
-    (tmp_path / "orders-3").mkdir()
-    (tmp_path / "orders-3" / LOG).write_bytes(ONE)
-    (tmp_path / "meta.properties").write_text("version=1\n")
-
-    assert expand(find([str(tmp_path)], Selection())).targets == []
 
 
 def test_a_log_dir_of_3_5_shows_all_three(log_dir):

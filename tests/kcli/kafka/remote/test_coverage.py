@@ -52,36 +52,39 @@ def test_a_message_of_an_old_magic_ends_at_its_offset():
     assert found.ranges == [(0, 6)]
 
 
-def test_what_is_before_between_and_after_the_events_is_gone():
-    assert coverage((10, 19), (25, 29), end=40).missing() == [(0, 9), (20, 24), (30, 39)]
+@pytest.mark.parametrize(
+    ("found", "gone"),
+    [
+        (coverage((10, 19), (25, 29), end=40), [(0, 9), (20, 24), (30, 39)]),
+        # a log that is as long as its checkpoint says is whole
+        (coverage((0, 29), end=30), []),
+        (coverage((0, 29), end=31), [(30, 30)]),
+        # events below the log start are gone though their batches are still there, each offset once
+        (coverage((0, 14), (20, 29), start=22), [(0, 21)]),
+        (coverage((0, 14), (20, 29), (31, 35), start=22), [(0, 21), (30, 30)]),
+        (coverage((0, 14), (20, 29), start=17), [(0, 16), (17, 19)]),
+        # of an empty log all is gone that it had
+        (coverage(start=7, end=9), [(0, 6), (7, 8)]),
+        (coverage(), []),
+        # after damage nothing is known to be gone but what is before the first event
+        (coverage((10, 19), (25, 29), end=40, trouble=DAMAGED), [(0, 9)]),
+        (coverage(start=7, end=9, trouble=DAMAGED), []),
+        (coverage(start=7, end=9, trouble=UNREADABLE_COPY), []),
+        # a file that cannot be read may hold what is missing
+        (coverage((10, 19), (25, 29), end=40, trouble=UNREADABLE_COPY), []),
+        # what a moment cuts off is not all that is gone
+        (coverage((10, 19), trouble=CUT_BY_AT), [(0, 9)]),
+    ],
+)
+def test_which_events_are_gone(found, gone):
+    assert found.missing() == gone
+    assert found.trouble is None or gone or found.lacks == found.trouble
 
 
-def test_a_log_that_is_as_long_as_its_checkpoint_says_is_whole():
-    assert coverage((0, 29), end=30).missing() == []
+@pytest.mark.parametrize("trouble", [DAMAGED, CUT_BY_AT])
+def test_a_trouble_is_what_a_log_without_a_gap_lacks(trouble):
+    assert coverage((0, 19), trouble=trouble).lacks == trouble
     assert coverage((0, 29), end=30).lacks is None
-    assert coverage((0, 29), end=31).missing() == [(30, 30)]
-
-
-def test_events_below_the_log_start_are_gone_though_their_batches_are_still_tcoverage():
-    assert coverage((0, 14), (20, 29), start=22).missing() == [(0, 21)]
-    assert coverage((0, 14), (20, 29), (31, 35), start=22).missing() == [(0, 21), (30, 30)]
-    assert coverage((0, 14), (20, 29), start=17).missing() == [(0, 16), (17, 19)]  # each offset once
-
-
-def test_of_an_empty_log_all_is_gone_that_it_had():
-    assert coverage(start=7, end=9).missing() == [(0, 6), (7, 8)]
-    assert coverage().missing() == []
-
-
-def test_after_damage_nothing_is_known_to_be_gone_but_what_is_before_the_first_event():
-    assert coverage((10, 19), (25, 29), end=40, trouble=DAMAGED).missing() == [(0, 9)]
-    assert coverage((0, 19), (25, 29), end=40, trouble=DAMAGED).lacks == DAMAGED
-
-
-@pytest.mark.parametrize("trouble", [DAMAGED, UNREADABLE_COPY])
-def test_nothing_is_known_to_be_gone_of_a_log_of_which_nothing_is_read(trouble):
-    assert coverage(start=7, end=9, trouble=trouble).missing() == []
-    assert coverage(start=7, end=9, trouble=trouble).lacks == trouble
 
 
 def test_past_a_batch_that_is_there_in_part_a_file_has_no_event():
@@ -90,15 +93,6 @@ def test_past_a_batch_that_is_there_in_part_a_file_has_no_event():
     assert (torn.missing(), torn.trouble) == ([(20, 24), (30, 39)], ENDS_IN_PART)
     torn.add_findings([Finding("LOG-003", ""), Finding("LOG-001", "")])
     assert (torn.missing(), torn.lacks) == ([], DAMAGED)
-
-
-def test_an_unreadable_file_may_hold_what_is_not_coverage():
-    assert coverage((10, 19), (25, 29), end=40, trouble=UNREADABLE_COPY).missing() == []
-
-
-def test_what_a_moment_cuts_off_is_not_all_that_is_gone():
-    assert coverage((10, 19), trouble=CUT_BY_AT).missing() == [(0, 9)]
-    assert coverage((0, 19), trouble=CUT_BY_AT).lacks == CUT_BY_AT
 
 
 @pytest.mark.parametrize(
