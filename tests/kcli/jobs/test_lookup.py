@@ -201,38 +201,6 @@ def test_a_partition_alone_is_taken_as_stopped_cleanly_and_says_so(directory):
     assert found_codes == ["START-006", "IDX-003", "IDX-007"]
 
 
-@pytest.mark.parametrize("codec", [1, 2, 3])
-def test_messages_in_a_wrapper_are_found(tmp_path, codec):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    first, second = put_message(1, timestamp=700), put_set(7, [800, 900, 850], codec)
-    closed(
-        path,
-        0,
-        put_set(0, [0], codec, magic=0)
-        + first
-        + second
-        + put_set(20, [5, 6], codec, attributes=8, timestamp=1000),
-        (1000, 21),
-    )
-    assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
-    assert place(by_time(path, 701)[0]) == (True, 7, 800, "found")
-    row, _ = by_time(path, 801)
-    assert place(row) == (True, 8, 900, "found")
-    assert (row["leader_epoch"], row["segment_base_offset"]) == (-1, 0)
-    assert row["position"] == len(put_set(0, [0], codec, magic=0) + first)
-    assert place(by_time(path, 901)[0]) == place(by_time(path, None)[0]) == (True, 20, 1000, "found")
-    assert by_offset(path, 8)[0]["reason"].startswith("in batch: ")
-    assert by_offset(path, 8)[0]["batch_base_offset"] == 9, "as stored: the last offset"
-
-
-def test_no_old_message_has_the_timestamp_of_its_wrapper(tmp_path):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_set(0, [100, 200], timestamp=500), (500, 1))
-    assert place(by_time(path, None)[0]) == (False, None, None, "no timestamps")
-    assert place(by_time(path, 300)[0]) == (False, None, None, "not in segment")
-    assert place(by_time(path, 150)[0]) == (True, 1, 200, "found")
-
-
 def test_old_compressed_messages_that_cannot_be_unpacked(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
     good = put_message(1, timestamp=700)
