@@ -1,4 +1,4 @@
-"""What tells a starting broker whether a log is tiered: the metadata log, its configuration, its log dir."""
+"""How a starting broker knows whether a log is tiered: the metadata log, its configuration, its log dir."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def log_starts(topic, *log_dirs):
     return starts, found["reason"].partition(":")[0], codes
 
 
-def test_the_metadata_log_tells_a_tiered_log_without_an_index_cache(broker):
+def test_the_metadata_log_says_that_a_log_is_tiered_without_an_index_cache(broker):
     assert log_starts("t-retention", broker) == ({48}, "remote", set())
 
 
