@@ -101,7 +101,9 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
     if not any(path and path != found.params["out"] for path in paths):
         raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
-    return _with_spark(words, found), any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
+    first = len(words) - len(found.rest)
+    line = words if found.params["spark"] else [*words[:first], "--spark", *words[first:]]
+    return line, any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 
 class _Parsed(NamedTuple):
@@ -131,23 +133,6 @@ def _parsed(words: list[str]) -> _Parsed:
         return _Parsed(command.make_context("kcli", list(rest)).params, rest)
     except WRONG_WORDS as error:
         raise UsageError(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
-
-
-def _with_spark(words: list[str], found: _Parsed) -> list[str]:
-    """Return the words with --spark where it is an option.
-
-    At the end, or before the -- that ends the options.
-    """
-    if found.params["spark"]:
-        return words
-    expected = {**found.params, "spark": True}
-    first = len(words) - len(found.rest)
-    ends = [number for number, word in enumerate(words) if word == "--"]
-    lines = ([*words[:place], "--spark", *words[place:]] for place in (len(words), *ends))
-    return next(
-        (line for line in lines if _parsed(line).params == expected),
-        [*words[:first], "--spark", *words[first:]],
-    )
 
 
 def _absolute(archive: str | None) -> str | None:

@@ -47,19 +47,14 @@ from kcli.words import WordError
 
 
 class _NoPandas(MetaPathFinder):
-    """Says to the thread that made it that there is no pandas.
+    """Says that there is no pandas: pyarrow imports it with its first scalar, which is a third of a start.
 
-    pyarrow.dataset makes scalars when it is imported, and pyarrow imports pandas with its first scalar: where
-    the extra `spark` is installed, too, that is a third of a start of `kcli sql`, which has no use for it.
     pyarrow looks for it again when it is asked for a DataFrame.
     """
 
-    def __init__(self) -> None:
-        self._thread = threading.get_ident()
-
     def find_spec(self, name: str, *_: object) -> None:
         """Raise for pandas; all else is for the other finders."""
-        if name == "pandas" and threading.get_ident() == self._thread:
+        if name == "pandas":
             raise ModuleNotFoundError(name)
 
 
@@ -80,14 +75,8 @@ HELD = 4
 ROWS_A_BATCH = 10_000
 
 
-WITHOUT_ARROW = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union", "variant"})
-"""Types whose values Arrow cannot hold, or only in a form of DuckDB's own."""
-NESTED: dict[str, Callable[..., Any]] = {
-    "list": duckdb.list_type,
-    "array": duckdb.array_type,
-    "map": duckdb.map_type,
-}
-"""What makes a type of those inside."""
+WITHOUT_ARROW = re.compile(r"\b(UHUGEINT|BIGNUM|BIT|TIME WITH TIME ZONE|UNION|VARIANT)\b")
+"""Types, also inside others, whose values Arrow cannot hold, or only in a form of DuckDB's own."""
 
 
 class SqlError(Exception):
@@ -412,30 +401,14 @@ def _known(view: str, target: Target) -> Any:
 
 
 def with_text(relation: Any) -> Any:
-    """Return the same rows, with DuckDB's text of the values of types that Arrow does not have."""
-    kinds = [_in_arrow(kind) for kind in relation.types]
+    """Return the same rows, with DuckDB's text of the columns whose types Arrow does not have."""
+    kinds = [sqltypes.VARCHAR if WITHOUT_ARROW.search(str(kind)) else kind for kind in relation.types]
     if kinds == relation.types:
         return relation
     columns = enumerate(zip(kinds, relation.columns, strict=True), 1)
     return relation.project(
         ", ".join(f"CAST(#{place} AS {kind}) AS {_quoted(name)}" for place, (kind, name) in columns)
     )
-
-
-def _in_arrow(kind: Any) -> Any:
-    """Return a type with VARCHAR in the place of those that Arrow does not have."""
-    if kind.id in WITHOUT_ARROW:
-        return sqltypes.VARCHAR
-    if kind.id not in {*NESTED, "struct", "tuple"}:
-        return kind
-    inside = [_in_arrow(one) if isinstance(one, sqltypes.DuckDBPyType) else one for _, one in kind.children]
-    if inside == [one for _, one in kind.children]:
-        return kind
-    if kind.id == "struct":
-        return duckdb.struct_type(dict(zip((name for name, _ in kind.children), inside, strict=True)))
-    if kind.id == "tuple":
-        return sqltypes.VARCHAR  # DuckDB makes no such type for Python
-    return NESTED[kind.id](*inside)
 
 
 def _quoted(name: str) -> str:

@@ -42,7 +42,7 @@ def test_the_line_names_everything(kcli, tmp_path):
     assert ("--archives", f"{tmp_path}/env.tar.gz#environment") in itertools.pairwise(line)
     assert ("--conf", "spark.executor.memory=2g") in itertools.pairwise(line)
     assert ("--py-files", str(out / "kcli-packages.zip")) in itertools.pairwise(line)
-    assert line[-4:] == [str(out / "kcli-submit.py"), "ls", "/data/a b", "--spark"]
+    assert line[-4:] == [str(out / "kcli-submit.py"), "ls", "--spark", "/data/a b"]
     assert all(text.startswith("#") for text in done.stdout.splitlines()[:-1])
 
 
@@ -124,12 +124,11 @@ def test_a_command_line_that_cannot_run_on_spark_is_refused(kcli, tmp_path, word
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("ls /a", "ls /a --spark"),
+        ("ls /a", "ls --spark /a"),
         ("ls --spark /a", "ls --spark /a"),
         ("ls -- -a /b", "ls --spark -- -a /b"),
-        ("dump --records --grep -- /a", "dump --records --grep -- /a --spark"),
-        ("dump --records --grep -- -- -a", "dump --records --grep -- --spark -- -a"),
-        ("dump --grep --spark /a", "dump --grep --spark /a --spark"),
+        ("dump --records --grep -- /a", "dump --spark --records --grep -- /a"),
+        ("dump --grep --spark /a", "dump --spark --grep --spark /a"),
         ("epoch show -- -- /a", "epoch show --spark -- -- /a"),
     ],
 )

@@ -3,18 +3,14 @@
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from commands.truncate import truncate
+from commands.app import app
 from tests.partitions import orders, put_range, snapshot
-
-app = typer.Typer()
-app.command("truncate")(truncate)
 
 
 def kcli(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, ["truncate", *map(str, words)])
 
 
 @pytest.fixture
