@@ -41,7 +41,6 @@ ELSEWHERE = {
     "formats/messages/transaction.py": "tests/oracle/test_messages_oracle.py",
     # what a start, an election, a consumer makes of logs
     "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/test_startup_broker.py",
-    "kcli/kafka/replication/candidate_losses.py": "tests/commands/test_elect.py",
     "kcli/kafka/findings/catalogue/*": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/scan/test_scan.py",

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from kcli.engine.contract import Outcome, Unit
@@ -247,52 +247,37 @@ class RemoteEvents(NamedTuple):
     places: dict[UserPartition, int]
 
 
-class _Directory(NamedTuple):
-    """A directory of the topic, its segments, and the arguments of a FileError if it cannot be listed."""
-
-    target: Target
-    files: tuple[Target, ...]
-    error: tuple[Any, ...] | None
-
-
 def read_events(directories: tuple[Target, ...]) -> RemoteEvents:
     """Return the remote segments by the events of metadata partitions, copies of one among them.
 
     Unchanged files are read once. A partition that cannot be read says so itself. Each unit that reads the
     events yields the findings: a run lists what several units find once.
     """
-    listed = tuple(map(_listed, directories))
-    return _read_events(listed, tuple(_version(file) for each in listed for file in each.files))
+    files = (file for directory in directories for file in expand(Found(targets=[directory])).targets)
+    return _read_events(directories, tuple(map(_version, files)))
 
 
-def _listed(target: Target) -> _Directory:
-    expanded = expand(Found(targets=[target]))
-    failure = next(iter(expanded.failures), None)
-    return _Directory(target, tuple(expanded.targets), None if failure is None else failure.args)
-
-
-def _version(target: Target) -> tuple[int, int] | None:
+def _version(target: Target) -> tuple[str, int, int]:
     try:
         status = os.stat(target.path)
     except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+        return target.path, -1, -1
+    return target.path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=2)
 def _read_events(
-    listed: tuple[_Directory, ...],
-    versions: tuple[tuple[int, int] | None, ...],  # noqa: ARG001 - a key of the cache
+    directories: tuple[Target, ...],
+    versions: tuple[tuple[str, int, int], ...],  # noqa: ARG001 - a key of the cache
 ) -> RemoteEvents:
     store, findings = RemoteStore(), list[Finding]()
     partitions, places = list[MetadataPartition](), dict[UserPartition, int]()
-    directories = {each.target: each for each in listed}
     for (_, cluster_id), targets in by_metadata_partition(directories).items():
-        copies = [directories[target] for target in targets]
-        log = EventLog(file for copy in copies for file in copy.files)
-        for copy in copies:
-            if copy.error is not None:
-                log.add_unlisted(copy.target, FileError(*copy.error))
+        copies = [expand(Found(targets=[target])) for target in targets]
+        log = EventLog(file for copy in copies for file in copy.targets)
+        for target, copy in zip(targets, copies, strict=True):
+            for error in copy.failures:
+                log.add_unlisted(target, error)
         number, shown_dir = metadata_partition(targets[0]), targets[0].shown
         partition = MetadataPartition(shown_dir, number, store, cluster_id=cluster_id)
         fold(log, partition)

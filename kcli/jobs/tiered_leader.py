@@ -47,10 +47,15 @@ def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Sel
     """
     among_units = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
     metadata = dict.fromkeys([*among_units, *elsewhere])
-    users = [unit for unit in units if _topic(unit) not in NEVER_TIERED and selection.wants(unit.target.name)]
     return [
-        replace(unit, number=number, targets=(unit.target, *metadata)) for number, unit in enumerate(users)
+        replace(unit, number=number, targets=(unit.target, *metadata))
+        for number, unit in enumerate(user_units(units, selection))
     ]
+
+
+def user_units(units: Iterable[Unit], selection: Selection) -> list[Unit]:
+    """Return the units of selected partitions that can be tiered."""
+    return [unit for unit in units if _topic(unit) not in NEVER_TIERED and selection.wants(unit.target.name)]
 
 
 def _topic(unit: Unit) -> str | None:

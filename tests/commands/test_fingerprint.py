@@ -64,7 +64,7 @@ def test_two_manifests_say_what_one_and_a_log_say(kcli, folder, taken, every):
     assert by_both == ranges(kcli, mine, folder / THERE, "--topic", "segments")
     first = min((one[1] for one in by_both if one[3] == "differs"), default=40)
     assert 40 - every < first <= 40
-    # of the range in which one log ends nothing is told
+    # a range in which one log ends is unknown
     unknown = 55 // every * every if 55 % every else 100
     found = [one[1] // every * every for one in by_both if one[3] == "unknown"]
     assert found == [unknown] * (unknown < 100)

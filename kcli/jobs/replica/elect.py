@@ -14,8 +14,8 @@ from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState, merged
-from kcli.kafka.replication.candidate_losses import Loss, losses
 from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
+from kcli.kafka.replication.truncation import Loss, losses
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError

@@ -119,43 +119,33 @@ def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
 
     FileError, with the byte, for a line that is no fingerprint.
     """
-    found: dict[PartitionDir, list[FingerprintRow]] = {}
+    rows_of: dict[PartitionDir, list[FingerprintRow]] = {}
     position = 0
     for line in read_whole(path).splitlines(keepends=True):
-        row = _read_row(path, line, position)
+        try:
+            row = _read_row(line)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            message = "expected a line of kcli replica fingerprint -o ndjson"
+            raise FileError(path, "corrupt", message, position) from error
         position += len(line)
         if row is not None:
             name = PartitionDir(row.where.topic or "", row.where.partition or 0)
-            found.setdefault(name, []).append(row)
-    return {name: _taken(path, rows) for name, rows in found.items()}
+            rows_of.setdefault(name, []).append(row)
+    return {name: _taken(path, rows) for name, rows in rows_of.items()}
 
 
-def _read_row(path: str, line: bytes, position: int) -> FingerprintRow | None:
-    try:
-        fields: dict[str, Any] = json.loads(line)
-        if fields.pop("type") != "fingerprint":
-            return None
-        place = Where(*(fields.pop(name) for name in Where._fields))
-        row = FingerprintRow(place, **fields)
-        texts, numbers = (row.hash, place.dir), row[1:-2]
-        is_good = all(isinstance(text, str) for text in texts) and all(
-            type(number) is int for number in (*numbers, place.partition)
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _bad(path, position) from error
-    if (
-        not is_good
-        or not isinstance(row.is_last, bool)
-        or row.range_offsets < 1
-        or not isinstance(place.topic, str)
-    ):
-        raise _bad(path, position)
+def _read_row(line: bytes) -> FingerprintRow | None:
+    """Return the row of a line, None for one of another type; an error for what is none."""
+    fields: dict[str, Any] = json.loads(line)
+    if fields.pop("type") != "fingerprint":
+        return None
+    place = Where(*(fields.pop(name) for name in Where._fields))
+    row = FingerprintRow(place, **fields)
+    texts, numbers = (row.hash, place.dir, place.topic), (*row[1:-2], place.partition)
+    is_good = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
+    if not is_good or not isinstance(row.is_last, bool) or row.range_offsets < 1:
+        raise ValueError(line)
     return row
-
-
-def _bad(path: str, position: int) -> FileError:
-    message = "expected a line of kcli replica fingerprint -o ndjson"
-    return FileError(path, "corrupt", message, position)
 
 
 def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
@@ -168,15 +158,12 @@ def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     return Fingerprinted(first.where, LogFingerprint(*first[1:4], ranges))
 
 
-def is_of_manifests(unit: Unit) -> bool:
-    """Whether one of a unit's replicas is fingerprints alone."""
-    return any(target.kind == MANIFEST for target in unit.targets)
-
-
 def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[ReplicaRange]]]:
     """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
     known = {
-        target: manifest(target.path)[_named(target)] for target in unit.targets if target.kind == MANIFEST
+        target: manifest(target.path)[PartitionDir(target.name.topic, target.name.partition)]
+        for target in unit.targets
+        if target.kind == MANIFEST and target.name is not None
     }
     widths = {side.log.width for side in known.values()}
     if len(widths) > 1:
@@ -212,17 +199,11 @@ def _is_compacted(unit: Unit, logs: Sequence[Partition]) -> Generator[Finding, N
     return (yield from is_compacted(*logs))
 
 
-def _named(target: Target) -> PartitionDir:
-    if target.name is None:
-        raise AssertionError("a partition of a manifest has a name")
-    return PartitionDir(target.name.topic, target.name.partition)
-
-
 def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
     """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
     if len(unit.targets) == 1:
         return answer(unit, report_alone)
-    if is_of_manifests(unit):
+    if any(target.kind == MANIFEST for target in unit.targets):
         return answer(unit, lambda _: _by_fingerprints(unit))
     here, there = unit.targets
     return undisturbed(there, lambda: _attempt(replace(unit, targets=(here,)), there, ignore_compression))

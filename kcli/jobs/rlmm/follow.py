@@ -19,8 +19,7 @@ from kcli.jobs.metadata_partitions import read_events
 from kcli.jobs.replica_pairs import with_leaders
 from kcli.jobs.rlmm.storage import fetched_index
 from kcli.jobs.rlmm.tiers import place_of
-from kcli.jobs.tiered_leader import cache_of, load_leader
-from kcli.kafka.kraft.log_settings import NEVER_TIERED
+from kcli.jobs.tiered_leader import cache_of, load_leader, user_units
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import Leader
 from kcli.kafka.replication.follower import (
@@ -65,14 +64,8 @@ def with_leader_and_metadata(
     units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target], selection: Selection
 ) -> list[Unit]:
     """Return a unit for each selected follower: its directory, the leader's, those of the metadata topic."""
-    users = [
-        unit
-        for unit in units
-        if selection.wants(unit.target.name)
-        and not (unit.target.name and unit.target.name.topic in NEVER_TIERED)
-    ]
-    paired = with_leaders(users, leaders)
-    return [replace(unit, number=n, targets=(*unit.targets, *metadata)) for n, unit in enumerate(paired)]
+    paired = with_leaders(user_units(units, selection), leaders, metadata)
+    return [replace(unit, number=number) for number, unit in enumerate(paired)]
 
 
 def predict_follower(unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()) -> Outcome:

@@ -4,12 +4,20 @@ Files, offsets, epochs, producer snapshots, records lost. The truth is `UnifiedL
 calls; then a clean stop and start with checkpoints that hold the new values.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from formats.batch import LOG_APPEND_TIME, BatchHeader
+from formats.batch import LOG_APPEND_TIME, MAX_INT, BatchHeader
 from formats.magic import is_legacy, record_count
+from kcli.kafka.replication.follower import (
+    FetchRounds,
+    LoadedReplica,
+    as_leader,
+    below_start,
+    follow_leader,
+    replica_epochs,
+)
 from kcli.kafka.storage.leader_epochs import EpochCache, truncate_from_end
 from kcli.kafka.storage.loaded_log import LoadedLog, check_fits
 from kcli.kafka.storage.log_segment import (
@@ -254,3 +262,77 @@ def _first_timestamp(batch: BatchHeader) -> int | None:
         return batch.max_timestamp
     is_unknown = batch.codec if is_legacy(batch.magic) else batch.delete_horizon_ms is not None
     return None if is_unknown else batch.base_timestamp
+
+
+# Each replica as a leader in a new epoch, from its log end on: what the others lose as its followers
+
+
+class Loss(NamedTuple):
+    """What a follower of a candidate loses; numbers are indexes of the replicas.
+
+    `fetch_rounds` and `removed` are None where the follower truncates to its unknown high watermark.
+    `committed`: those that are known to be committed; None where no high watermark says, or records cannot be
+    counted. `below_start`: offsets below the candidate's log start, which the follower deletes as it fetches.
+    """
+
+    candidate: int
+    follower: int
+    fetch_rounds: FetchRounds | None
+    removed: Removed | None
+    committed: int | None
+    below_start: int
+
+
+def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
+    """Yield for each replica as the leader what each other one loses, in their order."""
+    sides = list(map(replica_epochs, replicas))
+    epoch = min(max(side.last_epoch for side in sides) + 1, MAX_INT)
+    pairs = [(one, other) for one in range(len(sides)) for other in range(len(sides)) if one != other]
+    fetches = {
+        (one, other): follow_leader(as_leader(sides[one], epoch), sides[other]) for one, other in pairs
+    }
+    for (candidate, follower), fetch_rounds in fetches.items():
+        log, watermark = replicas[follower]
+        below = below_start(sides[candidate], sides[follower], fetch_rounds)
+        if (
+            fetch_rounds.needs_high_watermark
+            and watermark is None
+            and log.log_end_offset > log.log_start_offset
+        ):
+            yield Loss(candidate, follower, None, None, None, below)
+            continue
+        removed = _cut(log, -1 if fetch_rounds.starts_over else fetch_rounds.truncate_to)
+        if log.is_tiered and fetch_rounds.truncate_to < log.local_log_start_offset:
+            removed = replace(removed, lost=None)  # what is in remote storage goes, too
+        committed = _committed_end(follower, replicas, fetches)
+        lost = removed.lost
+        if lost and committed is None:
+            lost = None
+        elif lost and committed is not None and committed < log.log_end_offset:
+            kept = committed if fetch_rounds.starts_over else max(committed, fetch_rounds.truncate_to)
+            above = _cut(log, kept).lost
+            lost = None if above is None else lost - above
+        yield Loss(candidate, follower, fetch_rounds, removed, lost, below)
+
+
+def _committed_end(
+    replica: int, replicas: Sequence[LoadedReplica], fetches: Mapping[tuple[int, int], FetchRounds]
+) -> int | None:
+    """Return the offset below which the records of a replica are known to be committed; None for unknown.
+
+    By its own high watermark, or by that of another one as far as their logs agree.
+    """
+    watermarks = [None if known is None else log.bounded(known) for log, known in replicas]
+    found = [] if watermarks[replica] is None else [watermarks[replica] or 0]
+    for (leader, follower), fetch_rounds in fetches.items():
+        known = watermarks[leader]
+        if follower == replica and known is not None and not fetch_rounds.starts_over:
+            found.append(min(known, fetch_rounds.truncate_to))
+    return max(found, default=None)
+
+
+def _cut(log: LoadedLog, offset: int) -> Removed:
+    """Return what a truncation removes; of the whole log for an offset below it."""
+    if offset < 0:
+        offset = max(log.segments[0].base_offset - 1, 0)
+    return truncate(log, offset, None).removed

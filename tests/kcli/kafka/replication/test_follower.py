@@ -7,7 +7,6 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.replication.candidate_losses import LoadedReplica, replica_epochs
 from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH_PROTOCOL,
@@ -15,10 +14,12 @@ from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK_PROTOCOL,
     UNKNOWN_EPOCH,
+    LoadedReplica,
     ReplicaEpochs,
     as_leader,
     find_divergence,
     follow_leader,
+    replica_epochs,
     truncation_state,
 )
 from kcli.kafka.storage.loaded_log import checkpoints
