@@ -2,7 +2,6 @@
 
 import os
 import pickle
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from kcli.output.files import IncompleteError, nothing
 from kcli.output.parts import Parts, keep_parts, new_directory
 from kcli.rows.declare import values_of
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
-from tests.kcli.output.row_files import FAILURE, FINDING, FORMATS, ROWS, on_stdout, read, view_of
+from tests.kcli.output.writing import FAILURE, FILE_FORMATS, FINDING, ROWS, file_view, on_stdout, read_parquet
 
 pytestmark = pytest.mark.slow
 
@@ -27,138 +26,105 @@ def written(parts, *groups):
     return receipts
 
 
-@pytest.mark.parametrize("output", FORMATS)
+def check_parts(paths, output, *groups):
+    """Check that files have the rows of each group."""
+    if output == "parquet":
+        assert [read_parquet(path) for path in paths] == [list(map(values_of, rows)) for rows in groups]
+    else:
+        assert [path.read_bytes() for path in paths] == [
+            on_stdout(rows, file_view(output)) for rows in groups
+        ]
+
+
+@pytest.mark.parametrize("output", FILE_FORMATS)
 def test_parts_become_a_directory_in_their_order(tmp_path, output):
     path = tmp_path / "out"
     with new_directory(str(path)) as hidden:
-        parts = pickle.loads(pickle.dumps(Parts(hidden, view_of(output))))
-        receipts = written(parts, ROWS[:2], [], ROWS[2:])
+        sink = pickle.loads(pickle.dumps(Parts(hidden, file_view(output))))
+        receipts = written(sink, ROWS[:2], [], ROWS[2:])
         assert receipts[1] is None
-        again = written(parts, ROWS[:2])  # an attempt that does not count
+        again = written(sink, ROWS[:2])  # an attempt that does not count
         assert len({receipt.path for receipt in receipts + again if receipt}) == 3
-        count = keep_parts(str(path), parts, [receipts[0], receipts[2]], nothing)
+        assert keep_parts(str(path), sink, [receipts[0], receipts[2]], nothing) == 5
 
     names = sorted(os.listdir(path))
-    assert count == 5
     assert [name[:11] for name in names] == ["_SUCCESS", "part-00000-", "part-00001-"]
     assert {name.rpartition(".")[2] for name in names[1:]} == {output}
     assert os.listdir(tmp_path) == ["out"]
-    if output == "parquet":
-        assert [row for name in names[1:] for row in read(path / name)] == [values_of(row) for row in ROWS]
-    else:
-        assert [(path / name).read_bytes() for name in names[1:]] == [
-            on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])
-        ]
+    check_parts(sorted(path.glob("part-*")), output, ROWS[:2], ROWS[2:])
 
 
 def test_names_of_many_parts_sort_in_the_order_of_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "DIGITS", 1)
     with new_directory(str(tmp_path / "out")) as hidden:
-        sink = Parts(hidden, view_of("csv"))
+        sink = Parts(hidden, file_view("csv"))
         keep_parts(str(tmp_path / "out"), sink, written(sink, *(ROWS[:1] for _ in range(12))), nothing)
 
-    numbers = [
-        name.split("-")[1] for name in sorted(os.listdir(tmp_path / "out")) if name.startswith("part-")
-    ]
-    assert numbers == [f"{number:02}" for number in range(12)]
+    names = sorted(path.name for path in (tmp_path / "out").glob("part-*"))
+    assert [name.split("-")[1] for name in names] == [f"{number:02}" for number in range(12)]
 
 
-@pytest.mark.parametrize("output", FORMATS)
-def test_an_attempt_that_fails_leaves_no_part(tmp_path, output):
+@pytest.mark.parametrize("output", FILE_FORMATS)
+def test_an_attempt_that_fails_leaves_no_part_and_no_rows_are_one_empty_part(tmp_path, output):
     def attempt():
-        with Parts(str(tmp_path), view_of(output))() as part:
+        with Parts(str(tmp_path), file_view(output))() as part:
             part.write(ROWS)
             assert len(os.listdir(tmp_path)) == 1
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         attempt()
-
     assert os.listdir(tmp_path) == []
 
-
-@pytest.mark.parametrize("output", FORMATS)
-def test_no_rows_are_one_empty_part(tmp_path, output):
     path = tmp_path / "out"
     with new_directory(str(path)) as hidden:
-        assert keep_parts(str(path), Parts(hidden, view_of(output)), [], nothing) == 0
-    (name,) = set(os.listdir(path)) - {"_SUCCESS"}
-
-    if output == "parquet":
-        assert read(path / name) == []
-    else:
-        assert (path / name).read_bytes() == on_stdout([], view_of(output))
+        assert keep_parts(str(path), Parts(hidden, file_view(output)), [], nothing) == 0
+    check_parts(path.glob("part-*"), output, [])
 
 
 def test_findings_and_errors_of_ndjson_are_the_last_part(tmp_path):
-    path = tmp_path / "out"
-    view = view_of("ndjson")
-
-    def tail():
-        return [FINDING], [FAILURE]
-
+    path, view = tmp_path / "out", file_view("ndjson")
+    found = [FINDING], [FAILURE]
     with new_directory(str(path)) as hidden:
-        parts = Parts(hidden, view)
-        keep_parts(str(path), parts, written(parts, ROWS), tail)
+        sink = Parts(hidden, view)
+        keep_parts(str(path), sink, written(sink, ROWS), lambda: found)
 
-    assert b"".join(part.read_bytes() for part in sorted(path.glob("part-*"))) == on_stdout(ROWS, view, tail)
-
-
-def test_a_missing_part_is_an_error_and_no_directory_is_kept(tmp_path):
-    path = str(tmp_path / "out")
-
-    def attempt():
-        with new_directory(path) as hidden:
-            parts = Parts(hidden, view_of("csv"))
-            receipts = written(parts, ROWS)
-            os.unlink(os.path.join(hidden, receipts[0].path))
-            keep_parts(path, parts, receipts, nothing)
-
-    with pytest.raises(FileNotFoundError, match="are not there"):
-        attempt()
-
-    assert os.listdir(tmp_path) == []
+    whole = on_stdout(ROWS, view, lambda: found)
+    assert b"".join(part.read_bytes() for part in sorted(path.glob("part-*"))) == whole
 
 
-def test_an_incomplete_directory_is_gone(tmp_path):
+@pytest.mark.parametrize("error", [FileNotFoundError, IncompleteError])
+def test_a_directory_that_is_not_complete_is_gone(tmp_path, error):
     path = str(tmp_path / "out")
 
     def tail():
-        raise IncompleteError
+        if error is IncompleteError:
+            raise error
+        return [], []
 
     def attempt():
         with new_directory(path) as hidden:
-            parts = Parts(hidden, view_of("csv"))
-            keep_parts(path, parts, written(parts, ROWS), tail)
+            sink = Parts(hidden, file_view("csv"))
+            receipts = written(sink, ROWS)
+            if error is FileNotFoundError:
+                os.unlink(os.path.join(hidden, receipts[0].path))
+            keep_parts(path, sink, receipts, tail)
 
-    with pytest.raises(IncompleteError):
+    with pytest.raises(error, match="are not there" if error is FileNotFoundError else None):
         attempt()
-
     assert os.listdir(tmp_path) == []
-
-
-def tree(path):
-    """Return the directories below one, and the rows of the files in each, of csv without headers."""
-    return {
-        os.path.relpath(place, path): [
-            line for name in sorted(names) for line in Path(place, name).read_text().splitlines()
-        ]
-        for place, _, names in os.walk(path)
-        if names
-    }
 
 
 def test_each_type_has_a_directory(tmp_path):
     rows = [RlmmSnapshotRow("d", "f", 0, 1, 2, 3), RlmmCommittedOffsetRow("d", "g", 4, 5)]
     path = tmp_path / "out"
     with new_directory(str(path)) as hidden:
-        sink = Parts(hidden, view_of("csv", "rlmm dump", headers=False, to_run=True), by_type=True)
+        sink = Parts(hidden, file_view("csv", "rlmm dump", headers=False, to_run=True), by_type=True)
         with sink() as part:
             part.write([*rows, rows[0]])
         keep_parts(str(path), sink, part.receipt, nothing)
 
-    assert tree(path) == {
-        ".": [],
+    assert {file.parent.name: file.read_text().split() for file in path.glob("*/part-*")} == {
         "type=rlmm_snapshot": ["d,f,0,1,2,3"] * 2,
         "type=rlmm_committed_offset": ["d,g,4,5"],
     }

@@ -14,45 +14,19 @@ from .writing import FAILURE, FINDING, lookup_row, view_of, write
 AT = lookup_row()
 
 
-def test_json_of_nothing():
-    assert json.loads(write(write_json, [])) == {
-        "command": "lookup timestamp",
-        "version": 1,
-        "rows": [],
-        "findings": [],
-        "errors": [],
-    }
-
-
-def test_json_of_everything():
-    document = json.loads(write(write_json, [AT, AT], found=([FINDING], [FAILURE])))
+def test_a_json_document():
+    empty = {"command": "lookup timestamp", "version": 1, "rows": [], "findings": [], "errors": []}
+    assert json.loads(write(write_json, [])) == empty
+    of_dir = FINDING._replace(path=None)
+    document = json.loads(write(write_json, [AT, AT], found=([FINDING, of_dir], [FAILURE])))
 
     assert len(document["rows"]) == 2
-    assert document["rows"][0]["dir"] == "d\n0"
-    assert document["rows"][0]["timestamp"] == 1_700_000_000_000
-    assert document["findings"] == [
-        {
-            "code": "LOG-001",
-            "severity": "warning",
-            "message": "short",
-            "dir": "d",
-            "file": "0.log",
-            "path": "d/0.log",
-            "position": 100,
-            "expected": "61 bytes",
-            "found": 12,
-        }
-    ]
-    assert document["errors"] == [
-        {"path": "x", "error": "corrupt", "position": 5, "field": "crc", "message": "byte 5: crc"}
-    ]
-
-
-def test_a_finding_about_a_directory_has_no_file():
-    document = json.loads(write(write_json, [], found=([FINDING._replace(path=None)], [])))
-    (finding,) = document["findings"]
-
-    assert (finding["dir"], finding["path"], finding["file"]) == ("d", "d", None)
+    assert (document["rows"][0]["dir"], document["rows"][0]["timestamp"]) == ("d\n0", 1_700_000_000_000)
+    finding = {"code": "LOG-001", "severity": "warning", "message": "short", "dir": "d", "file": "0.log"}
+    finding |= {"path": "d/0.log", "position": 100, "expected": "61 bytes", "found": 12}
+    assert document["findings"] == [finding, {**finding, "path": "d", "file": None}]
+    error = {"path": "x", "error": "corrupt", "position": 5, "field": "crc", "message": "byte 5: crc"}
+    assert document["errors"] == [error]
 
 
 def test_rows_of_several_types_carry_their_type():

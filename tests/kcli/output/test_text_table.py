@@ -6,7 +6,7 @@ from kcli.output.screen import Screen
 from kcli.output.text_table import NOTHING, write_table, write_wide
 from kcli.rows.partitions import PartitionRow, Where
 from kcli.rows.remote_metadata import RlmmPartitionRow
-from tests.kcli.output.writing import lookup_row, write
+from tests.kcli.output.writing import FAILURE, lookup_row, write
 
 AT = lookup_row()
 
@@ -47,31 +47,14 @@ def test_integers_of_a_table_are_aligned_right():
     ]
 
 
-def test_table_has_one_line_a_row():
-    row = lookup_row("d\u2028\u2029\x85\x1ce")
+def test_table_has_one_line_a_row_and_shows_markup_as_text():
+    row, marked = lookup_row("d\u2028\u2029\x85\x1ce"), lookup_row("[red]d[/red] :smile:")
 
     assert len(write(write_wide, [row]).splitlines()) == 2
-
-
-def test_table_shows_markup_as_text():
-    row = lookup_row("[red]d[/red] :smile:")
-
-    assert "[red]d[/red] :smile:" in write(write_wide, [row], screen=Screen(is_colored=True))
-
-
-def test_a_header_is_bold_on_a_terminal_with_colours():
-    header, row = write(write_wide, [AT], screen=Screen(is_colored=True)).splitlines()
-
-    assert header.startswith("\x1b[1mdir ")
-    assert header.endswith("\x1b[0m")
-    assert "\x1b" not in row
-
-
-def test_no_rows_are_said_unless_an_error_is():
-    from tests.kcli.output.writing import FAILURE
-
-    assert write(write_table, [], "ls") == f"{NOTHING}\n"
-    assert write(write_table, [], "ls", found=((), (FAILURE,))) == ""
+    assert len(write(write_table, [AT], headers=False).splitlines()) == 1
+    header, line = write(write_wide, [marked], screen=Screen(is_colored=True)).splitlines()
+    assert "[red]d[/red] :smile:" in line and "\x1b" not in line
+    assert header.startswith("\x1b[1mdir ") and header.endswith("\x1b[0m")
 
 
 ROW = PartitionRow(
@@ -79,18 +62,16 @@ ROW = PartitionRow(
 )
 
 
-def test_below_a_verdict_is_said_what_it_is_not_about():
-    from tests.kcli.output.writing import FAILURE
-
-    shown = write(write_table, [ROW], "ls", found=((), (FAILURE, FAILURE)))
-    assert shown.endswith("\n2 inputs were not read: no verdict on them.\n")
-    assert "verdict" not in write(write_table, [ROW], "ls")
-
-
-def test_a_limit_that_was_reached_is_said():
-    assert write(write_table, [ROW, ROW], "ls", limit=2).endswith("\nThe first 2 rows alone: --limit.\n")
-    assert "--limit" not in write(write_table, [ROW], "ls", limit=2)
-
-
-def test_without_headers_a_table_has_the_values_alone():
-    assert len(write(write_table, [AT], headers=False).splitlines()) == 1
+@pytest.mark.parametrize(
+    ("rows", "failures", "more", "end"),
+    [
+        ([], [], {}, f"{NOTHING}\n"),
+        ([], [FAILURE], {}, ""),
+        ([ROW], [FAILURE] * 2, {}, "\n2 inputs were not read: no verdict on them.\n"),
+        ([ROW, ROW], [], {"limit": 2}, "\nThe first 2 rows alone: --limit.\n"),
+        ([ROW], [], {"limit": 2}, "on disk.\n"),
+    ],
+)
+def test_what_a_table_says_below(rows, failures, more, end):
+    shown = write(write_table, rows, "ls", found=((), failures), **more)
+    assert shown.endswith(end) and (rows or shown == end)

@@ -35,53 +35,35 @@ def test_a_whole_copy_names_its_offsets_and_its_directory():
 
     assert "orders-0" in text.splitlines()[0]
     assert "✓         1        3  2.0 KiB    0..29      1  rescue/orders-0" in text
-    assert "All batches are saved." in text.splitlines()
     assert "NOT SAVED" not in text
 
 
-@pytest.mark.parametrize(("batches", "verdict"), [(1, "1 batch, 1.0 KiB."), (0, "1.0 KiB.")])
-def test_what_is_lost_is_listed_with_the_reason(batches, verdict):
-    text = drawn(SAVED._replace(lost=(LOST,), batches_lost=batches, bytes_lost=1024))
-
-    assert "NOT SAVED" in text
-    assert [line.split() for line in text.splitlines() if "checksum" in line] == [
-        [LOG, "100", "1124", "1.0", "KiB", "7", "checksum"]
-    ]
-    assert f"Not saved: {verdict}" in text.splitlines()
-
-
 def test_a_long_list_is_cut_and_says_so():
-    text = drawn(SAVED._replace(lost=(LOST,) * (MOST_RANGES + 2), batches_lost=1, bytes_lost=1))
+    row = [LOG, "100", "1124", "1.0", "KiB", "7", "checksum"]
+    lines = drawn(SAVED._replace(lost=(LOST,) * (MOST_RANGES + 2), batches_lost=1, bytes_lost=1)).splitlines()
 
-    assert text.count("checksum") == MOST_RANGES
-    assert "2 more: -o json lists them." in text
-
-
-def test_indexes_alone():
-    row = SAVED._replace(what="indexes", batches=None, bytes=0, files=(SavedFile(INDEX, 8),))
-
-    assert "0..29      1  rescue/orders-0" in drawn(row)
-    assert "The indexes are written anew." in drawn(row)
+    assert [line.split() for line in lines if "checksum" in line] == [row] * MOST_RANGES
+    assert "2 more: -o json lists them." in lines
 
 
-def test_a_file_that_is_not_saved_is_named():
-    found = Finding("SALV-004", "missing", "d/orders-0", "d/orders-0/partition.metadata")
-    lost = SAVED._replace(lost=(LOST,), batches_lost=1, bytes_lost=1024)
-
-    assert "Not saved: partition.metadata. All batches are saved." in drawn(SAVED, found)
-    assert "Not saved: 1 batch, 1.0 KiB, partition.metadata." in drawn(lost, found)
+GONE = {"lost": (LOST,), "batches_lost": 1, "bytes_lost": 1024}
+INDEXES = {"what": "indexes", "batches": None, "bytes": 0, "files": (SavedFile(INDEX, 8),)}
 
 
 @pytest.mark.parametrize(
-    ("code", "verdict"),
+    ("changes", "code", "verdict"),
     [
-        ("SALV-010", "Not saved: records that no log has. All batches that the logs have are saved."),
-        ("SALV-011", "All batches that the logs have are saved. Other records may be lost."),
+        ({}, None, "All batches are saved."),
+        (GONE, None, "Not saved: 1 batch, 1.0 KiB."),
+        ({**GONE, "batches_lost": 0}, None, "Not saved: 1.0 KiB."),
+        (INDEXES, None, "The indexes are written anew."),
+        ({}, "SALV-004", "Not saved: partition.metadata. All batches are saved."),
+        (GONE, "SALV-004", "Not saved: 1 batch, 1.0 KiB, partition.metadata."),
+        ({}, "SALV-010", "Not saved: records that no log has. All batches that the logs have are saved."),
+        ({}, "SALV-011", "All batches that the logs have are saved. Other records may be lost."),
+        (GONE, "SALV-011", "Not saved: 1 batch, 1.0 KiB. Other records may be lost."),
     ],
 )
-def test_records_that_no_log_has_are_not_passed_over(code, verdict):
-    found = Finding(code, "words", "d/orders-0", f"d/orders-0/{INDEX}")
-    lost = SAVED._replace(lost=(LOST,), batches_lost=1, bytes_lost=1024)
-
-    assert verdict in drawn(SAVED, found).splitlines()
-    assert "All batches" not in drawn(lost, found)
+def test_the_verdict_says_what_is_not_saved(changes, code, verdict):
+    found = [Finding(code, "words", "d/orders-0", "d/orders-0/partition.metadata")] if code else []
+    assert verdict in drawn(SAVED._replace(**changes), *found).splitlines()
