@@ -80,15 +80,16 @@ def plain(data, path, verify=True):
         counts["bytes"] += header.size
         found["largest"] = max(found["largest"], header.size)
         count = header.records_count
-        counts["records"] += max(count or 0, 0)
-        counts["uncounted"] += count is None
+        is_wrapper = is_legacy(header.magic) and count < 0
+        counts["records"] += max(count, 0)
+        counts["uncounted"] += is_wrapper
         if previous is None:
-            found["base_offset"], found["begins_before"] = header.base_offset, count is None
+            found["base_offset"], found["begins_before"] = header.base_offset, is_wrapper
         elif header.base_offset <= previous:
             found["backwards"] = Tally(
                 found["backwards"].times + 1, first_of(found["backwards"], header.base_offset)
             )
-        elif header.base_offset > previous + 1 and count is not None:
+        elif header.base_offset > previous + 1 and not is_wrapper:
             found["gaps"] = Tally(found["gaps"].times + 1, first_of(found["gaps"], previous + 1))
         previous = found["last_offset"] = header.last_offset
         late = not is_legacy(header.magic) and not (
