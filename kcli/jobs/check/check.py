@@ -189,8 +189,6 @@ class DirectoryCheck(DirectoryScan):
         self._judge: PartitionJudge | None = None
         self._segments: list[SegmentFacts] = []
         self._findings: list[Finding] = []
-        self._held: list[Finding] = []
-        """What the scan of the last unit found: it is said after the findings of the next."""
         self._stops: list[StartFailure] = []
         self._failures = 0
 
@@ -202,7 +200,7 @@ class DirectoryCheck(DirectoryScan):
         assert isinstance(part, CheckedUnit)
         scanned = self.add_unit(outcome.number, part.scanned)
         gone = log_targets.removed_segment(scanned.findings)
-        self._held, scanned.findings[:] = [*scanned.findings], [*self._held, *part.findings]
+        scanned.findings.extend(part.findings)
         self._target = self._target or directory_of(part.scanned.unit.target)
         if part.files is not None:
             self._files, self._judge = part.files, part.files.judge(self._target)
@@ -224,7 +222,6 @@ class DirectoryCheck(DirectoryScan):
         """Return the row of the directory, and what only all of it shows."""
         target = self._target
         assert target is not None
-        self._findings += self._held
         if target.kind == LOG_DIR:
             findings = list(self._run.log_dirs.of_log_dir(target, self._stops))
             self._findings += findings
@@ -237,7 +234,7 @@ class DirectoryCheck(DirectoryScan):
             findings += self._of_log_dirs(target, self._files, findings, log_end)
         self._findings += findings
         row = self._row(target, log_end)
-        return Outcome(number=number, rows=[row], findings=self._shown([*self._held, *findings]))
+        return Outcome(number=number, rows=[row], findings=self._shown(findings))
 
     def _shown(self, findings: Iterable[Finding]) -> list[Finding]:
         codes = self._run.codes

@@ -22,7 +22,7 @@ from kcli.kafka.findings.log_findings import (
     unknown_codec_text,
 )
 from kcli.kafka.integrity.damaged import verified_windows
-from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
+from kcli.kafka.integrity.summary import EMPTY, NOT_OPENED, Summary, merge, summary
 from kcli.kafka.storage.producer_state import read_marker
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
@@ -238,7 +238,7 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
     packed, whole = (
         (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
     )
-    summed = summary(BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole))
+    summed = summary(fields, valid, joined([part.ends for part in parts]), packed, whole)
     is_good = np.ones(len(fields), np.bool_) if valid is None else valid
     offsets, magics = fields["base_offset"], fields["magic"]
     defects = {

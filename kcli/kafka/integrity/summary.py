@@ -102,19 +102,11 @@ class Summary(NamedTuple):
 EMPTY = Summary()
 
 
-class BatchRun(NamedTuple):
-    """Batches in a row as columns, and what their headers do not say.
-
-    `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed`
-    and `unpacked` are bytes of records as stored and decompressed, NOT_OPENED where that is not known, None
-    where it was not asked for.
-    """
-
-    fields: Fields
-    valid: NDArray[np.bool_] | None
-    ends: NDArray[np.bool_]
-    packed: NDArray[np.int64] | None = None
-    unpacked: NDArray[np.int64] | None = None
+SUMS = (
+    *("batches", "bytes", "valid", "invalid", "unchecked", "records", "uncounted"),
+    *("transactional", "control"),
+)
+"""Fields of a summary that add up."""
 
 
 def merge(a: Summary, b: Summary) -> Summary:
@@ -123,14 +115,8 @@ def merge(a: Summary, b: Summary) -> Summary:
         return a if a.batches else b
     gaps, backwards = _between(a, b)
     return Summary(
-        batches=a.batches + b.batches,
-        bytes=a.bytes + b.bytes,
+        **{name: getattr(a, name) + getattr(b, name) for name in SUMS},
         largest=max(a.largest, b.largest),
-        valid=a.valid + b.valid,
-        invalid=a.invalid + b.invalid,
-        unchecked=a.unchecked + b.unchecked,
-        records=a.records + b.records,
-        uncounted=a.uncounted + b.uncounted,
         base_offset=b.base_offset if a.base_offset is None else a.base_offset,
         begins_before=b.begins_before if a.base_offset is None else a.begins_before,
         last_offset=a.last_offset if b.last_offset is None else b.last_offset,
@@ -140,8 +126,6 @@ def merge(a: Summary, b: Summary) -> Summary:
         last_epoch=a.last_epoch if b.last_epoch is None else b.last_epoch,
         epochs=_union(a.epochs, b.epochs),
         producers=_union(a.producers, b.producers),
-        transactional=a.transactional + b.transactional,
-        control=a.control + b.control,
         transactions=_followed(a.transactions, b.transactions),
         codecs=tuple(
             Codec(*map(sum, zip(one, other, strict=True)))
@@ -198,9 +182,18 @@ def _unless_too_many(opened: dict[int, int], ended: frozenset[int]) -> Transacti
     return Transactions(opened, ended) if len(ended.union(opened)) <= MOST_IDS else None
 
 
-def summary(run: BatchRun) -> Summary:
-    """Return the summary of batches in a row."""
-    fields, valid, ends, packed, unpacked = run
+def summary(
+    fields: Fields,
+    valid: NDArray[np.bool_] | None,
+    ends: NDArray[np.bool_],
+    packed: NDArray[np.int64] | None = None,
+    unpacked: NDArray[np.int64] | None = None,
+) -> Summary:
+    """Return the summary of batches in a row; `valid` is None where checksums were not looked at.
+
+    `ends`: which are transaction end markers. `packed` and `unpacked` are bytes of records as stored and
+    decompressed, NOT_OPENED where that is not known, None where it was not asked for.
+    """
     batches = len(fields)
     if not batches:
         return EMPTY

@@ -6,14 +6,9 @@ used but not explained, or explained but not used.
 
 from kcli.kafka.findings.catalogue.checks import CHECKS
 from kcli.kafka.findings.catalogue.logs import LOGS
-from kcli.kafka.findings.catalogue.metadata import METADATA
-from kcli.kafka.findings.catalogue.offsets import OFFSETS
+from kcli.kafka.findings.catalogue.questions import QUESTIONS
 from kcli.kafka.findings.catalogue.remote import REMOTE
-from kcli.kafka.findings.catalogue.rule import Rule
-from kcli.kafka.findings.catalogue.runs import RUNS
 from kcli.kafka.findings.catalogue.starts import STARTS
 
-PARTS = (LOGS, OFFSETS, STARTS, CHECKS, REMOTE, METADATA, RUNS)
-CATALOGUE: dict[str, Rule] = {code: rule for part in PARTS for code, rule in part.items()}
-
-__all__ = ["CATALOGUE", "PARTS", "Rule"]
+PARTS = (LOGS, QUESTIONS, STARTS, CHECKS, REMOTE)
+CATALOGUE = {code: rule for part in PARTS for code, rule in part.items()}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """One entry of the catalogue."""
+    """What a code means: its severity, what was found, what the broker does, what a person should do."""
 
     severity: str
     title: str

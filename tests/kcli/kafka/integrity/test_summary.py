@@ -182,9 +182,7 @@ def summary_of(raws):
     if not raws:
         return EMPTY
     fields = rows(b"".join(raw[:61] for raw in raws), len(raws))
-    return summaries.summary(
-        summaries.BatchRun(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws]))
-    )
+    return summaries.summary(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws]))
 
 
 @examples(150)

@@ -1,0 +1,130 @@
+"""Rules of what one question finds: `EPOCH`, `LOOKUP`, `META` of a KRaft cluster, `DIFF` of two runs."""
+
+from kcli.kafka.findings.catalogue.rule import Rule
+
+QUESTIONS: dict[str, Rule] = {
+    "EPOCH-001": Rule(
+        "warning",
+        "There is no leader-epoch-checkpoint, or it has no epoch of the records that there are.",
+        "It starts with an empty epoch cache: every OffsetForLeaderEpoch answer is undefined (-1, -1). As "
+        "leader of a tiered log it reads no remote segment, and its clean-up deletes those of earlier "
+        "epochs.",
+        "kcli epoch show --from batches shows the epochs that the batches themselves carry.",
+    ),
+    "EPOCH-002": Rule(
+        "warning",
+        "Lines of the leader-epoch-checkpoint contradict each other.",
+        "It replays them in file order: a later line erases earlier entries with a higher or equal epoch or "
+        "offset.",
+        "Only a broker should write this file; compare with the other replicas.",
+    ),
+    "EPOCH-003": Rule(
+        "info",
+        "A start loads other leader epochs than the checkpoint has.",
+        "It drops or moves those outside of the log, and adds newer ones of recovered segments.",
+        "Ordinary after a crash, a truncation or the deletion of records.",
+    ),
+    "EPOCH-005": Rule(
+        "info",
+        "The offset lies outside the log.",
+        "Its epoch cache does not know the log end: every offset past the last entry's start has the last "
+        "epoch.",
+        "Check the offset; kcli ls shows where the log begins and ends.",
+    ),
+    "EPOCH-011": Rule(
+        "info",
+        "The partition's leader epoch is known from the leader epoch cache alone.",
+        "It compares the current leader epoch of a request with the one of the controller: at least the "
+        "newest of its cache.",
+        "Name the KRaft metadata with --metadata: where the partition's epoch is newer, answers differ.",
+    ),
+    "LOOKUP-001": Rule(
+        "info",
+        "A segment has no known timestamp: the modification time of its file counts as its largest.",
+        "It does the same; the answer changes when a file is copied without its times.",
+        "Trust the answer only where the files keep the times that the broker gave them.",
+    ),
+    "LOOKUP-002": Rule(
+        "info",
+        "The segment to search has no such record, and later ones are not searched.",
+        "It searches the first segment whose largest timestamp is late enough, and no other.",
+        "Timestamps do not increase with offsets, or records were deleted: search by offset, or read the "
+        "records.",
+    ),
+    "LOOKUP-004": Rule(
+        "warning",
+        "The log begins in remote storage, which is not searched.",
+        "It asks the remote segments first, oldest epoch first, and the local log after them.",
+        "If the time lies before the local log start, kcli rlmm dump shows which remote segment covers it "
+        "(max_timestamp_ms).",
+    ),
+    "META-001": Rule(
+        "error",
+        "A metadata record cannot be decoded, or is of a type or version that kcli does not know.",
+        "A broker or controller that cannot read a record of the metadata log stops.",
+        "The answers here lack what the record says: a kcli for the Kafka that wrote it may read it.",
+    ),
+    "META-003": Rule(
+        "warning",
+        "A metadata log or snapshot is not whole to its end, or a record does not fit those before it.",
+        "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With a "
+        "wrong checksum in the snapshot it does not start; a record that does not fit stops it.",
+        "Name the newest snapshot with its log: the answers here begin at the newest one that is whole. "
+        "Compare with the metadata log of another controller or broker.",
+    ),
+    "META-004": Rule(
+        "info",
+        "A metadata transaction is not ended.",
+        "It does not show its records before their end; a new controller aborts it.",
+        "The answers here leave its records out, too.",
+    ),
+    "META-005": Rule(
+        "info",
+        "A topic was deleted.",
+        "Its partitions are gone; brokers rename their directories to -delete and remove them.",
+        "A directory that still has the topic's id belongs to a broker that was not there: it becomes stray.",
+    ),
+    "META-006": Rule(
+        "info",
+        "A broker that shall go away is fenced already.",
+        "It has already taken the broker's leaderships, and the broker from the ISRs.",
+        "Only partitions in whose ISR it is the last one still change.",
+    ),
+    "META-008": Rule(
+        "error",
+        "The newest snapshot of the metadata log is damaged, has no footer, or goes on after it.",
+        "With a wrong checksum or magic, without its header or any batch it does not start (START-009). It "
+        "does not look for the footer: what is left is all to it, so that topics and brokers are unknown, or "
+        "it stops at a record that does not fit, as one that comes twice.",
+        "Copy the snapshot and the log from another controller or broker. Or move the snapshot elsewhere, if "
+        "an older one is whole and the log goes back that far.",
+    ),
+    "DIFF-001": Rule(
+        "error",
+        "A partition has damage that it did not have.",
+        "It depends on the damage: kcli explain with the codes that are named.",
+        "Find out what happened to the disk between the runs; salvage the partition, or replicate it anew.",
+    ),
+    "DIFF-002": Rule(
+        "warning",
+        "A partition has warnings that it did not have.",
+        "It depends on the warning: kcli explain with the codes that are named.",
+        "Run kcli check on the partition, and see whether the broker was stopped or moved between the runs.",
+    ),
+    "DIFF-003": Rule(
+        "error",
+        "The log ends earlier than it did, or its leader epochs do not go on from what they were.",
+        "It truncates a log to follow a new leader, and cuts damaged tails after an unclean stop; otherwise "
+        "it only adds epochs. A topic that was deleted and made anew begins at 0.",
+        "Look for an unclean leader election or a restored disk; epoch diff with the other replicas shows "
+        "where they part and what is lost.",
+    ),
+    "DIFF-006": Rule(
+        "warning",
+        "A partition is gone, or its log begins earlier than it did.",
+        "It removes one that was deleted or reassigned; a log dir that is not mounted has none. It never "
+        "moves a log start back, unless log-start-offset-checkpoint was lost or the topic was made anew.",
+        "Check that all log dirs are mounted, that both runs were given the same paths and topics, and "
+        "whether a topic was made anew or a log dir restored from a copy.",
+    ),
+}
