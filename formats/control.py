@@ -23,10 +23,9 @@ from typing import Annotated, NamedTuple
 from formats import primitives
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.layout import INT16, FieldSpan, Layout
-from formats.messages.collector import STRUCT_WEIGHT, Collector
 from formats.messages.control import VALUES
 from formats.messages.declare import Schema
-from formats.messages.message import Message, read_message
+from formats.messages.reader import STRUCT_WEIGHT, Collector, Message, read_message
 from formats.types import Buffer
 
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from formats.checkpoint import read_committed_offsets
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.messages.collector import Collector
 from formats.messages.declare import declared
-from formats.messages.message import read_message
+from formats.messages.reader import Collector, read_message
 from formats.primitives import UUID_SIZE, string_bytes, unsigned_varint, utf8, uuid_text, varlong
 from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata, state_name
 from formats.types import Buffer

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.errors import LimitError
-from formats.messages.collector import ELEMENTS_MAX, Collector, UnknownTag
+from formats.messages.reader import ELEMENTS_MAX, Collector, UnknownTag
 from formats.messages.remote import (
     LAYOUT_3_0,
     LAYOUTS,

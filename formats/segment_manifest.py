@@ -29,13 +29,12 @@ import base64
 import binascii
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from formats.batch import MAX_INT
 from formats.compression import ZSTD, decompress
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.json_text import read_object
-from formats.layout import INT8, INT32, Layout
 from formats.names import (
     LEADER_EPOCH_CHECKPOINT,
     OFFSET_INDEX,
@@ -43,6 +42,7 @@ from formats.names import (
     TIME_INDEX,
     TXN_INDEX,
 )
+from formats.primitives import int32
 from formats.types import Buffer
 
 VERSION = "1"
@@ -69,31 +69,6 @@ _MEMBERS = frozenset(
 )
 _SIZES = ("originalChunkSize", "originalFileSize")
 _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
-
-
-class ChunkCount(NamedTuple):
-    """How many sizes there are; `count` hides the method of tuples, which nothing here needs."""
-
-    count: Annotated[int, INT32, "sizes that follow"]  # type: ignore[assignment]
-
-
-class ChunkSizesHeader(NamedTuple):
-    """The bytes before two sizes or more."""
-
-    count: Annotated[int, INT32, "sizes that follow, 2 or more"]  # type: ignore[assignment]
-    base: Annotated[int, INT32, "the smallest of them, the last left out"]
-    bytes_per_value: Annotated[int, INT8, "bytes of each size less the base"]
-
-
-class LastChunkSize(NamedTuple):
-    """The last size, which is there by itself."""
-
-    size: Annotated[int, INT32, "bytes of the last chunk, in full"]
-
-
-CHUNK_COUNT = Layout(ChunkCount, "chunk count")
-CHUNK_SIZES_HEADER = Layout(ChunkSizesHeader, "chunk sizes header")
-LAST_CHUNK_SIZE = Layout(LastChunkSize, "last chunk size")
 
 
 class Chunk(NamedTuple):
@@ -197,16 +172,17 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
 
 def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
     """Return the stored sizes of chunks from their binary form, as `ChunkSizesBinaryCodec` decodes it."""
-    count = CHUNK_COUNT.read(data).count
+    count, start = int32(data, 0, "chunk count")
     if not 0 <= count <= MOST_CHUNKS:
         error = CorruptError if count < 0 else LimitError
         raise error(0, "count of chunk sizes", f"0 to {MOST_CHUNKS}", count)
     if count < 2:
-        return (_last_size(data, CHUNK_COUNT.size),) if count else ()
-    _, base, width = CHUNK_SIZES_HEADER.read(data)
+        return (_last_size(data, start),) if count else ()
+    base, start = int32(data, start, "chunk sizes header")
+    width = data[start] if start < len(data) else 0
     if not 1 <= width <= WIDEST:
-        raise CorruptError(CHUNK_SIZES_HEADER.size - 1, "bytes of a chunk size", f"1 to {WIDEST}", width)
-    start = CHUNK_SIZES_HEADER.size
+        raise CorruptError(start, "bytes of a chunk size", f"1 to {WIDEST}", width)
+    start += 1
     end = start + (count - 1) * width
     last = _last_size(data, end)
     differences = zip(*[iter(memoryview(data)[start:end])] * width, strict=True)
@@ -214,7 +190,7 @@ def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
 
 
 def _last_size(data: Buffer, position: int) -> int:
-    return _size(LAST_CHUNK_SIZE.read(data, position).size, position)
+    return _size(int32(data, position, "last chunk size")[0], position)
 
 
 def _size(value: int, position: int) -> int:

@@ -31,10 +31,8 @@ ELSEWHERE = {
     "commands/uuid.py": "tests/commands/test_identifiers.py",
     # formats
     "formats/bounds.py": "tests/commands/test_bounds.py",
-    "formats/messages/collector.py": "tests/formats/messages/test_remote.py",
     "formats/messages/control.py": "tests/formats/messages/test_decode.py",
     "formats/messages/group.py": "tests/oracle/test_messages_oracle.py",
-    "formats/messages/message.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/metadata.py": "tests/formats/messages/test_printed.py",
     "formats/messages/reader.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/share_group.py": "tests/oracle/test_messages_oracle.py",

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from formats.messages.control import VALUES
 from formats.messages.declare import Field, Schema, Value
-from formats.messages.message import Message
+from formats.messages.reader import Message
 
 Writer: TypeAlias = Callable[[Any], Any]
 

@@ -21,10 +21,9 @@ from formats import primitives
 from formats.errors import CorruptError, FormatError
 from formats.layout import FieldSpan
 from formats.messages import control, group, metadata, remote, share_group, transaction
-from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema
-from formats.messages.message import Message, Unknown, message_of, read_message
+from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, message_of, read_message
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from formats.types import Buffer
 

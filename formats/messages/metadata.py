@@ -19,9 +19,8 @@ import re
 from formats import primitives
 from formats.errors import CorruptError, UnsupportedError
 from formats.layout import FieldSpan
-from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.declare import declared
-from formats.messages.message import Message, Unknown, read_message
+from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, read_message
 from formats.names import CLUSTER_METADATA
 from formats.types import Buffer
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from formats.errors import FormatError
 from formats.messages import group, metadata
-from formats.messages.collector import ELEMENTS_MAX, Collector
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Value
 from formats.messages.decode import (
@@ -24,9 +23,8 @@ from formats.messages.decode import (
     message_json,
 )
 from formats.messages.flat import flat_printer
-from formats.messages.message import Message, Unknown
 from formats.messages.metadata import decode_metadata
-from formats.messages.reader import reader
+from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, reader
 from formats.names import CLUSTER_METADATA
 from formats.primitives import int16
 from formats.types import Buffer

@@ -20,12 +20,80 @@ from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from formats import primitives
-from formats.errors import CorruptError, TruncatedError
+from formats.errors import CorruptError, LimitError, TruncatedError
 from formats.java_text import java_string
-from formats.layout import FLOAT64, INT8, INT16, INT32, INT64, UINT8, UINT16, Layout
-from formats.messages.collector import STRUCT_WEIGHT, Collector, UnknownTag
+from formats.layout import FLOAT64, INT8, INT16, INT32, INT64, UINT8, UINT16, FieldSpan, Layout
 from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
+
+ELEMENTS_MAX = 1 << 20
+"""Elements of all arrays of one message unless a caller allows more: 64 MiB of memory at most.
+
+A struct or a tagged field counts as eight.
+"""
+
+BYTES_PER_ELEMENT = 64
+"""Memory that an element costs at most: how many a caller allows who thinks in bytes."""
+
+STRUCT_WEIGHT = 8
+
+
+class UnknownTag(NamedTuple):
+    """A tagged field that no declared version has, or that came again.
+
+    The struct that held it, its number and its bytes.
+    """
+
+    struct: str
+    tag: int
+    data: bytes
+
+
+class Collector:
+    """What a reader collects besides the fields, and how many array elements it may still make.
+
+    `unknown_tags` and `replaced` are tagged fields that no field shows; `known_tags` are (struct, tag) of the
+    others that were there; `spans`, if given, gets the fields as they lie: counts, marks of null and tags are
+    spans of their own. With `replace_invalid_utf8` what is not
+    UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
+    """
+
+    __slots__ = (
+        "elements",
+        "elements_left",
+        "known_tags",
+        "replace_invalid_utf8",
+        "replaced",
+        "spans",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        elements: int = ELEMENTS_MAX,
+        *,
+        replace_invalid_utf8: bool = False,
+        spans: list[FieldSpan] | None = None,
+    ) -> None:
+        self.unknown_tags: list[UnknownTag] = []
+        self.replaced: list[UnknownTag] = []
+        self.known_tags: list[tuple[str, int]] = []
+        self.replace_invalid_utf8 = replace_invalid_utf8
+        self.spans = spans
+        self.elements = self.elements_left = elements
+
+    def spend(self, position: int, label: str, count: int, weight: int) -> None:
+        """Count elements about to be made; LimitError beyond what one message may have."""
+        self.elements_left -= count * weight
+        if self.elements_left < 0:
+            raise LimitError(position, label, f"at most {self.elements // weight} in all of a message", count)
+
+    def span(self, label: str, start: int, end: int, value: Value) -> None:
+        """Keep where a field lies and what it says; the label is its struct's name, a blank, its own."""
+        if self.spans is not None:
+            struct_name, _, field = label.partition(" ")
+            self.spans.append(FieldSpan(struct_name, field, start, end, value))
+
 
 FIXED: dict[str, tuple[str, Callable[[Any], Value] | None]] = {
     "bool": (UINT8, bool),
@@ -378,3 +446,58 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
         return at
 
     return step
+
+
+class Message(NamedTuple):
+    """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
+
+    `version` is the declared version that it was read as: a layout's number where Kafka writes 0 for all of
+    them (see `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left
+    out have their default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are
+    tagged fields that came again, of which the last is in `fields`.
+    """
+
+    name: str
+    api_key: int
+    version: int
+    fields: dict[str, Value]
+    unknown_tags: tuple[UnknownTag, ...]
+    rest: bytes
+    replaced: tuple[UnknownTag, ...] = ()
+
+
+class Unknown(NamedTuple):
+    """A key or value of a type or version that is not declared; `raw` are all of its bytes.
+
+    `version` is None for a key, and for a value of unknown type too short to have one.
+    """
+
+    api_key: int
+    version: int | None
+    raw: bytes
+
+
+def read_message(
+    schema: Schema, version: int, buffer: Buffer, position: int, collector: Collector
+) -> Message:
+    """Return the message that begins at `position`.
+
+    FormatError where the bytes are not what the version says.
+    """
+    fields, end = reader(schema, version)(buffer, position, collector)
+    return message_of(schema, version, fields, bytes(buffer[end:]), collector)
+
+
+def message_of(
+    schema: Schema, version: int, fields: dict[str, Value], rest: bytes, collector: Collector
+) -> Message:
+    """Return fields that were read, with what the collector has."""
+    return Message(
+        schema.name,
+        schema.api_key,
+        version,
+        fields,
+        tuple(collector.unknown_tags),
+        rest,
+        tuple(collector.replaced),
+    )

@@ -21,9 +21,8 @@ from functools import cache
 from typing import NamedTuple
 
 from formats.errors import CorruptError, UnsupportedError
-from formats.messages.collector import Collector
 from formats.messages.declare import Schema, Value, declared
-from formats.messages.reader import Reader, head_reader, reader
+from formats.messages.reader import Collector, Reader, head_reader, reader
 from formats.primitives import short_varint
 from formats.types import Buffer
 

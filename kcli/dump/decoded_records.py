@@ -14,7 +14,6 @@ from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
-from formats.messages.collector import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.decode import (
     INT16_SIZE,
     KEYS,
@@ -27,9 +26,9 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
-from formats.messages.message import Message, Unknown
 from formats.messages.metadata import decode_metadata
 from formats.messages.printed import value_json
+from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX, Message, Unknown
 from formats.messages.remote import FRAME_VERSION
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from formats import control as c
 from formats.batch import BATCH
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
-from formats.messages.collector import UnknownTag
+from formats.messages.reader import UnknownTag
 from formats.record import batch_records
 from tests.builders import attempt
 from tests.formats.control_values import VALUES

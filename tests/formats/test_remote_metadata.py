@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.messages.collector import UnknownTag
+from formats.messages.reader import UnknownTag
 from formats.remote_metadata import (
     PARTITION_DELETE_STATES,
     SEGMENT_STATES,

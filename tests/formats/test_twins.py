@@ -21,7 +21,7 @@ from formats.errors import FormatError
 from formats.magic import format_of, is_valid, read_header
 from formats.messages import flat, printed
 from formats.messages.decode import VALUES, decode_value
-from formats.messages.message import Message
+from formats.messages.reader import Message
 from formats.record import batch_records
 from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LOGS, batches, stored

@@ -15,7 +15,6 @@ import pytest
 from formats.errors import FormatError
 from formats.layout import struct_of
 from formats.messages import control, group, remote
-from formats.messages.collector import Collector
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Field, Schema
 from formats.messages.decode import (
@@ -27,10 +26,9 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
-from formats.messages.message import Message, Unknown
 from formats.messages.metadata import decode_metadata
 from formats.messages.printed import printed
-from formats.messages.reader import FIXED, reader
+from formats.messages.reader import FIXED, Collector, Message, Unknown, reader
 from formats.names import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from formats.messages.message import Message
 from formats.messages.metadata import decode_metadata
+from formats.messages.reader import Message
 from kcli.kafka.kraft.metadata_image import Image
 from tests.seeds import cases
 

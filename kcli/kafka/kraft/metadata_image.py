@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from formats.messages.message import Message
+from formats.messages.reader import Message
 from kcli.kafka.kraft.partition_state import Change, PartitionState, merged
 
 TOPIC, BROKER = 2, 4

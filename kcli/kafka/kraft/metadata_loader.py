@@ -25,8 +25,8 @@ from formats.control import (
 )
 from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
-from formats.messages.message import Unknown
 from formats.messages.metadata import decode_metadata
+from formats.messages.reader import Unknown
 from formats.names import QUORUM_STATE, parse_file, parse_partition_dir
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records

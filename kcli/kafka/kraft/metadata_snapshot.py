@@ -23,8 +23,8 @@ from formats.control import (
 )
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
-from formats.messages.message import Unknown
 from formats.messages.metadata import decode_metadata
+from formats.messages.reader import Unknown
 from formats.names import CLUSTER_METADATA, parse_partition_dir
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message

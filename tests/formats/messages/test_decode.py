@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.messages import control, remote
-from formats.messages.collector import ELEMENTS_MAX, UnknownTag
 from formats.messages.converter import json_text
 from formats.messages.decode import SCHEMAS, TOPICS, Message, Unknown, decode_key, decode_value, message_json
 from formats.messages.metadata import decode_metadata
+from formats.messages.reader import ELEMENTS_MAX, UnknownTag
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from tests.seeds import examples
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.messages.message import Message
+from formats.messages.reader import Message
 from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, Broker, Image
 
 TOPIC_ID, OTHER_ID = "u4NdSfWRQjaZ_ENyxMXLJA", "AAAAAAAAAAAAAAAAAAAAAw"
