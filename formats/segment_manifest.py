@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 from formats.batch import MAX_INT
 from formats.compression import ZSTD, decompress
-from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.json_text import read_object
 from formats.names import (
     LEADER_EPOCH_CHECKPOINT,
@@ -184,6 +184,8 @@ def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
         raise CorruptError(start, "bytes of a chunk size", f"1 to {WIDEST}", width)
     start += 1
     end = start + (count - 1) * width
+    if end > len(data):
+        raise TruncatedError(start, "chunk sizes", f"{end - start} bytes", len(data) - start)
     last = _last_size(data, end)
     differences = zip(*[iter(memoryview(data)[start:end])] * width, strict=True)
     return (*(_size(base + int.from_bytes(each, "big"), start) for each in differences), last)

@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formats.errors import FormatError
-
 FILES = Path(__file__).parent.parent / "data" / "files"
 
 
@@ -36,13 +34,3 @@ def answers(op: str) -> list[tuple[bytes, list[int], str]]:
 def units(text: str) -> str:
     """Return a text as the answers spell it."""
     return text.encode("utf-16-be", "surrogatepass").hex() or "-"
-
-
-def survives(read, data: bytes) -> None:
-    """Check that a reader returns, or raises a FormatError that lies in the file, and nothing else."""
-    position = 0
-    try:
-        read(data)
-    except FormatError as error:
-        position = error.position
-    assert 0 <= position <= len(data), data

@@ -89,29 +89,6 @@ def test_every_prefix_of_a_real_stream_is_truncated(name):
             assert len(found) < len(whole)
 
 
-@pytest.mark.parametrize("name", CODECS[1:])
-def test_every_flipped_byte_of_a_real_stream(name):
-    batch = min((batch for _, batch in batches(f"{name}.log")), key=len)
-    codec, stream = BATCH.read(batch).codec, batch[HEADER_SIZE:]
-    for at in range(0, len(stream), max(len(stream) // 300, 1)):
-        for mask in (0x01, 0x80, 0xFF):
-            flipped = bytearray(stream)
-            flipped[at] ^= mask
-            found = attempt(opened, codec, flipped)
-            assert (
-                0 <= found.position <= len(stream) if isinstance(found, FormatError) else len(found) <= LIMIT
-            )
-
-
-@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
-@examples(150)
-@given(data=st.binary(max_size=80), head=st.integers(0, 24))
-def test_noise_raises_nothing_but_format_errors(codec, data, head):
-    for stream in (data, compress(codec, TEXT)[:head] + data):
-        found = attempt(opened, codec, stream, 5000)
-        assert 0 <= found.position <= len(stream) if isinstance(found, FormatError) else len(found) <= 5000
-
-
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 def test_empty_is_truncated_and_garbage_is_not_data(codec):
     with pytest.raises(TruncatedError):

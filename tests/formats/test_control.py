@@ -4,12 +4,11 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats import control as c
 from formats.batch import BATCH
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
+from formats.messages.converter import control_json
 from formats.messages.reader import UnknownTag
 from formats.record import batch_records
 from tests.builders import attempt
@@ -41,7 +40,7 @@ def test_values_by_kafka(number, name, value, said):
     data = bytes.fromhex(value)
     assert read(key(number), data) == (number, name, said, ())
     assert read(memoryview(key(number)), memoryview(data + b"after"))[2] == said
-    assert c.control_json(c.control_value(number, data)) == said
+    assert control_json(c.control_value(number, data)) == said
 
 
 @pytest.mark.parametrize(("number", "name", "value", "said"), VALUES, ids=IDS)
@@ -51,18 +50,6 @@ def test_every_prefix_is_truncated(number, name, value, said):
         with pytest.raises(TruncatedError) as caught:
             c.control_record(key(number), data[:size])
         assert 0 <= caught.value.position <= size
-
-
-@pytest.mark.parametrize(("number", "name", "value", "said"), VALUES, ids=IDS)
-def test_every_flipped_byte_changes_the_answer_or_is_a_format_error(number, name, value, said):
-    data = bytes.fromhex(value)
-    for at in range(len(data)):
-        for mask in (0x01, 0x80, 0xFF):
-            flipped = bytearray(data)
-            flipped[at] ^= mask
-            found = attempt(read, key(number), flipped)
-            assert found != (number, name, said, ())
-            assert not isinstance(found, FormatError) or 0 <= found.position <= len(data)
 
 
 def test_unknown_tags_are_kept():
@@ -159,7 +146,7 @@ def test_markers_and_leader_changes_are_what_dump_log_segments_says():
             if name == "txn":
                 assert (control.name.encode(), b"%d" % control.value.fields["coordinatorEpoch"]) == words
             else:
-                assert c.control_json(control.value) == json.loads(words[0])
+                assert control_json(control.value) == json.loads(words[0])
 
 
 def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
@@ -170,12 +157,6 @@ def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
         int(w["baseOffset"]) for w in golden if w["isControl"] == "true"
     ]
     assert 0 < found[0][1].value.fields["lastContainedLogTimestamp"] <= int(golden[0]["CreateTime"])
-
-
-@given(st.integers(0, 7), st.binary(max_size=60))
-def test_noise_raises_nothing_but_format_errors(number, value):
-    found = attempt(c.control_record, key(number), value)
-    assert found.type == number if isinstance(found, c.ControlRecord) else 0 <= found.position <= len(value)
 
 
 @pytest.mark.parametrize(

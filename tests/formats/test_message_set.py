@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
 from formats.legacy import MESSAGE_V1
 from formats.message_set import LegacyRecord, base_offset, message_set, messages, set_records
 from tests.builders import attempt, compress
@@ -248,22 +248,6 @@ def test_every_prefix_of_the_messages_inside(codec):
         else:
             assert [record.offset for record in read(message)] == list(range(10 - end // one, 10))
             assert message_set(message, LIMIT).cut == end % one
-
-
-@pytest.mark.parametrize("codec", [0, 1, 2, 3])
-@pytest.mark.parametrize("magic", [0, 1])
-def test_every_flipped_byte(codec, magic):
-    """Nothing but records or a FormatError inside the message comes of it."""
-    message = put_set(10, [1, 2, 3], codec, magic) if codec else put_message(10, magic, 5, b"k", b"v")
-    for at in range(len(message)):
-        for mask in (0x01, 0x80, 0xFF):
-            flipped = bytearray(message)
-            flipped[at] ^= mask
-            found = attempt(read, flipped)
-            if isinstance(found, FormatError):
-                assert 0 <= found.position <= len(message)
-            else:
-                assert all(isinstance(record, LegacyRecord) for record in found)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])

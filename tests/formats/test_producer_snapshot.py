@@ -127,9 +127,3 @@ def test_hostile(data, kind, position):
 def test_round_trip_with_trailing_bytes(rows, tail):
     read = read_snapshot(memoryview(snapshot(rows, tail)))
     assert (read.entries, read.trailing_bytes) == (tuple(rows), len(tail))
-
-
-@given(st.binary(max_size=120))
-def test_noise(data):
-    with pytest.raises(FormatError):
-        read_snapshot(data)

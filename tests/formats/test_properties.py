@@ -18,7 +18,7 @@ from formats.properties import (
     read_partition_metadata,
     read_properties,
 )
-from tests.formats.files import answers, content, survives, units
+from tests.formats.files import answers, content, units
 
 UUID = "s6FcBmY-TqGafa02wOIqHg"
 
@@ -222,27 +222,6 @@ def test_real_clean_shutdown():
 )
 def test_log_dirs(configuration, expected):
     assert log_dirs(configuration) == expected
-
-
-@given(st.binary(max_size=80))
-def test_noise(data):
-    read_clean_shutdown(data)
-    for read in (read_properties, read_meta_properties, read_partition_metadata):
-        survives(read, data)
-
-
-@pytest.mark.parametrize("name", ["meta.properties", "partition.metadata"])
-def test_every_prefix_and_flip(name):
-    data = content(name)
-    damaged = [data[:size] for size in range(len(data))]
-    damaged += [
-        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
-        for at in range(len(data))
-        for bit in (1, 0x20, 0x80)
-    ]
-    for case in damaged:
-        for read in (read_meta_properties, read_partition_metadata):
-            survives(read, case)
 
 
 @given(st.dictionaries(st.text("ab=: \\#\té", max_size=5), st.text("ab=: \\#\té", max_size=5)))

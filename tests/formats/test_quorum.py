@@ -3,12 +3,10 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.quorum import QuorumState, read_quorum_state
-from tests.formats.files import answers, content, survives
+from tests.formats.files import answers, content
 
 OLD = {
     "clusterId": "",
@@ -109,24 +107,3 @@ def test_bad(data, kind, position, field):
 
 def test_brackets_in_texts_are_no_depth():
     assert read_quorum_state(output(OLD, clusterId="[{" * 100 + '\\"')).cluster_id == "[{" * 100 + '\\"'
-
-
-def test_every_prefix():
-    data = content("quorum-state")
-    for size in range(len(data)):
-        with pytest.raises(FormatError) as raised:
-            read_quorum_state(data[:size])
-        assert raised.value.position <= size
-
-
-def test_every_flip():
-    data = content("quorum-state")
-    for at in range(len(data)):
-        for bit in (1, 2, 4, 0x20, 0x80):
-            survives(read_quorum_state, data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
-
-
-@given(st.binary(max_size=60))
-def test_noise(data):
-    with pytest.raises(FormatError):
-        read_quorum_state(data)

@@ -283,19 +283,6 @@ def test_every_flipped_byte_is_seen_by_the_crc_or_outside_it(name):
             assert isinstance(found, list) or 0 <= found.position <= len(batch)
 
 
-@examples(300)
-@given(st.binary(max_size=120), st.integers(-3, 100), st.integers(0, 0x7F))
-def test_noise_raises_nothing_but_format_errors(payload, count, attributes):
-    found = attempt(
-        lambda batch: list(batch_records(batch, 4096)), put_batch(payload, count, attributes=attributes)
-    )
-    assert (
-        len(found) == max(count, 0)
-        if isinstance(found, list)
-        else 0 <= found.position <= HEADER_SIZE + len(payload)
-    )
-
-
 @pytest.mark.parametrize("magic", [3, 127])
 def test_a_magic_above_2_is_read_as_2(magic):
     batch = TWO_RECORDS[:16] + bytes([magic]) + TWO_RECORDS[17:]
