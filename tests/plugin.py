@@ -75,3 +75,46 @@ def store_all(storage: Path, root: Path, topic: str, **words) -> list[Path]:
     """Store every segment of partition 0 of a topic."""
     (folder,) = storage.glob(f"{topic}-0-*")
     return [store(log, root, **words) for log in sorted(folder.glob("*.log"))]
+
+
+ENCODED_10_20_30 = "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe"
+"""What the plugin's tests expect of its serializer."""
+METADATA = {
+    "remoteLogSegmentId": {
+        "topicIdPartition": {
+            "topicId": "lZ6vvmajTWKDBUTV6SQAtQ",
+            "topicPartition": {"topic": "topic1", "partition": 42},
+        },
+        "id": "adh9f8BMS4anaUnD8KWfWg",
+    },
+    "startOffset": 0,
+    "endOffset": 1000,
+    "maxTimestampMs": 1000000000,
+    "brokerId": 2,
+    "eventTimestampMs": 2000000000,
+    "segmentLeaderEpochs": {"0": 100, "1": 200, "2": 300},
+}
+MANIFEST = {
+    "version": "1",
+    "chunkIndex": {
+        "type": "fixed",
+        "originalChunkSize": 100,
+        "originalFileSize": 1000,
+        "transformedChunkSize": 110,
+        "finalTransformedChunkSize": 110,
+    },
+    "segmentIndexes": {
+        name: {"position": position, "size": 1}
+        for position, name in enumerate(
+            ("offset", "timestamp", "producerSnapshot", "leaderEpoch", "transaction")
+        )
+    },
+    "compression": False,
+    "remoteLogSegmentMetadata": METADATA,
+}
+VARIABLE = {
+    "type": "variable",
+    "originalChunkSize": 100,
+    "originalFileSize": 250,
+    "transformedChunks": ENCODED_10_20_30,
+}

@@ -21,8 +21,8 @@ from tests.builders import compress, put_record, put_records
 from tests.formats.control_values import VALUES
 from tests.formats.files import content
 from tests.formats.remote_values import UPDATE
-from tests.formats.test_segment_manifest import MANIFEST, NO_KEY, VARIABLE, packed
 from tests.messages import put_set
+from tests.plugin import MANIFEST, NO_KEY, VARIABLE, packed
 from tests.seeds import examples
 
 pytestmark = pytest.mark.slow

@@ -27,46 +27,19 @@ from formats.segment_manifest import (
     read_chunk_sizes,
     read_segment_manifest,
 )
-from tests.plugin import NO_KEY, encoded_sizes, packed
+from tests.plugin import (
+    ENCODED_10_20_30,
+    MANIFEST,
+    METADATA,
+    NO_KEY,
+    VARIABLE,
+    encoded_sizes,
+    packed,
+)
 
 pytestmark = pytest.mark.slow
 
 MAX_INT = 0x7FFFFFFF
-ENCODED_10_20_30 = "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe"
-"""What the plugin's tests expect of its serializer."""
-METADATA = {
-    "remoteLogSegmentId": {
-        "topicIdPartition": {
-            "topicId": "lZ6vvmajTWKDBUTV6SQAtQ",
-            "topicPartition": {"topic": "topic1", "partition": 42},
-        },
-        "id": "adh9f8BMS4anaUnD8KWfWg",
-    },
-    "startOffset": 0,
-    "endOffset": 1000,
-    "maxTimestampMs": 1000000000,
-    "brokerId": 2,
-    "eventTimestampMs": 2000000000,
-    "segmentLeaderEpochs": {"0": 100, "1": 200, "2": 300},
-}
-MANIFEST = {
-    "version": "1",
-    "chunkIndex": {
-        "type": "fixed",
-        "originalChunkSize": 100,
-        "originalFileSize": 1000,
-        "transformedChunkSize": 110,
-        "finalTransformedChunkSize": 110,
-    },
-    "segmentIndexes": {
-        name: {"position": position, "size": 1}
-        for position, name in enumerate(
-            ("offset", "timestamp", "producerSnapshot", "leaderEpoch", "transaction")
-        )
-    },
-    "compression": False,
-    "remoteLogSegmentMetadata": METADATA,
-}
 KINDS = (
     names.OFFSET_INDEX,
     names.TIME_INDEX,
@@ -80,12 +53,6 @@ FIXED = {
     "originalFileSize": 250,
     "transformedChunkSize": 110,
     "finalTransformedChunkSize": 30,
-}
-VARIABLE = {
-    "type": "variable",
-    "originalChunkSize": 100,
-    "originalFileSize": 250,
-    "transformedChunks": ENCODED_10_20_30,
 }
 
 
