@@ -201,7 +201,7 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """
     from kcli.cli.inputs import comparing
     from kcli.cli.run import Command, run
-    from kcli.jobs.epoch import epoch_diff as jobs
+    from kcli.jobs.epoch import epoch_cache as jobs
     from kcli.jobs.replica_pairs import pairs
 
     expand, split = comparing(pairs)

@@ -162,7 +162,7 @@ def state(
     from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.rlmm import state as jobs
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.snapshots import EVENT_SOURCE_KINDS, expand_source, grouped
+    from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
     from kcli.rows.remote_segments import REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY, REMOTE_SEGMENT
 
     queries: dict[str, Any] = {
@@ -244,7 +244,7 @@ def check(
     from kcli.jobs.rlmm.check import RemoteCheck, StorageReducer
     from kcli.jobs.rlmm.check import check as job
     from kcli.jobs.rlmm.dump import topics
-    from kcli.jobs.rlmm.snapshots import EVENT_SOURCE_KINDS, expand_source, grouped
+    from kcli.jobs.rlmm.state import EVENT_SOURCE_KINDS, expand_source, grouped
     from kcli.jobs.rlmm.storage import Storage, objects_of
     from kcli.logdir.buffers import FileError
     from kcli.logdir.find import find

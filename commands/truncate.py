@@ -110,12 +110,11 @@ def truncate(
 
     from kcli.cli.run import Command, run
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
-    from kcli.jobs.truncate import follower as leaders
     from kcli.jobs.truncate import truncate as jobs
 
     following = None
     if follows:
-        following = leaders.Following(
+        following = jobs.Following(
             protocol=protocol,
             path=leader or "",
             leader=None if leader_epochs is None else _parse_leader(leader_epochs, leader_log_start or 0),

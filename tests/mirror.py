@@ -51,7 +51,6 @@ ELSEWHERE = {
     "kcli/kafka/replication/replica_diff.py": "tests/kcli/jobs/replica/test_replica_diff.py",
     "kcli/kafka/storage/load_findings.py": "tests/kcli/jobs/epoch/test_epoch_cache.py",
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
-    "kcli/kafka/remote/objects.py": "tests/commands/test_rlmm_storage.py",
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
     # dump: random logs, each fast way against the plain one
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",
@@ -74,9 +73,7 @@ ELSEWHERE = {
     "kcli/jobs/check/remote_events.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/incremental.py": "tests/commands/test_check.py",
     "kcli/jobs/cluster_metadata.py": "tests/commands/test_validate.py",
-    "kcli/jobs/epoch/epoch_diff.py": "tests/commands/test_epoch_diff.py",
     "kcli/jobs/failover.py": "tests/commands/test_failover.py",
-    "kcli/jobs/truncate/follower.py": "tests/commands/test_truncate_leader.py",
     "kcli/jobs/identifiers.py": "tests/commands/test_identifiers.py",
     "kcli/jobs/tiered_leader.py": "tests/oracle/test_remote_log_oracle.py",
     "kcli/jobs/metadata_partitions.py": "tests/commands/test_rlmm_fold.py",

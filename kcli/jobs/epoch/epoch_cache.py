@@ -1,16 +1,18 @@
 """What `kcli epoch` runs on a replica: its leader epochs, and what brokers and consumers make of them."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
+from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.log_search import resolve
+from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -28,17 +30,19 @@ from kcli.kafka.replication.consumer_positions import (
     request_error,
     validate,
 )
+from kcli.kafka.replication.follower import find_divergence
 from kcli.kafka.storage import leader_epochs
 from kcli.kafka.storage.file_actions import epoch_bytes
-from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache
-from kcli.kafka.storage.load_findings import checkpointed_epochs, list_epochs, stop_finding
+from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache, ends
+from kcli.kafka.storage.load_findings import checkpointed_epochs, list_epochs, no_epochs, stop_finding
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
+from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.targets import PARTITION, partition_of
 from kcli.rows import Item
-from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow, PositionRow
+from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochDiffRow, EpochRow, EpochSpan, PositionRow
 
 EPOCH_CACHE_KINDS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint is read as the partition directory that it lies in."""
@@ -358,3 +362,78 @@ def _validate(
             log_end_offset_source=log.source,
         )
         yield from _outside("position", position.offset, partition, log)
+
+
+# `epoch diff`: where the epochs of two replicas part, and what each has alone from there on
+
+
+def has_parted(row: Item) -> bool:
+    """Whether a row is about replicas whose epochs differ."""
+    return isinstance(row, EpochDiffRow) and row.divergence_offset is not None
+
+
+def diff(unit: Unit) -> Outcome:
+    """Return a row about two replicas, the unit's targets; of one alone a finding."""
+    if len(unit.targets) == 1:
+        return answer(unit, report_alone)
+
+    def work(partition: Partition) -> Yield:
+        here = yield from start(partition)
+        other = Partition(unit.targets[1])
+        there = yield from load_other(other)
+        yield from other_identity(partition, other)
+        for replica, log in ((partition, here), (other, there)):
+            if log.epoch_lines is None:
+                yield no_epochs(replica)
+        yield from _row(partition, here, other, there)
+
+    return answer_with_others(unit, work)
+
+
+def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
+    found = find_divergence(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
+    place = where(there)
+    alone_from = found.end if found.offset is None else found.offset
+    yield EpochDiffRow(
+        where(here),
+        place.dir,
+        place.broker_id,
+        divergence_offset=found.offset,
+        last_common_epoch=found.last_common_epoch,
+        records_only_here=records_from(one.segments, alone_from),
+        records_only_there=records_from(other.segments, alone_from),
+        log_end_offset=one.log_end_offset,
+        other_log_end_offset=other.log_end_offset,
+        epochs=_spans(one),
+        other_epochs=_spans(other),
+    )
+
+
+def _spans(log: LoadedLog) -> tuple[EpochSpan, ...]:
+    pairs = zip(log.epochs, ends(log.epochs, log.log_end_offset), strict=True)
+    return tuple(EpochSpan(entry.epoch, entry.start_offset, end) for entry, end in pairs)
+
+
+def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
+    """Return how many records lie at or past an offset, by the headers of batches; None where they hide it.
+
+    Of a batch around the offset as many count as there are offsets from there on, at most all.
+    """
+    count = 0
+    bases = [segment.base_offset for segment in segments[1:]]
+    for segment, end in zip(segments, [*bases, None], strict=True):
+        if segment.log_path is None or (end is not None and end <= offset):
+            continue
+        try:
+            with segment.log() as log:
+                for place in file_batches(log, 0, segment.log_size):
+                    batch = header(log, place)
+                    if batch.last_offset < offset:
+                        continue
+                    records = record_count(batch)
+                    if records is None:
+                        return None
+                    count += min(records, batch.last_offset - offset + 1)
+        except BrokerError:
+            return None
+    return count

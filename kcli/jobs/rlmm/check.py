@@ -26,10 +26,11 @@ from formats.remote_metadata import (
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of
 from kcli.jobs.metadata_partitions import MetadataPartition, fold_unit, metadata_partition
-from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay
+from kcli.jobs.rlmm.state import SnapshotVisitor, replay
 from kcli.jobs.rlmm.storage import (
     WRONG_OBJECTS,
     Storage,
+    StoredObjects,
     absent_segments,
     describe_objects,
     objects_of,
@@ -62,7 +63,6 @@ from kcli.kafka.remote.lineage import (
     with_records,
     written_again,
 )
-from kcli.kafka.remote.objects import StoredObjects
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target

@@ -1,28 +1,65 @@
-"""`rlmm state`: the events of remote log metadata, folded as a broker's cache folds them."""
+"""`rlmm state`: the events of remote log metadata, folded as a broker's cache folds them.
 
+Of remote_log_snapshot files: what they hold, what a replay of events adds. A broker of 3.1 to 3.7 loads the
+file (`FileBasedRemoteLogMetadataCache`), then reads the metadata partition from the offset after the covered
+one on; up to 3.5 after the one of `_rlmm_committed_offsets`. A unit is the files that one metadata partition
+covers, and the segments of that partition as far as they are here.
+"""
+
+import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
-from formats.checkpoint import EpochEntry
-from formats.names import REMOTE_LOG_SNAPSHOT
+from formats.checkpoint import EpochEntry, read_committed_offsets
+from formats.names import LOG, REMOTE_LOG_SNAPSHOT
 from formats.remote_metadata import (
     SEGMENT_STATES,
     RemoteLogSegmentMetadata,
+    RemoteLogSegmentMetadataSnapshot,
     RemoteLogSegmentMetadataUpdate,
 )
+from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.metadata_partitions import MetadataPartition, fold_unit
-from kcli.jobs.rlmm.snapshots import SnapshotVisitor, replay, replay_row
-from kcli.kafka.remote.cache import CachedSegment, RemoteCache
-from kcli.kafka.remote.events import Event, EventQuery
-from kcli.rows import Item
-from kcli.rows.remote_segments import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
+from kcli.jobs.common import log_dir_findings
+from kcli.jobs.metadata_partitions import (
+    COMMITTED_OFFSETS_NAME,
+    Answer,
+    MetadataPartition,
+    Watch,
+    collect,
+    expand,
+    fold_unit,
+    metadata_partition,
+    partition_units,
+    unread,
+)
+from kcli.jobs.tiered_leader import without_events
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote.cache import CachedSegment, RemoteCache, RemoteStore, UserPartition
+from kcli.kafka.remote.coverage import OffsetRange
+from kcli.kafka.remote.events import Event, EventLog, EventQuery, user_partition
+from kcli.kafka.remote.serde import has_whole_header, read_entry
+from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
+from kcli.logdir.find import Found
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Selection, Target
+from kcli.rows import Failure, Item
+from kcli.rows.remote_segments import (
+    RemoteHighestRow,
+    RemoteHistoryRow,
+    RemotePartition,
+    RemoteReplayRow,
+    RemoteSegmentRow,
+)
 
-Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
+CacheAnswer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
 """Returns the rows of one user partition."""
 
 
-def state(unit: Unit, *, query: EventQuery, answer: Answer, keeps_deleted: bool = False) -> Outcome:
+def state(unit: Unit, *, query: EventQuery, answer: CacheAnswer, keeps_deleted: bool = False) -> Outcome:
     """Return what `answer` gives for each user partition of a metadata partition, or of snapshot files."""
 
     def rows(partition: MetadataPartition) -> Iterator[Item]:
@@ -123,3 +160,247 @@ def next_with_txn_index(place: RemotePartition, cache: RemoteCache, *, at: tuple
 def highest(place: RemotePartition, cache: RemoteCache, *, epoch: int) -> Iterator[Item]:
     """Yield what `highestOffsetForEpoch` gives."""
     yield RemoteHighestRow(place, epoch, cache.highest_offset(epoch))
+
+
+# Files of releases 3.1 to 3.7, and a replay of the events after them
+
+
+MOST_DIFFERENCES = 3
+"""Segments that a finding about a file names; more are counted."""
+NO_TOPIC_ID = ""
+"""Of a file in a directory without partition.metadata."""
+FROM_EVENTS, FROM_SNAPSHOTS = "events", "snapshots"
+EVENT_SOURCE_KINDS = frozenset({LOG, REMOTE_LOG_SNAPSHOT})
+
+
+@dataclass(slots=True)
+class SnapshotFile:
+    """A remote_log_snapshot, the cache that a broker makes of it, and what the events here add.
+
+    `loaded`: segments by id before the replay. `covered`: what events up to the covered offset come to.
+    `after`: events that are replayed, of which a start leaves out `skipped`. `consumed`: the offsets of the
+    metadata partition that were read.
+    """
+
+    target: Target
+    header: RemoteLogSnapshotHeader
+    partition: MetadataPartition
+    key: UserPartition
+    committed: int | None
+    loaded: dict[str, RemoteLogSegmentMetadata]
+    covered: RemoteStore
+    consumed: OffsetRange
+    after: int = 0
+    skipped: int = 0
+
+    def segments(self, store: RemoteStore) -> dict[str, RemoteLogSegmentMetadata]:
+        """Return the segments of the user partition in a store."""
+        cache = store.caches.get(self.key)
+        return {} if cache is None else {key: each.metadata for key, each in cache.segments.items()}
+
+    def replay(self, event: Event, watch: Watch | None) -> None:
+        """Take an event: up to the covered offset to compare, after it as a broker that starts does."""
+        offset, record = event
+        topic_id = self.key[0]
+        assert not isinstance(record, RemoteLogSegmentMetadataSnapshot), "the topic has none that can be used"
+        if topic_id not in {NO_TOPIC_ID, record.topic_id}:
+            return
+        record = record._replace(topic_id=topic_id)
+        if offset <= self.header.metadata_partition_offset:
+            self.covered.apply(record, offset)
+            return
+        self.after += 1
+        self.skipped += self.committed is not None and offset <= self.committed
+        refused = self.partition.store.apply(record, offset)
+        if watch is not None:
+            watch(self.partition, (offset, record), refused)
+
+    def is_as_events(self) -> bool | None:
+        """Whether it holds what the events up to its offset come to; None where these are not all here."""
+        last = self.consumed.last
+        if self.consumed.first != 0 or last is None or last < self.header.metadata_partition_offset:
+            return None
+        return next(self.differences(), None) is None
+
+    def differences(self) -> Iterator[str]:
+        """Yield for each segment how the file differs from what the events up to its offset come to."""
+        covered, loaded = self.segments(self.covered), self.loaded
+        every = sorted((loaded | covered).items(), key=lambda item: (item[1].start_offset, item[0]))
+        for key, segment in every:
+            name = f"segment {key} of offsets {segment.start_offset}..{segment.end_offset}"
+            if key not in covered:
+                yield f"the events have no {name}"
+            elif key not in loaded:
+                yield f"the file has no {name}"
+            else:
+                own, expected = _normalized(loaded[key])._asdict(), _normalized(covered[key])._asdict()
+                fields = [field for field in own if own[field] != expected[field]]
+                if fields:
+                    yield f"{name} has another {', '.join(fields)}"
+
+
+class SnapshotVisitor(NamedTuple):
+    """What is done with one file: what gives its rows and findings, and what sees the events replayed."""
+
+    answer: Callable[[SnapshotFile], Answer]
+    watch: Watch | None = None
+
+
+def expand_source(source: str | None, found: Found, *, selection: Selection) -> Found:
+    """Return the same with the segments of __remote_log_metadata as targets, for FROM_SNAPSHOTS files too.
+
+    Without a source these count only where there are no segments. Where segments are the source, a selected
+    partition without its events among them is a failure.
+    """
+    expanded = expand(found)
+    targets = [target for target in expanded.targets if target.kind in EVENT_SOURCE_KINDS]
+    has_events = any(target.kind == LOG for target in targets)
+    if source is None:
+        source = FROM_EVENTS if has_events else FROM_SNAPSHOTS
+    if source == FROM_EVENTS:
+        targets = [target for target in targets if target.kind == LOG]
+        expanded.failures.extend(without_events(found.targets, selection))
+    elif not any(target.kind == REMOTE_LOG_SNAPSHOT for target in targets):
+        targets = []
+    return replace(expanded, targets=targets)
+
+
+def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as every split
+    """Return a unit for each metadata partition: the snapshot files that it covers, then its segments.
+
+    A file without a header that can be read is a unit of its own.
+    """
+    files: dict[int | None, list[Target]] = {}
+    alone: list[Target] = []
+    for target in (unit.target for unit in units if unit.target.kind == REMOTE_LOG_SNAPSHOT):
+        number = _covering_partition(target)
+        (alone if number is None else files.setdefault(number, [])).append(target)
+    if not files and not alone:
+        return partition_units(units)
+    logs = [unit.target for unit in units if unit.target.kind != REMOTE_LOG_SNAPSHOT]
+    groups = [
+        (*snapshots, *(log for log in logs if metadata_partition(log) == number))
+        for number, snapshots in files.items()
+    ]
+    groups += [(target,) for target in alone]
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
+
+
+def _covering_partition(target: Target) -> int | None:
+    try:
+        with DataFile(target.path) as file, reading(target.path):
+            header = read_header(file.read(0, SNAPSHOT_HEADER.size))
+    except FileError:
+        return None
+    return None if header is None else header.metadata_partition
+
+
+def replay(unit: Unit, query: EventQuery, visitor: Callable[[], SnapshotVisitor]) -> Outcome:
+    """Load the snapshot files of a unit, replay the events that count; return rows and findings of each."""
+
+    def items() -> Iterator[Item | Finding | Failure]:
+        yield from log_dir_findings(unit.target)
+        log = EventLog((target for target in unit.targets if target.kind != REMOTE_LOG_SNAPSHOT), query)
+        files: dict[tuple[str, int], list[tuple[SnapshotFile, SnapshotVisitor]]] = {}
+        for target in unit.targets:
+            if target.kind == REMOTE_LOG_SNAPSHOT and query.selection.wants(target.name):
+                collector = FindingCollector(target)
+                try:
+                    file = load_snapshot(target, log.consumed, collector)
+                except FileError as error:
+                    yield from (*collector.take(), *unread(target, error))
+                    continue
+                yield from collector.take()
+                if file is not None:
+                    files.setdefault(file.key[1:], []).append((file, visitor()))
+        for event in log:
+            for file, (_, watch) in files.get(user_partition(event[1]), ()):
+                file.replay(event, watch)
+        yield from log.findings
+        for unread_file in log.errors:
+            yield from unread(*unread_file)
+        for file, (answer, _) in (each for several in files.values() for each in several):
+            yield from answer(file)
+            yield from _comparison(file)
+
+    return collect(unit, items())
+
+
+def load_snapshot(target: Target, consumed: OffsetRange, findings: FindingCollector) -> SnapshotFile | None:
+    """Return a file as a broker loads it; None for one that counts as absent."""
+    with DataFile(target.path) as file, reading(target.path):
+        raw = file.read(0, SNAPSHOT_HEADER.size)
+        header = read_header(raw) if has_whole_header(raw, findings) else None
+        if header is None:
+            return None
+        directory = os.path.dirname(target.shown) or "."
+        if target.name is None:
+            message = "its directory does not say which partition it is of"
+            raise FileError(target.path, "no-partition", message)
+        partition = Partition(
+            replace(target, kind=PARTITION, path=os.path.dirname(target.path), shown=directory)
+        )
+        key = (partition.topic_id() or NO_TOPIC_ID, target.name.topic, target.name.partition)
+        cache, store = RemoteCache(), RemoteStore()
+        for entry in read_entries(file.read, file.size, header):
+            metadata, refused = read_entry(entry, findings)
+            if metadata is not None and refused is None:
+                cache.load(metadata, key)
+    store.caches[key] = cache
+    loaded = {segment_id: segment.metadata for segment_id, segment in cache.segments.items()}
+    committed = _committed_offset(target, header.metadata_partition)
+    events = MetadataPartition(directory, header.metadata_partition, store)
+    return SnapshotFile(target, header, events, key, committed, loaded, RemoteStore(), consumed)
+
+
+def _committed_offset(target: Target, number: int) -> int | None:
+    """Return the offset that _rlmm_committed_offsets of the log dir has; None for none."""
+    if target.log_dir is None:
+        return None
+    path = os.path.join(target.log_dir, COMMITTED_OFFSETS_NAME)
+    data = read_optional(path)
+    if data is None:
+        return None
+    with reading(path):
+        return read_committed_offsets(data).get(number)
+
+
+def _normalized(segment: RemoteLogSegmentMetadata) -> RemoteLogSegmentMetadata:
+    """Return a segment without what only some releases write."""
+    epochs = tuple(sorted(segment.segment_leader_epochs))
+    return segment._replace(layout="", txn_index_empty=None, unknown_tags=(), segment_leader_epochs=epochs)
+
+
+def _comparison(file: SnapshotFile) -> Iterator[Finding]:
+    finding = partial(
+        Finding, dir=file.partition.dir, path=file.target.shown, position=SNAPSHOT_HEADER.span("entries")[0]
+    )
+    covered, committed = file.header.metadata_partition_offset, file.committed
+    if file.is_as_events() is False:
+        differences = list(file.differences())
+        more = len(differences) - MOST_DIFFERENCES
+        text = "; ".join(differences[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        yield finding("RLMM-026", f"not as the events up to offset {covered}: {text}")
+    if committed is not None and committed > covered:
+        lost = f", {file.skipped} events about it among them" if file.consumed.last is not None else ""
+        text = f"it covers offset {covered}, and {committed} is committed: not replayed between{lost}"
+        yield finding("RLMM-026", text)
+
+
+def replay_row(file: SnapshotFile) -> Iterator[Item]:
+    """Yield what a file covers, and what a replay of the events here adds."""
+    after = file.segments(file.partition.store)
+    both = after.keys() & file.loaded.keys()
+    yield RemoteReplayRow(
+        file.partition.place(file.key),
+        file=os.path.basename(file.target.shown),
+        covered_offset=file.header.metadata_partition_offset,
+        committed_offset=file.committed,
+        segments=len(file.loaded),
+        is_as_events=file.is_as_events(),
+        last_offset=file.consumed.last,
+        events_after=file.after,
+        segments_added=len(after.keys() - both),
+        segments_changed=sum(after[key] != file.loaded[key] for key in both),
+        segments_removed=len(file.loaded.keys() - both),
+    )

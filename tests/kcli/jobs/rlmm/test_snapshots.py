@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from kcli.jobs.rlmm.snapshots import load_snapshot
+from kcli.jobs.rlmm.state import load_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import OffsetRange
 from kcli.logdir.find import find
