@@ -72,13 +72,6 @@ def test_a_directory_that_holds_nothing_of_kafka(tmp_path):
     assert epoch_cache.show(unit(directory.parent)).error.error == "not-a-partition"
 
 
-def test_a_tree_of_such_directories_is_no_log_dir(tmp_path):
-    (tmp_path / "lib-1").mkdir()
-    (tmp_path / "lib-1" / "readme.txt").write_text("hi")
-    (failure,) = find([str(tmp_path)], Selection()).failures
-    assert failure.code == "not-a-log-dir"
-
-
 def test_selections_hold_for_files(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 5))
     path = str(directory / "leader-epoch-checkpoint")

@@ -20,6 +20,7 @@ from tests.partitions import locked, log_dir, orders, put_range, segment
 from tests.rows import named
 
 LOG = put_range(0, 10)
+ID = "4pVLnGkv_ynMhng0gYWM0A"
 METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n"
 STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
 
@@ -102,19 +103,16 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
             "InconsistentBrokerMetadataException",
             "node.id is 8, expected 7",
         ),
-        (
-            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
-            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
-            {},
-            "RuntimeException",
-            "directory.id 4pVLnGkv_ynMhng0gYWM0A is also that of",
-        ),
+        (identity(directory=ID), identity(directory=ID), {}, "RuntimeException", f"{ID} is also that of"),
         (identity(directory="AAAAAAAAAAAAAAAAAAAABA"), identity(), {}, "RuntimeException", "is reserved"),
         (identity(), "version=0\nbroker.id=7\n", {}, "RuntimeException", "cluster ID not found"),
         (identity(), None, {}, "RuntimeException", "no meta.properties"),
         (identity(), None, {"version": (3, 6)}, "KafkaException", "no meta.properties"),
         ("version=9\n", identity(), {}, "RuntimeException", "I/O error in the metadata log dir"),
         (identity(), "version=9\n", {"version": (3, 6)}, "RuntimeException", "version"),
+        (identity(directory=ID), identity(directory=ID), {"version": (3, 6)}, None, None),
+        ("version=0\nbroker.id=7\n", "version=0\nbroker.id=7\n", {"version": (3, 9)}, None, None),
+        ("version=0\nbroker.id=7\n", "version=0\nbroker.id=7\n", {}, "RuntimeException", "ID not found"),
     ],
 )
 def test_meta_properties_that_end_the_process(dirs, first, second, config, error, words):
@@ -124,22 +122,9 @@ def test_meta_properties_that_end_the_process(dirs, first, second, config, error
         else:
             meta(directory, text)
     broker, _, findings = started(*dirs, **config)
-    assert (broker["outcome"], broker["error"]) == ("fails", error)
-    assert words in broker["error_message"]
-    assert "START-009" in codes(findings)
-
-
-def test_ids_of_directories_are_of_3_7_and_later(dirs):
-    for directory in dirs:
-        meta(directory, identity(directory="4pVLnGkv_ynMhng0gYWM0A"))
-    assert started(*dirs, version=(3, 6))[0]["outcome"] == "starts"
-
-
-def test_a_release_with_zookeeper_needs_no_meta_properties(dirs):
-    for directory in dirs:
-        meta(directory, "version=0\nbroker.id=7\n")
-    assert started(*dirs, version=(3, 9))[0]["outcome"] == "starts"
-    assert started(*dirs)[0]["error_message"].endswith("cluster ID not found")
+    assert (broker["outcome"], broker["error"]) == ("fails" if error else "starts", error)
+    assert error is None or words in broker["error_message"]
+    assert ("START-009" in codes(findings)) == bool(error)
 
 
 def test_a_bad_meta_properties_takes_its_log_dir_offline_unless_it_is_that_of_the_metadata_log(dirs):
@@ -196,8 +181,8 @@ def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
         ("offline", "KafkaStorageException"),
     ]
     assert codes(findings) == ["START-008", "START-010"]
-    broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
-    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+    for broker in (started(*dirs, metadata_log_dir=str(dirs[1]))[0], started(dirs[1])[0]):
+        assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
     (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\n0 -1\n")
     broker, _, _ = started(*dirs)
     assert (broker["outcome"], broker["error"]) == ("fails", "IllegalArgumentException")
@@ -306,13 +291,6 @@ def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs
         assert "START-009" in codes(findings)
     shutil.move(dirs[0] / "bootstrap.checkpoint", dirs[1] / "bootstrap.checkpoint")
     assert started(*dirs)[0]["outcome"] == "starts"
-
-
-def test_the_process_ends_with_its_last_log_dir(dirs):
-    for directory in (dirs[0] / "orders-0", dirs[1] / "orders-1"):
-        (directory / "leader-epoch-checkpoint").write_text("0\n9\n")
-    broker, _, _ = started(*dirs)
-    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
 
 
 def test_a_log_without_a_topic_id_becomes_a_stray_one_and_before_3_7_gets_it_anew(dirs):
