@@ -148,19 +148,10 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
     )
 
 
-def metadata_log(log_dir: str) -> str | None:
-    """Return the path of the metadata log in a log dir; None where there is none."""
-    path = os.path.join(log_dir, METADATA_DIRECTORY)
-    return path if os.path.isdir(path) else None
-
-
-def metadata_place(*log_dirs: str | None) -> tuple[str, str] | None:
-    """Return the first log dir that has a metadata log, and the path of that; None where none has one."""
-    for log_dir in log_dirs:
-        path = None if log_dir is None else metadata_log(log_dir)
-        if log_dir is not None and path is not None:
-            return log_dir, path
-    return None
+def metadata_log(*log_dirs: str | None) -> str | None:
+    """Return the path of the metadata log in the first of log dirs that has one; None where none has one."""
+    paths = [os.path.join(log_dir, METADATA_DIRECTORY) for log_dir in log_dirs if log_dir is not None]
+    return next(filter(os.path.isdir, paths), None)
 
 
 def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:

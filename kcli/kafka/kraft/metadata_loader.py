@@ -27,7 +27,7 @@ from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import Unknown
-from formats.names import QUORUM_STATE, parse_file, parse_partition_dir
+from formats.names import QUORUM_STATE, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message
@@ -36,13 +36,13 @@ from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
-from kcli.kafka.storage.metadata_log import snapshots
+from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.bulk import BulkWalk
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, is_running, metadata_log, metadata_place, version_of
+from kcli.logdir.log_dirs import is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, Stop, describe_torn
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import Target
 
 MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
@@ -264,17 +264,16 @@ def cluster_image(target: Target) -> Image | None:
 
     A running broker adds to its log all the time: that is read anew with each segment and each snapshot.
     """
-    place = metadata_place(target.log_dir, target.metadata_dir)
-    if place is None:
+    path = metadata_log(target.log_dir, target.metadata_dir)
+    if path is None:
         return None
-    log_dir, path = place
-    return _image(path, log_dir, _names(path) if is_running(target) else _versions(path))
+    return _image(path, _names(path) if is_running(target) else _versions(path))
 
 
 def image_in(log_dir: str) -> Image | None:
     """Return the cluster metadata that a log dir holds; None where there is none to be read."""
     path = metadata_log(log_dir)
-    return None if path is None else _image(path, log_dir, _versions(path))
+    return None if path is None else _image(path, _versions(path))
 
 
 def configuration_of(partition: Partition) -> TopicConfig | None:
@@ -284,9 +283,8 @@ def configuration_of(partition: Partition) -> TopicConfig | None:
 
 
 @lru_cache(maxsize=8)
-def _image(path: str, log_dir: str, _versions: tuple[object, ...]) -> Image | None:
-    name = parse_partition_dir(METADATA_DIRECTORY)
-    partition = Partition(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=log_dir))
+def _image(path: str, _versions: tuple[object, ...]) -> Image | None:
+    partition = metadata_partition(path)
     try:
         loader = LogLoader(partition, checkpoints(partition), exact=True)
         return metadata_of_log(partition, loader.load()).image

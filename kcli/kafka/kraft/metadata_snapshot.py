@@ -25,17 +25,16 @@ from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy, is_valid, magic_of, read_header
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import Unknown
-from formats.names import CLUSTER_METADATA, parse_partition_dir
+from formats.names import CLUSTER_METADATA
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message
-from kcli.kafka.kraft.partition_start import load
+from kcli.kafka.storage.loaded_log import checkpoints
+from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
-from kcli.kafka.storage.metadata_log import snapshots
+from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error
-from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
-from kcli.logdir.targets import PARTITION, Target
 
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"
@@ -89,16 +88,12 @@ def snapshot_trouble(path: str) -> SnapshotTrouble | None:
 def _log_start(metadata_log: str, newest: tuple[int, int]) -> int:
     """Return where a start lets the metadata log begin.
 
-    0, too, where it does not load, or where the snapshot was removed since it was listed, as a running broker
-    does.
+    0, too, where it does not load, or where a running broker removed the snapshot since it was listed.
     """
-    name, log_dir = parse_partition_dir(METADATA_DIRECTORY), os.path.dirname(metadata_log)
-    target = Target(kind=PARTITION, path=metadata_log, shown=metadata_log, name=name, log_dir=log_dir)
-    partition = Partition(target)
+    partition = metadata_partition(metadata_log)
     with suppress(BrokerError, FileError):
         if newest in snapshots(partition.entries, 0):
-            loaded = load(partition, clean=False, recovery_point=0, log_start_offset=0, exact=False)
-            return loaded.log_start_offset
+            return LogLoader(partition, checkpoints(partition), exact=False).load().log_start_offset
     return 0
 
 
@@ -205,29 +200,24 @@ def bootstrap_error(log_dir: str) -> FileError | None:
         return None
     try:
         with DataFile(path) as file:
-            _check(path, _metadata_version(file))
+            level = _metadata_version(file)
     except BrokerError as error:
         return FileError(path, "corrupt", error.message, error.position)
     except FormatError as error:
         return file_error(path, error)
     except FileError as error:
         return error
-    return None
-
-
-def _check(path: str, level: int | None) -> None:
     if level is None:
-        raise FileError(path, "corrupt", f"no FeatureLevelRecord for {METADATA_VERSION} in it")
-    if level not in LEVELS:
-        message = f"{METADATA_VERSION} {level}, a broker knows {LEVELS[0]} to {LEVELS[-1]}"
-        raise FileError(path, "unsupported", message)
+        return FileError(path, "corrupt", f"no FeatureLevelRecord for {METADATA_VERSION} in it")
+    message = f"{METADATA_VERSION} {level}, a broker knows {LEVELS[0]} to {LEVELS[-1]}"
+    return None if level in LEVELS else FileError(path, "unsupported", message)
 
 
 def _metadata_version(file: DataFile) -> int | None:
     """Return the last level of metadata.version in a file; FormatError where a record cannot be read."""
     level = None
     for batch in file_batches(file, 0, file.size):
-        is_control = getattr(header(file, batch), "is_control", False)
+        is_control = header(file, batch).is_control
         if batch.size > LARGEST_BATCH:
             raise FileError(file.path, "limit", f"a batch of {batch.size} bytes", batch.position)
         records = [*batch_records(file.read(batch.position, batch.size), LARGEST_BATCH)]

@@ -30,7 +30,7 @@ from kcli.kafka.storage.loaded_log import (
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import DataFile, FileError, shown
-from kcli.logdir.log_dirs import has_own_files, metadata_log, metadata_place
+from kcli.logdir.log_dirs import has_own_files, metadata_log
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.targets import Target, partition_of
@@ -109,7 +109,7 @@ def start_from(
 
 
 def _configured(partition: Partition) -> TopicConfig | None:
-    if metadata_place(partition.target.log_dir, partition.target.metadata_dir) is None:
+    if metadata_log(partition.target.log_dir, partition.target.metadata_dir) is None:
         return None
     from kcli.kafka.kraft.metadata_loader import configuration_of
 

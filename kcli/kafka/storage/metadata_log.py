@@ -7,14 +7,24 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 from formats.java_text import LONG_BITS, integer
-from formats.names import KRAFT_SNAPSHOT, parse_file, snapshot_file
+from formats.names import KRAFT_SNAPSHOT, parse_file, parse_partition_dir, snapshot_file
 from kcli.kafka.storage.load_findings import Reporter
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, NUMBER_FORMAT, BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import rebuild
+from kcli.logdir.buffers import shown
+from kcli.logdir.log_dirs import METADATA_DIRECTORY
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Target
 
 OUT_OF_NAME = "StringIndexOutOfBoundsException"
 SNAPSHOT_ENDS = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+
+
+def metadata_partition(path: str) -> Partition:
+    """Return the metadata log in a directory of a log dir."""
+    name, log_dir = parse_partition_dir(METADATA_DIRECTORY), os.path.dirname(path)
+    return Partition(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=log_dir))
 
 
 def snapshots(entries: Iterable[str], log_start: int) -> dict[tuple[int, int], str]:
