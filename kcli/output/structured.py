@@ -63,7 +63,7 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
 
 def _encoded(block: ArrowBlock, view: View) -> Iterator[memoryview]:
     """Yield the rows of a block, some at a time; pyarrow is imported for blocks alone."""
-    from kcli.output.arrow_text import encoded_rows
+    from kcli.output.text_columns import encoded_rows
 
     return encoded_rows(block, view)
 

@@ -1,4 +1,4 @@
-"""Random logs, and the findings about them."""
+"""Random logs, damaged files, and the findings about them."""
 
 from kcli.dump.filter import RecordFilter
 from kcli.kafka.findings.findings import merged
@@ -13,6 +13,37 @@ FILTERS = {
     "flags": RecordFilter(transactional=False, control=False),
     "all": RecordFilter(offsets=(200, 900), times=(0, 30), key=b"key"),
 }
+
+
+FILES = {
+    "00000000000000000000.index": ("segments.index", "segment-1m.index", "preallocated.index", "stale.index"),
+    "00000000000000000000.timeindex": (
+        "segments.timeindex",
+        "segment-1m.timeindex",
+        "preallocated.timeindex",
+    ),
+    "00000000000000000000.txnindex": ("txn.txnindex",),
+    "00000000000000000007.snapshot": ("txn.snapshot", "no-producers.snapshot"),
+    "leader-epoch-checkpoint": ("leader-epoch-checkpoint",),
+    "replication-offset-checkpoint": ("replication-offset-checkpoint",),
+    "meta.properties": ("meta.properties",),
+    "partition.metadata": ("partition.metadata",),
+    "quorum-state": ("quorum-state",),
+    ".kafka_cleanshutdown": ("clean-shutdown",),
+}
+"""Files of a log dir by name, and those that a broker wrote (`tests.formats.files`)."""
+
+
+def flipped(data):
+    """Yield the data with each of its bytes flipped: all bits, the first or the last."""
+    for place in range(len(data)):
+        yield data[:place] + bytes([data[place] ^ (0xFF, 0x01, 0x80)[place % 3]]) + data[place + 1 :]
+
+
+def damaged(data):
+    """Yield every prefix of the data, and the data with each of its bytes flipped."""
+    yield from (data[:size] for size in range(len(data)))
+    yield from flipped(data)
 
 
 def findings_of(outcomes):

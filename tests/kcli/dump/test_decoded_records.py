@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from formats.messages.decode import SCHEMAS, Message, decode_remote
+from formats.messages.decode import SCHEMAS, Message
 from kcli.dump.decoded_records import Contents
-from kcli.dump.render.layout import attributes_text
 from tests.formats.messages.kafka import made_of_each_version, small
 
 
@@ -83,153 +82,127 @@ def plain_fields(fields):
             yield from plain_fields(field.struct or ())
 
 
-DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+METADATA = "__cluster_metadata"
+OFFSET_KEY = bytes.fromhex("000100016700017400000005")
+OFFSET_VALUE = "0003000000000000002a0000000700000000000000000001"
+OFFSET = [("version", 3), ("offset", 42), ("leaderEpoch", 7), ("metadata", ""), ("commitTimestamp", 1)]
+DELETE = "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"
+FRAME = [("frame version", 1), ("record type", 23), ("record version", 0)]
+SPLIT = {
+    "remote log metadata": (
+        "__remote_log_metadata",
+        None,
+        DELETE,
+        [
+            ("frame version", 1),
+            ("record type", 2),
+            ("record version", 0),
+            ("name", "foo"),
+            ("id", "u4NdSfWRQjaZ_ENyxMXLJA"),
+            ("partition", 0),
+            ("tagged fields: count", 0),
+            ("brokerId", 1),
+            ("eventTimestampMs", 1700000000007),
+            ("remotePartitionDeleteState", 0),
+            ("tagged fields: count", 0),
+        ],
+    ),
+    "a tagged field and one that no version has": (
+        METADATA,
+        None,
+        "011700020003036162050163",
+        [
+            *FRAME,
+            ("tagged fields: count", 2),
+            ("tagged fields: tag 0 and size", "tag 0, 3 bytes"),
+            ("name", "ab"),
+            ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+            ("tagged fields: tag 5", b"c"),
+        ],
+    ),
+    "tags in any order, twice, of any size": (
+        METADATA,
+        None,
+        "01170003 050163 007f0261 0000036162",
+        [
+            *FRAME,
+            ("tagged fields: count", 3),
+            ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+            ("tagged fields: tag 5", b"c"),
+            ("tagged fields: tag 0 and size", "tag 0, 127 bytes"),
+            ("name", "a"),
+            ("tagged fields: tag 0 and size", "tag 0, 0 bytes"),
+            ("name", "ab"),
+        ],
+    ),
+    "a count of tags below 0": (METADATA, None, "011700ffffffff0f", [*FRAME, ("tagged fields: count", -1)]),
+    "a frame of longer numbers": (
+        METADATA,
+        None,
+        "8180808008 9400 8000 00",
+        [("frame version", 1), ("record type", 20), ("record version", 0), ("tagged fields: count", 0)],
+    ),
+    "a value, by its key": ("__consumer_offsets", 1, OFFSET_VALUE, OFFSET),
+}
 
 
-def test_a_value_of_remote_log_metadata():
-    parts = []
-    decode_remote(DELETE, spans=parts)
-    assert [(part.field, part.value) for part in parts] == [
-        ("frame version", 1),
-        ("record type", 2),
-        ("record version", 0),
-        ("name", "foo"),
-        ("id", "u4NdSfWRQjaZ_ENyxMXLJA"),
-        ("partition", 0),
-        ("tagged fields: count", 0),
-        ("brokerId", 1),
-        ("eventTimestampMs", 1700000000007),
-        ("remotePartitionDeleteState", 0),
-        ("tagged fields: count", 0),
-    ]
+def fields(spans):
+    return [(span.field, span.value) for span in spans]
 
 
-def test_a_tagged_field_and_one_that_no_version_has():
-    data = bytes.fromhex("01170001000403")
-    (split,) = [Contents("__cluster_metadata").split("value", bytes.fromhex("011700020003036162050163"))]
-    assert split[1] is None
-    assert [(part.field, part.value) for part in split[0][3:]] == [
-        ("tagged fields: count", 2),
-        ("tagged fields: tag 0 and size", "tag 0, 3 bytes"),
-        ("name", "ab"),
-        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
-        ("tagged fields: tag 5", b"c"),
-    ]
-    damaged = Contents("__cluster_metadata").split("value", data)
-    assert [(part.field, part.value) for part in damaged[0]] == [
+@pytest.mark.parametrize(("topic", "kind", "data", "expected"), SPLIT.values(), ids=SPLIT)
+def test_fields_of_a_value(topic, kind, data, expected):
+    contents = Contents(topic)
+    contents.type = kind
+    spans, error = contents.split("value", bytes.fromhex(data))
+    assert (fields(spans), error) == (expected, None)
+
+
+def test_a_damaged_tag():
+    spans, error = Contents(METADATA).split("value", bytes.fromhex("01170001000403"))
+    assert fields(spans) == [
         ("frame", b"\1\x17\0"),
         ("tagged fields: count", 1),
         ("tagged fields: tag 0 and size", "tag 0, 4 bytes"),
     ]
-    assert type(damaged[1]).__name__ == "TruncatedError"
-
-
-def test_tags_as_kafka_takes_them():
-    """In any order, twice, of any size; of a count below 0 none."""
-    split = Contents("__cluster_metadata").split(
-        "value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", ""))
-    )
-    assert split[1] is None
-    assert [(part.field, part.value) for part in split[0][3:]] == [
-        ("tagged fields: count", 3),
-        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
-        ("tagged fields: tag 5", b"c"),
-        ("tagged fields: tag 0 and size", "tag 0, 127 bytes"),
-        ("name", "a"),
-        ("tagged fields: tag 0 and size", "tag 0, 0 bytes"),
-        ("name", "ab"),
-    ]
-    none = Contents("__cluster_metadata").split("value", bytes.fromhex("011700ffffffff0f"))
-    assert [(part.field, part.value) for part in none[0][3:]] == [("tagged fields: count", -1)]
-
-
-def test_a_frame_of_longer_numbers():
-    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00"))[0]
-    assert [part.value for part in parts] == [1, 20, 0, 0]
+    assert type(error).__name__ == "TruncatedError"
 
 
 def test_lengths_below_0_are_null():
     change = bytes.fromhex("01050000000000" + "00" * 16 + "010000" + "ffffffff0f")
-    parts = Contents("__cluster_metadata").split("value", change)[0]
-    assert (parts[-1].field, parts[-1].value) == ("isr", None)
+    assert fields(Contents(METADATA).split("value", change)[0])[-1] == ("isr", None)
     contents = Contents("__consumer_offsets")
     contents.type = 5
-    member = contents.split(
-        "value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", ""))
-    )
-    assert [(part.field, part.value) for part in member[0][-2:]] == [
+    member = contents.split("value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008"))
+    assert fields(member[0])[-2:] == [
         ("tagged fields: tag 0 and size", "tag 0, 5 bytes"),
         ("classicMemberMetadata: null or not", "null"),
     ]
 
 
-def test_the_key_says_what_the_value_is():
+def test_the_key_says_what_the_value_is_though_it_is_damaged():
     contents = Contents("__consumer_offsets")
-    key = bytes.fromhex("000100016700017400000005")
-    value = bytes.fromhex("0003000000000000002a0000000700000000000000000001")
+    assert contents.split("value", bytes.fromhex(OFFSET_VALUE)) is None
+    spans, error = contents.split("key", OFFSET_KEY)
+    assert fields(spans) == [("record type", 1), ("group", "g"), ("topic", "t"), ("partition", 5)]
+    assert (error, contents.type) == (None, 1)
     contents.type = None
-    assert [(part.field, part.value) for part in contents.split("key", key)[0]] == [
-        ("record type", 1),
-        ("group", "g"),
-        ("topic", "t"),
-        ("partition", 5),
-    ]
-    assert [(part.field, part.value) for part in contents.split("value", value)[0]] == [
-        ("version", 3),
-        ("offset", 42),
-        ("leaderEpoch", 7),
-        ("metadata", ""),
-        ("commitTimestamp", 1),
-    ]
-    contents.type = None
-    assert contents.split("value", value) is None
-
-
-def test_a_damaged_key_still_says_what_the_value_is():
-    contents = Contents("__consumer_offsets")
-    contents.type = None
-    key = contents.split("key", bytes.fromhex("00010001670005"))
-    assert [(part.field, part.value) for part in key[0]] == [("frame", b"\0\1"), ("group", "g")]
-    assert type(key[1]).__name__ == "TruncatedError"
-    assert (
-        contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001"))[0][1].value
-        == 42
-    )
+    spans, error = contents.split("key", OFFSET_KEY[:6] + b"\5")
+    assert fields(spans) == [("frame", b"\0\1"), ("group", "g")]
+    assert (type(error).__name__, contents.type) == ("TruncatedError", 1)
 
 
 def test_what_is_not_declared_stays_whole():
-    contents = Contents("__transaction_state")
-    contents.type = None
-    key = contents.split("key", b"\0\x09any")
-    assert [(part.structure, part.field, part.value) for part in key[0]] == [("type 9", "key", b"\0\x09any")]
+    ((span,), error) = Contents("__transaction_state").split("key", b"\0\x09any")
+    assert (span.structure, span.field, span.value, error) == ("type 9", "key", b"\0\x09any", None)
     assert Contents("orders").split("key", b"\0\0") is None
     assert Contents(None).split("value", b"\0\0") is None
 
 
 def test_control_records():
     contents = Contents(None, control=True)
-    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1")[0]] == [
-        ("version", 0),
-        ("type", 1),
-    ]
-    assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7")[0]] == [
-        ("version", 0),
-        ("coordinatorEpoch", 7),
-    ]
-    short = contents.split("value", b"\0\0\0")
-    assert (short[0], type(short[1]).__name__) == ([], "TruncatedError")
-    assert type(contents.split("key", b"\0")[1]).__name__ == "TruncatedError"
-
-
-@pytest.mark.parametrize(
-    ("attributes", "magic", "said"),
-    [
-        (0, 2, "0 (none, CreateTime)"),
-        (0x7B, 2, "123 (lz4, LogAppendTime, transactional, control, delete horizon)"),
-        (0x87, 2, "135 (codec 7, CreateTime, unknown bits 0x80)"),
-        (-1, 1, "-1 (codec 7, LogAppendTime, unknown bits 0xf0)"),
-        (9, 0, "9 (gzip, unknown bits 0x8)"),
-    ],
-)
-def test_attributes(attributes, magic, said):
-    assert attributes_text(attributes, magic) == said
+    assert fields(contents.split("key", b"\0\0\0\1")[0]) == [("version", 0), ("type", 1)]
+    assert fields(contents.split("value", b"\0\0\0\0\0\7")[0]) == [("version", 0), ("coordinatorEpoch", 7)]
+    for field, data in (("value", b"\0\0\0"), ("key", b"\0")):
+        spans, error = contents.split(field, data)
+        assert (spans, type(error).__name__) == ([], "TruncatedError")

@@ -12,7 +12,6 @@ import shlex
 import pyarrow.parquet as pq
 import pytest
 
-from formats.batch import COMPRESSION_NAMES
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import log_dir, offset_entries, put_range, segment, time_entries
@@ -148,24 +147,6 @@ def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
         assert dumped(kcli, *words, made) == [row for row in records if is_selected(row)], words
 
 
-DAMAGES = [
-    lambda log, at: log[:at] + bytes([log[at] ^ 0x40]) + log[at + 1 :],
-    lambda log, at: log[:at] + bytes(40) + log[at + 40 :],
-    lambda log, at: log[:at] + log[at + 33 :],
-    lambda log, at: log[:at],
-]
-SHAPES = [
-    ("-o", "ndjson"),
-    ("-o", "csv"),
-    ("-o", "ndjson", "--records"),
-    ("-o", "tsv", "--records", "--columns", "offset,headers,control_type,value"),
-    ("-o", "json", "--records", "--tail", "5"),
-    ("-o", "ndjson", "--records", "--limit", "3"),
-    ("-o", "text", "--deep-iteration"),
-    ("-o", "ndjson", "--layout"),
-]
-
-
 @pytest.mark.parametrize("second", ["checksum", "magic"])
 @pytest.mark.parametrize("words", [(), ("--key", "k"), ("--no-control",)])
 @pytest.mark.parametrize(
@@ -291,10 +272,6 @@ def test_words_that_mean_nothing(kcli, made, words):
     result = kcli("dump", *words, made)
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_codecs_have_kafkas_names():
-    assert set(COMPRESSION_NAMES.values()) == {"none", "gzip", "snappy", "lz4", "zstd"}
 
 
 def rows_of(kcli, *words):

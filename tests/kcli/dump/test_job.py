@@ -17,6 +17,7 @@ from kcli.logdir import bulk
 from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
+from tests.kcli.dump.random_logs import FILES, damaged, flipped
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 
@@ -24,7 +25,6 @@ pytestmark = pytest.mark.slow
 
 LOG = "00000000000000000000.log"
 OFFSET_SIZE = 8
-MASKS = (0xFF, 0x01, 0x80)
 OPTIONS = {
     "batches": DumpOptions(),
     "records": DumpOptions(records=True),
@@ -51,20 +51,13 @@ def scanned(path, options):
     return rows, [finding.code for outcome in outcomes for finding in outcome.findings], errors
 
 
-def flipped(data):
-    """Yield each place and the data with its byte flipped: all bits, the first or the last."""
-    for place in range(len(data)):
-        mask = MASKS[place % len(MASKS)]
-        yield place, data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :]
-
-
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_flipped_byte_of_a_log(tmp_path, name):
     data = small_log()
     whole, clean, _ = scanned_bytes(tmp_path, data, OPTIONS[name])
     silent = set()
-    for place, damaged in flipped(data):
-        rows, codes, errors = scanned_bytes(tmp_path, damaged, OPTIONS[name])
+    for place, bad in enumerate(flipped(data)):
+        rows, codes, errors = scanned_bytes(tmp_path, bad, OPTIONS[name])
         if not errors and codes == clean and len(rows) == len(whole):
             silent.add(place)
     assert clean == []
@@ -77,9 +70,9 @@ def test_a_flipped_byte_of_a_message_inside_a_wrapper_is_a_finding(tmp_path, mag
     inner = [put_message(at, magic, key=b"k", value=b"v") for at in range(3)]
     data, size = b"".join(inner), len(inner[0])
     checked = [place for place in range(len(data)) if place % size >= OFFSET_SIZE]
-    for place, damaged in flipped(data):
+    for place, bad in enumerate(flipped(data)):
         if place in checked:
-            wrapper = put_wrapper(2, damaged, magic=magic)
+            wrapper = put_wrapper(2, bad, magic=magic)
             _, codes, errors = scanned_bytes(tmp_path, wrapper, OPTIONS[name])
 
             assert codes, place
@@ -119,29 +112,11 @@ def parts(data):
         data = data[size:]
 
 
-SMALL = {
-    "00000000000000000000.index": "segments.index",
-    "00000000000000000000.timeindex": "segments.timeindex",
-    "00000000000000000000.txnindex": "txn.txnindex",
-    "00000000000000000007.snapshot": "txn.snapshot",
-    "leader-epoch-checkpoint": "leader-epoch-checkpoint",
-    "replication-offset-checkpoint": "replication-offset-checkpoint",
-    "meta.properties": "meta.properties",
-    "partition.metadata": "partition.metadata",
-    "quorum-state": "quorum-state",
-    ".kafka_cleanshutdown": "clean-shutdown",
-}
-
-
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", FILES)
 def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
-    data = files.content(SMALL[name])[:400]
     (tmp_path / LOG).write_bytes(small_log())
-    for damaged in [
-        *(data[:length] for length in range(len(data))),
-        *(bad for _, bad in flipped(data)),
-    ]:
-        (tmp_path / name).write_bytes(damaged)
+    for bad in damaged(files.content(FILES[name][0])[:400]):
+        (tmp_path / name).write_bytes(bad)
         for options in (
             DumpOptions(),
             DumpOptions(text=True),

@@ -15,17 +15,6 @@ def log(tmp_path):
     return path
 
 
-def test_files_given_twice_are_refused(kcli, log):
-    result = kcli("dump", "--files", log, "--files", log)
-
-    assert result.exit_code == 2
-    assert "--files is given more than once" in result.stderr
-
-
-def test_a_comma_after_the_last_of_files_names_nothing(kcli, log):
-    assert kcli("dump", "-o", "text", "--files", f"{log},,").stdout == kcli("dump", "-o", "text", log).stdout
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -55,14 +44,6 @@ def test_an_unknown_codec_under_a_right_checksum_is_one_finding(kcli, log, words
     assert result.exit_code == 1
 
 
-def test_after_the_largest_offset_the_lowest_follows(kcli, log):
-    log.write_bytes(
-        put_records([put_record()], base_offset=2**63 - 1) + put_records([put_record()], base_offset=-(2**63))
-    )
-
-    assert f"{2**63 - 1} is followed by" not in kcli("dump", "-o", "text", "--deep-iteration", log).stderr
-
-
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_a_message_with_an_impossible_length_is_a_finding_and_no_row(kcli, log, magic, damaged):
@@ -80,16 +61,3 @@ def test_a_message_with_an_impossible_length_is_a_finding_and_no_row(kcli, log, 
     ]
     assert text.stdout.count("| offset: ") == 4
     assert "is followed by" not in text.stderr
-
-
-@pytest.mark.parametrize("magic", [3, 127])
-def test_a_magic_above_2_is_read_as_2_with_a_finding(kcli, log, magic):
-    first = put_records([put_record(0, 0, b"k", b"v"), put_record(1, 0, b"k", b"v")])
-    log.write_bytes(first + put_records([put_record(0, 0, b"k", b"v")], base_offset=2, magic=magic))
-    for words in (("dump", "--records"), ("dump",), ("scan",)):
-        answer = json.loads(kcli(*words, "-o", "json", log).stdout)
-        (found,) = answer["findings"]
-
-        assert (found["code"], found["position"]) == ("LOG-017", len(first))
-        if words == ("scan",):
-            assert answer["rows"][0]["records"] == 3

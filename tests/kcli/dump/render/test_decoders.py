@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from formats.messages.decode import TOPICS
-from formats.names import REMOTE_LOG_METADATA
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.dump.decoded_records import DecodedRecord
-from kcli.dump.render.decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, shown_by, shown_with
-from kcli.dump.render.lines import Shown
+from kcli.dump.render.decoders import decoded, shown_by
 from tests.formats.messages.kafka import made
 from tests.formats.messages.previews import every as previews
 
@@ -42,53 +40,6 @@ RLMM = Path(__file__).parents[3] / "data" / "rlmm" / "values.json.gz"
 
 def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
     return Record(offset, 0, 0, key, value, (), 0)
-
-
-@pytest.mark.parametrize(
-    ("topic", "key", "value", "expected"),
-    [
-        (OFFSETS, OFFSET_KEY, OFFSET_VALUE, DecodedRecord("OffsetCommit", 3, KEY, VALUE, None)),
-        (OFFSETS, OFFSET_KEY, None, DecodedRecord("OffsetCommit", None, KEY, None, None)),
-        (
-            OFFSETS,
-            b"\0\0" + OFFSET_KEY[2:],
-            None,
-            DecodedRecord("LegacyOffsetCommit", None, KEY, None, None),
-        ),
-        (
-            TRANSACTIONS,
-            b"\0\0\0\1x",
-            None,
-            DecodedRecord("TransactionLog", None, {"transactionalId": "x"}, None, None),
-        ),
-        (METADATA, None, b"\1\x14\0\0", DecodedRecord("NO_OP_RECORD", 0, None, {}, None)),
-        (
-            METADATA,
-            b"key",
-            b"\1\x1c\0\2a\0",
-            DecodedRecord("CLEAR_ELR_RECORD", 0, None, {"topicName": "a"}, None),
-        ),
-        (
-            REMOTE,
-            None,
-            DELETE,
-            DecodedRecord(
-                "RemotePartitionDeleteMetadata",
-                0,
-                None,
-                {
-                    "topicIdPartition": PLACE,
-                    "brokerId": 1,
-                    "eventTimestampMs": 1700000000007,
-                    "remotePartitionDeleteState": 0,
-                },
-                None,
-            ),
-        ),
-    ],
-)
-def test_a_record(topic: str, key: bytes | None, value: bytes | None, expected: DecodedRecord):
-    assert decoded(topic, record(key, value)) == expected
 
 
 @pytest.mark.parametrize(
@@ -294,56 +245,7 @@ def test_bounds_are_raised_by_the_switch():
     assert shown_by(REMOTE, record(None, long), 256 << 20)[1] is None
 
 
-@pytest.mark.parametrize(
-    ("name", "decoder"),
-    [
-        *((topic, topic) for topic in DECODERS),
-        ("orders", None),
-        ("__consumer_offsets2", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_decoder_of(name: str | None, decoder: str | None):
-    assert decoder_of(name) == decoder
-
-
-def test_every_topic_that_is_declared_has_a_decoder():
-    assert set(DECODERS) == {*TOPICS, REMOTE_LOG_METADATA}
-
-
 API = "org.apache.kafka.tools.api."
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "text"),
-    [
-        ("StringDecoder", b"caf\xc3\xa9", "caf\xe9"),
-        ("StringDecoder", b"\xff", "\ufffd"),
-        ("IntegerDecoder", b"\xff\xff\xff\xfe", "-2"),
-        ("IntegerDecoder", b"\0\0\0\1more", "1"),
-        ("LongDecoder", b"\x80" + bytes(7), "-9223372036854775808"),
-        ("DefaultDecoder", b"\0\xff", "AP8="),
-        ("DefaultDecoder", b"", ""),
-    ],
-)
-def test_decoder_class(name: str, data: bytes, text: str):
-    decoder = DECODER_CLASSES[API + name]
-    assert shown_with(decoder, decoder, record(data, data)) == (Shown(text, text), None)
-    assert shown_with(decoder, decoder, record(None, None)) == (Shown(None, None), None)
-
-
-def test_decoder_class_on_too_few_bytes():
-    integer, long = DECODER_CLASSES[API + "IntegerDecoder"], DECODER_CLASSES[API + "LongDecoder"]
-    shown, trouble = shown_with(integer, long, record(b"\0\0\0\5", b"\0\0\0\5", offset=31))
-    assert shown == Shown("5", "Error at offset 31, skipping. byte 0: LongDecoder: expected 8 bytes, found 4")
-    assert trouble == "value: byte 0: LongDecoder: expected 8 bytes, found 4"
-
-
-@pytest.mark.parametrize("name", ["StringDecoder", "kafka.serializer.StringDecoder", "org.example.Mine", ""])
-def test_other_classes_are_not_known(name: str):
-    assert name not in DECODER_CLASSES
-    assert all(known.startswith(API) for known in DECODER_CLASSES)
 
 
 @pytest.mark.parametrize(

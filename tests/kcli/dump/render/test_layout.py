@@ -14,7 +14,7 @@ from kcli.dump.filter import RecordFilter
 from kcli.dump.job import LOGS, Dump
 from kcli.dump.options import DumpOptions
 from kcli.dump.render import layout as dump_layout
-from kcli.dump.render.layout import LAYOUT_KINDS, layout_lines
+from kcli.dump.render.layout import LAYOUT_KINDS, attributes_text, layout_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir.find import file_target
@@ -23,6 +23,7 @@ from kcli.rows.partitions import FromFile, Where
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.message_sets import BENT, REFUSED
+from tests.kcli.dump.random_logs import FILES, damaged, flipped
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 from tests.recordings import pack
@@ -127,24 +128,6 @@ def test_every_byte_of_a_kraft_snapshot(tmp_path):
     }
 
 
-FILES = {
-    "00000000000000000000.index": ("segments.index", "segment-1m.index", "preallocated.index", "stale.index"),
-    "00000000000000000000.timeindex": (
-        "segments.timeindex",
-        "segment-1m.timeindex",
-        "preallocated.timeindex",
-    ),
-    "00000000000000000000.txnindex": ("txn.txnindex",),
-    "00000000000000000007.snapshot": ("txn.snapshot", "no-producers.snapshot"),
-    "leader-epoch-checkpoint": ("leader-epoch-checkpoint",),
-    "replication-offset-checkpoint": ("replication-offset-checkpoint",),
-    "meta.properties": ("meta.properties",),
-    "partition.metadata": ("partition.metadata",),
-    "quorum-state": ("quorum-state",),
-    ".kafka_cleanshutdown": ("clean-shutdown",),
-}
-
-
 @pytest.mark.parametrize(("name", "file"), [(name, file) for name, found in FILES.items() for file in found])
 def test_every_byte_of_the_other_files(name, file, tmp_path):
     data = files.content(file)
@@ -167,9 +150,7 @@ def small_log():
 
 def test_every_flipped_byte_of_a_log(tmp_path):
     data = small_log()
-    for at in range(len(data)):
-        mask = (0xFF, 0x01, 0x80)[at % 3]
-        bad = data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
+    for bad in flipped(data):
         rows, codes, errors = run(written(tmp_path, bad))
         assert errors == []
         reported = {}
@@ -194,12 +175,7 @@ def test_every_prefix_of_a_log(tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_prefix_and_flipped_byte_of_the_other_files(tmp_path, name):
-    data = files.content(FILES[name][0])[:200]
-    damaged = [data[:size] for size in range(len(data))]
-    for bad in [
-        *damaged,
-        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
-    ]:
+    for bad in damaged(files.content(FILES[name][0])[:200]):
         check_no_gap(run(written(tmp_path, bad, name))[0], bad)
 
 
@@ -398,11 +374,7 @@ def test_an_empty_remote_log_snapshot(tmp_path):
 
 def test_damage_of_a_remote_log_snapshot(tmp_path):
     data = min((data for data in SNAPSHOT_BYTES.values() if len(data) > 40), key=len)
-    damaged = [data[:size] for size in range(len(data))]
-    for bad in [
-        *damaged,
-        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
-    ]:
+    for bad in damaged(data):
         check_no_gap(run(written(tmp_path, bad, "remote_log_snapshot"))[0], bad)
 
 
@@ -419,49 +391,40 @@ def lines(*rows):
     return list(layout_lines(rows))
 
 
-def test_a_field():
-    found = lines(row("batch header", "base_offset", 61, bytes(7) + b"*", "42", "offset of the first record"))
-    assert found[:2] == ["orders-0/0.log", "batch header"]
-    assert (
-        " ".join(found[2].split())
-        == "00000061 8 base_offset 00 00 00 00 00 00 00 2a 42 offset of the first record"
-    )
+PATTERN = bytes(range(16)) + bytes(64) + b"end"
 
 
-def test_long_bytes_are_wrapped_and_repetitions_reported_once():
-    data = bytes(range(16)) + bytes(64) + b"end"
-    found = lines(row("record 0", "value", 100, data, f"0x{data.hex()}"))[2:]
-    assert [line.split()[0] for line in found] == ["00000100", "00000116", "*", "00000180"]
-    assert found[0].endswith("0e 0f")
-    assert found[-1].split() == ["00000180", "65", "6e", "64"]
-
-
-def test_the_last_line_is_shown_even_if_it_repeats():
-    assert [line.split()[0] for line in lines(row("damaged bytes", "x", 0, bytes(48)))[2:]] == [
-        "00000000",
-        "*",
-        "00000032",
-    ]
-
-
-def test_a_position_in_decompressed_records_is_marked():
-    assert lines(row("record 0", "length", None, b"\2", "1", stream=7))[2].split() == [
-        "+00000007",
-        "1",
-        "length",
-        "02",
-        "1",
-    ]
-
-
-def test_bytes_that_are_not_there_and_none_at_all():
-    assert lines(row("preallocated", "zeros", 8, None, "80 bytes of zeros", size=80))[2].split()[:4] == [
-        "00000008",
-        "80",
-        "zeros",
-        "..",
-    ]
-    assert lines(row("record 0", "key", 8, b"", ""))[2].split() == ["00000008", "0", "key"]
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (
+            row("batch header", "base_offset", 61, bytes(7) + b"*", "42", "offset of the first record"),
+            ["00000061 8 base_offset 00 00 00 00 00 00 00 2a 42 offset of the first record"],
+        ),
+        (
+            row("record 0", "value", 100, PATTERN, f"0x{PATTERN.hex()}"),
+            [
+                f"00000100 83 value {PATTERN[:16].hex(' ')}",
+                f"00000116 {bytes(16).hex(' ')}",
+                "*",
+                "00000180 65 6e 64",
+            ],
+        ),
+        (
+            row("damaged bytes", "x", 0, bytes(48)),
+            [f"00000000 48 x {bytes(16).hex(' ')}", "*", f"00000032 {bytes(16).hex(' ')}"],
+        ),
+        (row("record 0", "length", None, b"\2", "1", stream=7), ["+00000007 1 length 02 1"]),
+        (
+            row("preallocated", "zeros", 8, None, "80 bytes of zeros", size=80),
+            ["00000008 80 zeros .. 80 bytes of zeros"],
+        ),
+        (row("record 0", "key", 8, b"", ""), ["00000008 0 key"]),
+    ],
+    ids=["a field", "long", "repeated", "in decompressed records", "not there", "empty"],
+)
+def test_the_lines_of_a_field(shown, expected):
+    assert [" ".join(line.split()) for line in lines(shown)[2:]] == expected
 
 
 def test_headings_stand_where_names_change():
@@ -488,3 +451,17 @@ def test_a_file_without_a_layout_is_named():
         DumpFileRow(from_file("folder"), "unknown", None),
     )
     assert lines(*rows) == ["orders-0/notes", "unknown  12", "", "orders-0/folder", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "magic", "said"),
+    [
+        (0, 2, "0 (none, CreateTime)"),
+        (0x7B, 2, "123 (lz4, LogAppendTime, transactional, control, delete horizon)"),
+        (0x87, 2, "135 (codec 7, CreateTime, unknown bits 0x80)"),
+        (-1, 1, "-1 (codec 7, LogAppendTime, unknown bits 0xf0)"),
+        (9, 0, "9 (gzip, unknown bits 0x8)"),
+    ],
+)
+def test_attributes(attributes, magic, said):
+    assert attributes_text(attributes, magic) == said

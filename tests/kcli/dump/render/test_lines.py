@@ -1,7 +1,5 @@
 """The words of DumpLogSegments that no recorded file has: quorum control records, damaged text, summaries."""
 
-import codecs
-import random
 from array import array
 
 import pytest
@@ -26,57 +24,6 @@ from kcli.dump.render.lines import (
 
 DIRECTORY = "bb835d49f591423699fc4372c4c5cb24"
 """Of the uuid u4NdSfWRQjaZ_ENyxMXLJA."""
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"plain", "plain"),
-        ("\u00fc\u20ac\U0001f600".encode(), "\u00fc\u20ac\U0001f600"),
-        (b"\x80\x80", "\ufffd\ufffd"),
-        (b"\xc3", "\ufffd"),
-        (b"\xc3A", "\ufffdA"),
-        (b"\xc0\x80", "\ufffd\ufffd"),
-        (b"\xed\xa0\x80", "\ufffd"),  # half a surrogate pair: Python makes three marks of it
-        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
-        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
-        (b"\xe2\x82", "\ufffd"),
-        (b"\xe2\x82A", "\ufffdA"),
-        (b"\xf0\x9f\x98", "\ufffd"),
-        (b"\xf0\x9fA", "\ufffdA"),
-        (b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
-        (b"\xf5\x80\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
-        (b"\xff\x00\xfe", "\ufffd\x00\ufffd"),
-    ],
-)
-def test_text_is_that_of_java(data, text):
-    assert java_string(data) == text
-
-
-def decoded_one_by_one(data):
-    """The text with the marks of Java's decoder: of a damaged sequence it takes what fits its first byte."""
-
-    def damaged(error):
-        first, following = data[error.start], data[error.start + 1 : error.start + 4]
-        low, high = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}.get(first, (0x80, 0xBF))
-        length = 1
-        if 0xE0 <= first <= 0xF4 and following and low <= following[0] <= high:
-            length = 3 if len(following) > 1 and 0x80 <= following[1] <= 0xBF else 2
-        return "\ufffd", error.start + length
-
-    codecs.register_error("java", damaged)
-    return data.decode("utf-8", "java")
-
-
-def test_the_short_cut_gives_what_the_long_way_gives():
-    chosen = random.Random(7)
-    for _ in range(3000):
-        data = bytes(
-            chosen.choices(
-                b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff", k=12
-            )
-        )
-        assert java_string(data) == decoded_one_by_one(data), data
 
 
 @pytest.mark.parametrize(

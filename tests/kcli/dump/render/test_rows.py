@@ -149,7 +149,19 @@ def test_rows_are_those_of_the_plain_twin(seed, records, tmp_path):
         for _ in range(chance.randrange(3)):
             data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         path.write_bytes(data)
-        outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
-        plain = PlainDump(path, options)
-        assert [row for outcome in outcomes for row in outcome.rows] == plain.rows
-        assert findings_of(outcomes) == plain.findings
+        assert_as_plain(path, options)
+
+
+@pytest.mark.parametrize("name", recorded.LEGACY)
+@pytest.mark.parametrize("records", [False, True], ids=["batches", "records"])
+def test_rows_of_magic_0_and_1_are_those_of_the_plain_twin(name, records, tmp_path):
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(recorded.stored(f"{name}.log"))
+    assert_as_plain(path, DumpOptions(records=records))
+
+
+def assert_as_plain(path, options):
+    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
+    plain = PlainDump(path, options)
+    assert [row for outcome in outcomes for row in outcome.rows] == plain.rows
+    assert findings_of(outcomes) == plain.findings
