@@ -5,7 +5,6 @@ converters, for remote log metadata too, whose layouts before 3.6 lack `customMe
 consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3 does not use up a value.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.bounds import describe
@@ -78,7 +77,8 @@ def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> Decode
     error = too_long(record, max_batch_bytes)
     if error is not None:
         return DecodedRecord(None, None, None, None, describe(error), damaged=True)
-    return _DECODERS.get(topic, _coordinators)(topic, record, max_batch_bytes)
+    decode = {CLUSTER_METADATA: _metadata, REMOTE_LOG_METADATA: _remote}.get(topic, _coordinators)
+    return decode(topic, record, max_batch_bytes)
 
 
 def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
@@ -95,9 +95,9 @@ def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Decode
         value = _coordinator_value(topic, number, record.value, elements_for(max_batch_bytes), errors)
     name = None if number is None else _coordinator_type(topic, number)
     if isinstance(key, Unknown):
-        errors.say(f"unknown record type {name}")
+        errors.append(f"unknown record type {name}")
     elif isinstance(value, Unknown) and number in KEYS[topic]:
-        errors.say(f"unknown version {value.version} of {name}")
+        errors.append(f"unknown version {value.version} of {name}")
     elif isinstance(value, Unknown):
         errors.damage(f"no {name} as a preview wrote it")
     return errors.decoded(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
@@ -114,7 +114,7 @@ def _coordinator_value(
     if not isinstance(found, Message) or found.rest:
         preview = decode_preview(topic, number, value, elements)
         if preview is not None:
-            errors.say(
+            errors.append(
                 f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview"
             )
             return preview
@@ -139,7 +139,7 @@ def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRe
     schema = VALUES[CLUSTER_METADATA].get(number) if number is not None else None
     name = metadata.type_name(schema.name) if schema is not None else None if number is None else str(number)
     if isinstance(value, Unknown):
-        errors.say(
+        errors.append(
             f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}"
         )
     return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
@@ -166,29 +166,18 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedReco
     return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
 
 
-_DECODERS: dict[str, Callable[[str, AnyRecord, int], DecodedRecord]] = {
-    CLUSTER_METADATA: _metadata,
-    REMOTE_LOG_METADATA: _remote,
-}
-
-
-class _Errors:
+class _Errors(list[str]):
     """What cannot be shown of one record, in words."""
 
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-        self.damaged = False
-
-    def say(self, words: str) -> None:
-        self.messages.append(words)
+    damaged = False
 
     def damage(self, words: str) -> None:
-        self.messages.append(words)
+        self.append(words)
         self.damaged = True
 
     def add(self, error: FormatError) -> None:
         if isinstance(error, UnsupportedError):
-            self.say(str(error))
+            self.append(str(error))
         else:
             self.damage(describe(error))
 
@@ -200,19 +189,16 @@ class _Errors:
         value: Message | Unknown | None,
         elements: int,
     ) -> DecodedRecord:
-        """Return all that is known of a record.
-
-        What JSON does not show of its messages is an error as well.
-        """
+        """Return all that is known of a record; what JSON does not show of it is an error as well."""
         for message in (key, value):
             if isinstance(message, Message):
-                self.messages += _not_shown(message)
+                self.extend(_not_shown(message))
         return DecodedRecord(
             name,
             version,
             message_json(key) if isinstance(key, Message) else None,
             value_json(value, elements) if isinstance(value, Message) else None,
-            "; ".join(self.messages) or None,
+            "; ".join(self) or None,
             self.damaged,
         )
 

@@ -64,7 +64,11 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
                     break
             else:
                 count += 1
-                _add(rows, item, join_text=options.limit is None)
+                before = rows[-1] if rows and options.limit is None else None
+                if isinstance(item, TextBlock) and isinstance(before, TextBlock) and not before.is_title:
+                    rows[-1] = TextBlock(before.buffers + item.buffers)  # to be written together
+                else:
+                    rows.append(item)
     except FileError as raised:
         outcome = failed(unit, raised)
         return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])
@@ -78,12 +82,3 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
         continuation=rest,
         ran_past_end=findings.ran_past_end and error is None and rest is None,
     )
-
-
-def _add(rows: list[RowItem], item: RowItem, *, join_text: bool) -> None:
-    """Add a row; lines that follow others may be joined to them, to be written together."""
-    before = rows[-1] if rows and join_text else None
-    if isinstance(item, TextBlock) and isinstance(before, TextBlock) and not before.is_title:
-        rows[-1] = TextBlock(before.buffers + item.buffers)
-    else:
-        rows.append(item)

@@ -39,8 +39,8 @@ from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (
     MOST_DAMAGED_RANGES,
     has_unknown_codec,
+    invalid_batch,
     is_out_of_reach,
-    report_invalid,
     unknown_codec_text,
 )
 from kcli.kafka.integrity.damaged import verified_batches, verified_windows
@@ -182,28 +182,33 @@ def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tu
 def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     """Yield the blocks of a window's batches; report those whose checksum does not match."""
     options, asked = log.options, log.options.filter
-    reports = _Reports(log, window, after=cursor > 0)
+    # findings that wait, so that all are reported in byte order
+    problems = deque(_invalid_batches(log, window))
+    if cursor:
+        problems = deque(one for one in problems if one.position > window.positions[0])
     shown = int(window.positions[0]) if cursor else None
     if asked:
         window = some_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
     if not options.records or options.layout:
-        window = _with_matches(log, window, reports)
+        window, more = _with_matches(log, window)
+        unread = deque(sorted(more, key=lambda problem: problem.position))
         for run in each(window) if options.layout or options.limit is not None else runs(window):
-            reports.up_to(int(run.positions[-1]))
+            for waiting in (problems, unread):
+                log.report(_up_to_position(waiting, int(run.positions[-1])))
             yield block_of(run)
-        reports.up_to(None)
+        log.report([*problems, *unread])
         return
     for block in _record_blocks(log, window, cursor):
         found = _filtered(log, block) if asked else block
         if found is None:
-            reports.up_to(int(block.positions[-1]))
+            log.report(_up_to_position(problems, int(block.positions[-1])))
             log.report(block.problems)
             continue
         for one in [found] if options.limit is None else by_batch(found):
-            reports.up_to(int(one.positions[-1]))
+            log.report(_up_to_position(problems, int(one.positions[-1])))
             yield one._replace(begins=int(one.positions[0]) != shown)
             shown = int(one.positions[-1])
-    reports.up_to(None)
+    log.report(problems)
 
 
 def _filtered(log: Log, block: Block) -> Block | None:
@@ -217,14 +222,16 @@ def _filtered(log: Log, block: Block) -> Block | None:
     return select_rows(block, numbers, keep) if keep.any() else None
 
 
-def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
-    """Return a window without the batches that are shown only for a matching record and have none."""
+def _with_matches(log: Log, window: Window) -> tuple[Window, list[Problem]]:
+    """Return a window without the batches that are shown only for a matching record and have none.
+
+    And what cannot be read of its batches.
+    """
     asked, options = log.options.filter, log.options
     is_open = asked.is_open(window.fields)
     if not is_open.any():
-        _report_codecs(log, window, reports)
-        return window
-    keep = ~is_open
+        return window, _unknown_codecs(log, window)
+    keep, problems = ~is_open, list[Problem]()
     for block in _record_blocks(log, some_of(window, is_open), 0):
         if block.records is not None:
             matching = np.unique(block.records.batch[asked.matches(block.records)])
@@ -233,57 +240,38 @@ def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
         is_said = (
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
-        reports.problems.extend(() if is_said else block.problems)
-    _report_codecs(log, some_of(window, ~is_open), reports)
-    return some_of(window, keep)
+        problems.extend(() if is_said else block.problems)
+    return some_of(window, keep), problems + _unknown_codecs(log, some_of(window, ~is_open))
 
 
-def _report_codecs(log: Log, window: Window, reports: "_Reports") -> None:
-    """Add a problem for each batch with an unknown codec, among batches whose records nothing else reads."""
+def _unknown_codecs(log: Log, window: Window) -> list[Problem]:
+    """Return a problem for each batch with an unknown codec, of batches whose records nothing else reads."""
     if log.options.layout and log.options.records:
-        return
-    for number in (has_unknown_codec(window.fields) & valid_of(window)).nonzero()[0].tolist():
-        position = int(window.positions[number])
-        words = unknown_codec_text(position, window.fields[number])
-        reports.problems.append(Problem("DUMP-002", position, words))
-    reports.problems = deque(sorted(reports.problems, key=lambda problem: problem.position))
+        return []
+    numbers = (has_unknown_codec(window.fields) & valid_of(window)).nonzero()[0].tolist()
+    places = [(int(window.positions[number]), window.fields[number]) for number in numbers]
+    return [
+        Problem("DUMP-002", position, unknown_codec_text(position, fields)) for position, fields in places
+    ]
 
 
-class _Reports:
-    """Findings about the batches of a window that wait, so that all are reported in byte order.
+def _invalid_batches(log: Log, window: Window) -> Iterator[Problem]:
+    """Yield what is wrong with batches of a window: checksums, magics above 2, offsets out of reach."""
+    base, beyond = segment_base(log.target), np.zeros(len(window.positions), np.bool_)
+    if base is not None:
+        beyond = is_out_of_reach(window.fields, base)
+    valid = valid_of(window)
+    for number in (~valid | is_above_latest(window.fields["magic"]) | beyond).nonzero()[0].tolist():
+        position, fields = int(window.positions[number]), window.fields[number]
+        far = base if beyond[number] else None
+        for found in invalid_batch(position, fields, valid=bool(valid[number]), out_of_reach=far):
+            yield Problem(*found)
 
-    They are about wrong checksums, magics above 2 and offsets out of reach of their segment, and `problems`.
-    `after`: the first batch is done.
-    """
 
-    def __init__(self, log: Log, window: Window, *, after: bool) -> None:
-        self.log = log
-        self.window = window
-        self.problems: deque[Problem] = deque()
-        invalid = ~valid_of(window) | is_above_latest(window.fields["magic"])
-        self.base, self.beyond = segment_base(log.target), frozenset[int]()
-        if self.base is not None:
-            beyond = is_out_of_reach(window.fields, self.base)
-            self.beyond = frozenset(beyond.nonzero()[0].tolist())
-            invalid |= beyond
-        if after:
-            invalid[:1] = False
-        self.invalid = deque(invalid.nonzero()[0].tolist())
-
-    def up_to(self, position: int | None) -> None:
-        """Report what is about batches up to a position, or all."""
-        window = self.window
-        while self.invalid and (position is None or window.positions[self.invalid[0]] <= position):
-            number = self.invalid.popleft()
-            report_invalid(
-                int(window.positions[number]),
-                window.fields[number],
-                self.log.findings,
-                valid=bool(valid_of(window)[number]),
-                out_of_reach=self.base if number in self.beyond else None,
-            )
-        while self.problems and (position is None or self.problems[0].position <= position):
-            self.log.report([self.problems.popleft()])
+def _up_to_position(problems: deque[Problem], position: int) -> Iterator[Problem]:
+    """Yield problems up to a position, which are then done."""
+    while problems and problems[0].position <= position:
+        yield problems.popleft()
 
 
 def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:

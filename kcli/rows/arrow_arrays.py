@@ -65,19 +65,23 @@ def _bits(values: NDArray[np.bool_]) -> Any:
     return pa.py_buffer(np.packbits(values, bitorder="little"))
 
 
-def column(values: Sequence[Any], kind: DataType) -> Array:
-    """Return Python values as an array of a type of `kcli.output.arrow`; None is null.
+def column(values: Sequence[Any], kind: DataType, *, nullable: bool = True) -> Array:
+    """Return Python values as an array of a type of `kcli.output.arrow`; None is null, or 0 or empty.
 
     The only value of a column is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError
     for a number beyond 64 bits, OSError for one with more digits than a decimal has.
     """
     missing = values.count(None)
-    if missing == len(values) and not pa.types.is_struct(kind):
+    has_nulls = missing > 0 and nullable
+    if missing == len(values) and nullable and not pa.types.is_struct(kind):
         return pa.nulls(len(values), kind)
-    buffers = [_bits(np.array([value is not None for value in values], np.bool_)) if missing else None]
-    children: list[Array] | None = None
+    buffers = [_bits(np.array([value is not None for value in values], np.bool_)) if has_nulls else None]
+    children: list[Array] = []
     if pa.types.is_struct(kind):
-        children = [_field(field, values) for field in kind]
+        for field in kind:
+            inside = [None if value is None else value[field.name] for value in values]
+            is_nullable = field.nullable or pa.types.is_struct(field.type)
+            children.append(column(inside, field.type, nullable=is_nullable))
     elif pa.types.is_list(kind):
         lists = [value or () for value in values]
         buffers.append(_ends(lists))
@@ -100,25 +104,6 @@ def _decimal(value: float | str, kind: DataType) -> bytes:
     if abs(number) >= 10**kind.precision:
         raise OSError(errno.ERANGE, f"a number has more than {kind.precision} digits")
     return number.to_bytes(kind.byte_width, "little", signed=True)
-
-
-def _field(field: Any, values: Sequence[Any]) -> Array:
-    """Return a field of structs; in those that are null it is null, too, unless it never is.
-
-    Then it is 0 or empty.
-    """
-    nothing: Any = None
-    if not field.nullable and not pa.types.is_struct(field.type):
-        nothing = (
-            ()
-            if pa.types.is_list(field.type)
-            else ""
-            if pa.types.is_string(field.type)
-            else b""
-            if pa.types.is_binary(field.type)
-            else 0
-        )
-    return column([nothing if value is None else value[field.name] for value in values], field.type)
 
 
 def _ends(parts: Sequence[Sized]) -> Any:

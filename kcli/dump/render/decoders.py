@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
-from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
 from kcli.dump.bytes_as import words_of
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import Shown, java_string
@@ -22,19 +22,11 @@ if TYPE_CHECKING:
 
 Decoder: TypeAlias = Callable[[bytes], str]
 
-DECODERS = (
-    "__consumer_offsets",
-    "__transaction_state",
-    "__share_group_state",
-    "__cluster_metadata",
-    REMOTE_LOG_METADATA,
+DECODER_TOPICS = (
+    *("__consumer_offsets", "__transaction_state", "__share_group_state"),
+    *(CLUSTER_METADATA, REMOTE_LOG_METADATA),
 )
-"""The internal topics whose records are decoded."""
-
-
-def decoder_of(topic_name: str | None) -> str | None:
-    """Return the decoder that a topic's name chooses, which is that name; None for no internal topic."""
-    return topic_name if topic_name in DECODERS else None
+"""The internal topics whose records are decoded: those of the messages that are declared."""
 
 
 def decoder_for(target: Target, options: DumpOptions) -> str | None:
@@ -44,15 +36,14 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
     """
     if options.decoder is not None or not options.decode_by_name:
         return options.decoder
-    return (
-        "__cluster_metadata"
-        if target.kind == KRAFT_SNAPSHOT
-        else decoder_of(target.name.topic if target.name else None)
-    )
+    topic = target.name.topic if target.name else None
+    if target.kind == KRAFT_SNAPSHOT:
+        topic = CLUSTER_METADATA
+    return topic if topic in DECODER_TOPICS else None
 
 
 def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
-    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.dump.decoded_records`."""
+    """Return what a record says by the decoder of a topic of DECODER_TOPICS."""
     from kcli.dump.decoded_records import decode_record
 
     return decode_record(topic, record, max_batch_bytes)

@@ -46,20 +46,20 @@ def growth_message(grown: int) -> str:
     return f"it grew by {grown} bytes while it was read"
 
 
-def report_invalid(
-    position: int, fields: "np.void", findings: FindingCollector, *, valid: bool, out_of_reach: int | None
-) -> None:
-    """Keep findings about a batch whose checksum does not match, or with what no checksum covers.
+def invalid_batch(
+    position: int, fields: "np.void", *, valid: bool, out_of_reach: int | None
+) -> Iterator[tuple[str, int, str]]:
+    """Yield what to say of a batch whose checksum does not match, or of what no checksum covers.
 
     A magic above 2; an offset that is `out_of_reach` of a segment of that base offset, None if it is not.
     """
     if not valid:
-        findings.add("LOG-003", position, checksum_message(fields["base_offset"]))
+        yield "LOG-003", position, checksum_message(fields["base_offset"])
         return
     if is_above_latest(fields["magic"]):
-        findings.add("LOG-017", position, magic_message(fields["base_offset"], fields["magic"]))
+        yield "LOG-017", position, magic_message(fields["base_offset"], fields["magic"])
     if out_of_reach is not None:
-        findings.add("LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach))
+        yield "LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach)
 
 
 def is_out_of_reach(fields: "Fields", base: int) -> "NDArray[np.bool_]":

@@ -14,7 +14,7 @@ from kcli.dump.render.lines import INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
-from kcli.kafka.findings.log_findings import inside, report_damage, report_invalid
+from kcli.kafka.findings.log_findings import inside, invalid_batch, report_damage
 from kcli.kafka.integrity.damaged import verified_batches
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
@@ -82,7 +82,8 @@ class PlainDump:
         base = int(self.target.path[-24:-4])
         is_near = all(base <= offset < base + 2**31 for offset in (header.base_offset, header.last_offset))
         far = None if is_near else base
-        report_invalid(position, fields, self.collector, valid=item.valid, out_of_reach=far)
+        for finding in invalid_batch(position, fields, valid=item.valid, out_of_reach=far):
+            self.collector.add(*finding)
         if not can_hold(asked, header):
             return
         is_open = asked.contents or (asked.times is not None and header.max_timestamp > asked.times[1])
