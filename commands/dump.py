@@ -115,7 +115,7 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
     from kcli.cli.run import Answer, Command
     from kcli.dump.bytes_as import types_as_shown
-    from kcli.dump.job import ACCEPTS
+    from kcli.dump.job import DUMP_ACCEPTS
     from kcli.dump.render.lines import dump_log_lines
     from kcli.jobs.scan.log_ranges import (
         BATCHES_RANGE,
@@ -137,7 +137,7 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
     return Command(
         name="dump",
         job=job,
-        accepts=ACCEPTS,
+        accepts=DUMP_ACCEPTS,
         expand=job.expand,
         answer=Answer(
             types=types_as_shown(row_types("dump"), options),

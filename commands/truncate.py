@@ -189,10 +189,10 @@ def _rescue_to(path: str, output: Output) -> "OnOutcomes":
 
     UsageError and RefusedError for a file that cannot be, or must not be, written.
     """
-    from kcli.dump.rescue import FORMATS, Rescue
+    from kcli.dump.rescue import RESCUE_FORMATS, Rescue
 
-    if os.path.splitext(path)[1] not in FORMATS:
-        raise UsageError(f"--rescue {path}: expected a file that ends in {' or '.join(FORMATS)}")
+    if os.path.splitext(path)[1] not in RESCUE_FORMATS:
+        raise UsageError(f"--rescue {path}: expected a file that ends in {' or '.join(RESCUE_FORMATS)}")
     refuse_log_dirs(f"--rescue {path}", path)
     if os.path.lexists(path):
         raise RefusedError(

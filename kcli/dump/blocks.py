@@ -23,7 +23,7 @@ from kcli.logdir.segment import DamagedRange, Stop
 
 Ints: TypeAlias = NDArray[np.int64]
 
-BYTES_A_HEADER = 64
+MEMORY_A_HEADER = 64
 """Memory of a header of a record besides its bytes."""
 PART_RECORDS = 1 << 13
 """Records of a block of one batch that is read one record at a time."""
@@ -132,7 +132,7 @@ def record_size(record: Record | LegacyRecord) -> int:
     """Return about how many bytes of memory a record's contents and headers take."""
     size = len(record.key or b"") + len(record.value or b"")
     if isinstance(record, Record):
-        size += sum(BYTES_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
+        size += sum(MEMORY_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
     return size
 
 
@@ -145,7 +145,7 @@ def size_of_records(columns: RecordColumns) -> int:
         columns.header_value_length,
     )
     contents = sum(int(np.maximum(one, 0).sum()) for one in lengths)
-    return contents + BYTES_A_HEADER * int(columns.headers_count.sum())
+    return contents + MEMORY_A_HEADER * int(columns.headers_count.sum())
 
 
 def columns_of(

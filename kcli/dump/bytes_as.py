@@ -29,8 +29,8 @@ TEXT_OR_BYTES = {
 }
 
 
-LONG = 1 << 20
-CONTROLS = bytes(range(0x20))
+LONG_VALUE = 1 << 20
+CONTROL_CHARACTERS = bytes(range(0x20))
 MOST_CONTROLS = 4
 """A long value with more control characters than one in so many is no text: JSON takes six bytes for each."""
 
@@ -38,7 +38,10 @@ MOST_CONTROLS = 4
 def _text(data: bytes) -> Value:
     """Return UTF-8 as text; other bytes as an object, which no text can be mistaken for."""
     try:
-        if len(data) <= LONG or len(data) - len(data.translate(None, CONTROLS)) <= len(data) // MOST_CONTROLS:
+        if (
+            len(data) <= LONG_VALUE
+            or len(data) - len(data.translate(None, CONTROL_CHARACTERS)) <= len(data) // MOST_CONTROLS
+        ):
             return data.decode()
     except UnicodeDecodeError:
         pass

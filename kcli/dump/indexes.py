@@ -17,7 +17,7 @@ from formats.magic import FORMATS, LARGEST_HEADER, holds_header, is_legacy, magi
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION, OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from formats.record import batch_records
-from kcli.dump.options import MAX_INT, DumpOptions
+from kcli.dump.options import LARGEST_INT, DumpOptions
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.storage.log_segment import is_wrapper
 from kcli.logdir.buffers import DataFile, FileError
@@ -319,7 +319,7 @@ class LogOfIndex:
         found: dict[int, Indexed] = {}
         if self.log is None:
             return found
-        unbounded = replace(self.options, max_message_size=MAX_INT)
+        unbounded = replace(self.options, max_message_size=LARGEST_INT)
         for slot, entry in entries:
             if self._finder is not None:
                 indexed = by_offset(self._finder, entry, self.options, self.findings)

@@ -24,11 +24,11 @@ from formats.names import (
 from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.filter import in_range
 from kcli.dump.indexes import INDEX_FILES
-from kcli.dump.options import MAX_INT, DumpOptions
+from kcli.dump.options import LARGEST_INT, DumpOptions
 from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
 from kcli.dump.render.index_entries import index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
-from kcli.dump.small_files import READERS, name_file, read_file
+from kcli.dump.small_files import SMALL_FILES, name_file, read_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.logdir.buffers import FileError, shown
@@ -37,6 +37,7 @@ from kcli.logdir.partition_names import file_name, listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.remote_objects import open_file, with_parts
 from kcli.logdir.targets import PARTITION, Target, entry_of
+from kcli.rows.declare import declared_type
 from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_FILE,
@@ -51,7 +52,7 @@ from kcli.rows.remote_metadata import ROW_TYPES_OF_KIND
 if TYPE_CHECKING:
     from kcli.dump.read_blocks import Log
 
-LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+LOG_KINDS = frozenset({LOG, KRAFT_SNAPSHOT})
 
 
 def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
@@ -109,28 +110,28 @@ def _refuse_indexes(unit: Unit, *_: object) -> Scanned:
 
 
 _ROW_READERS: dict[str, Reader] = {
-    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(LOG_KINDS, read_log),
     **dict.fromkeys(INDEX_FILES, index_rows),
-    **dict.fromkeys(READERS, read_file),
+    **dict.fromkeys(SMALL_FILES, read_file),
     REMOTE_INDEXES: _refuse_indexes,
     LOCK: name_file,
     UNKNOWN: name_file,
 }
 _TEXT_READERS: dict[str, Reader] = {
-    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(LOG_KINDS, read_log),
     **dict.fromkeys(INDEX_FILES, index_text),
     PRODUCER_SNAPSHOT: producers_text,
     REMOTE_INDEXES: _refuse_indexes,
 }
-_ROW_TYPES = {
+NAMES_OF_KIND = {
     OFFSET_INDEX: {DUMP_INDEX.name},
     TIME_INDEX: {DUMP_TIME_INDEX.name},
     TXN_INDEX: {DUMP_TXN_INDEX.name},
-    **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
+    **{kind: {declared_type(row).name} for kind, (row, _) in SMALL_FILES.items()},
     REMOTE_LOG_SNAPSHOT: ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
     COMMITTED_OFFSETS: ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
 }
-ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
+DUMP_ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
 
 
 def reader_for(kind: str, options: DumpOptions) -> Reader | None:
@@ -140,7 +141,7 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if options.layout:
         from kcli.dump.render.layout import LAYOUT_KINDS, read_layout
 
-        return read_log if kind in LOGS else read_layout if kind in LAYOUT_KINDS else name_file
+        return read_log if kind in LOG_KINDS else read_layout if kind in LAYOUT_KINDS else name_file
     return _print_file if options.text else _ROW_READERS.get(kind)
 
 
@@ -157,12 +158,12 @@ class Dump:
     @property
     def comes_in_pieces(self) -> bool:
         """Whether the reader of a log stops where a unit ends."""
-        return not (self.options.selects or self.options.layout) and self.options.max_bytes == MAX_INT
+        return not (self.options.selects or self.options.layout) and self.options.max_bytes == LARGEST_INT
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
         outcome = self._read(unit)
-        if unit.target.kind in LOGS and outcome.findings:
+        if unit.target.kind in LOG_KINDS and outcome.findings:
             from kcli.kafka.kraft.partition_start import zeros_as_started
 
             outcome = replace(outcome, findings=zeros_as_started(unit.target, outcome.findings))
@@ -192,13 +193,13 @@ class Dump:
         return frozenset(name for kind in kinds for name in self._row_types_of(kind))
 
     def _row_types_of(self, kind: str) -> set[str]:
-        if kind in {*LOGS, PARTITION}:
+        if kind in {*LOG_KINDS, PARTITION}:
             return {self.row_type_of_a_log}
         if self.options.layout:
             from kcli.dump.render.layout import LAYOUT_KINDS
 
             return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
-        return _ROW_TYPES.get(kind, {DUMP_FILE.name})
+        return NAMES_OF_KIND.get(kind, {DUMP_FILE.name})
 
     def expand(self, found: Found) -> Found:
         """Return the same with one target per file.
@@ -268,7 +269,7 @@ class Dump:
             return files
         tail, asked = self.options.tail, self.options.filter
         # a snapshot has offsets of its own
-        kinds = LOGS if tail is None and asked.offsets is None else {LOG}
+        kinds = LOG_KINDS if tail is None and asked.offsets is None else {LOG}
         logs = [file for file in files if file.kind in kinds]
         return iter(logs if tail is not None else in_range(logs, asked))
 

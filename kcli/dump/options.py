@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.filter import RecordFilter
 
-MAX_INT = 2**31 - 1
+LARGEST_INT = 2**31 - 1
 EVERYTHING = RecordFilter()
 STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
@@ -33,7 +33,7 @@ class DumpOptions:
     decode_by_name: bool = False
     key_decoder: str = STRING_DECODER
     value_decoder: str = STRING_DECODER
-    max_bytes: int = MAX_INT
+    max_bytes: int = LARGEST_INT
     max_message_size: int = 5 << 20
     verify_index_only: bool = False
     index_sanity_check: bool = False

@@ -33,7 +33,7 @@ from kcli.dump.blocks import (
     window_slice,
 )
 from kcli.dump.filter import in_range, last_offsets
-from kcli.dump.options import MAX_INT, DumpOptions
+from kcli.dump.options import LARGEST_INT, DumpOptions
 from kcli.dump.pauses import Pause
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (
@@ -322,7 +322,7 @@ UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 def byte_range(log: Log) -> tuple[int, int]:
     """Return the bytes of a log, from and to (exclusive), that hold everything that is shown of it."""
     size, options = log.file.size, log.options
-    end = size if options.max_bytes == MAX_INT else min(options.max_bytes, size)
+    end = size if options.max_bytes == LARGEST_INT else min(options.max_bytes, size)
     log.findings.is_cut = end < size
     if not options.selects:
         return 0, end
@@ -411,7 +411,8 @@ def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
     """
     count = log.options.tail or 0
     quiet = log._replace(
-        options=replace(log.options, layout=False, max_bytes=MAX_INT), findings=FindingCollector(log.target)
+        options=replace(log.options, layout=False, max_bytes=LARGEST_INT),
+        findings=FindingCollector(log.target),
     )
     # a filter may leave nothing of the end
     places = [] if log.options.filter else [place for place in _from_the_end(log) if place > start]

@@ -38,7 +38,7 @@ from kcli.rows.arrow_arrays import integers
 from kcli.rows.partitions import FromFile
 from kcli.rows.truncation import RESCUED_RECORD, RescuedHeader, RescuedRecordRow, TruncationRow
 
-FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
+RESCUE_FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
 """Of the files that records are written to, by the end of their names."""
 BATCH_COLUMNS = (
     "timestamp_type",
@@ -67,7 +67,7 @@ class Rescue:
         The records of an outcome are written before it is given. No file is made where there is no outcome
         with a row. OSError when the file cannot be written.
         """
-        form: OutputFormat = FORMATS[os.path.splitext(self.path)[1]]
+        form: OutputFormat = RESCUE_FORMATS[os.path.splitext(self.path)[1]]
         view = View("truncate --rescue", form, (RESCUED_RECORD,), tagged=True)
         answered = 0
         with ExitStack() as stack:

@@ -1,10 +1,11 @@
 """`dump` of files that are read whole: producer snapshots, checkpoints, properties, quorum state, markers."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Any
 
 from formats.batch import MAX_INT
-from formats.checkpoint import read_leader_epoch_checkpoint, read_offset_entries
+from formats.checkpoint import OffsetEntry, read_leader_epoch_checkpoint, read_offset_entries
 from formats.errors import FormatError
 from formats.names import (
     CLEAN_SHUTDOWN,
@@ -29,16 +30,7 @@ from kcli.kafka.storage.log_segment import size_of
 from kcli.logdir.buffers import file_error, irregular
 from kcli.logdir.log_dirs import missing_ids
 from kcli.logdir.remote_objects import read_target
-from kcli.rows.declare import AnyRow, RowType
 from kcli.rows.dump import (
-    DUMP_CLEAN_SHUTDOWN,
-    DUMP_EPOCH,
-    DUMP_META_PROPERTIES,
-    DUMP_OFFSET,
-    DUMP_PARTITION_METADATA,
-    DUMP_PRODUCER,
-    DUMP_QUORUM_STATE,
-    DUMP_SEGMENT_MANIFEST,
     DumpCleanShutdownRow,
     DumpFileRow,
     DumpLeaderEpochRow,
@@ -50,26 +42,21 @@ from kcli.rows.dump import (
     DumpSegmentManifestRow,
     StoredIndex,
 )
-from kcli.rows.partitions import FromFile
-
-Decode: TypeAlias = Callable[[FromFile, bytes], Iterable[AnyRow]]
-
-
-class FileReader(NamedTuple):
-    """The type of the rows of a small file, and what makes them of its bytes."""
-
-    row_type: RowType
-    decode: Decode
 
 
 def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the rows of a small file."""
     start, data = read_target(unit.target)
     try:
-        rows = READERS[unit.target.kind].decode(source_of(unit.target), data)
-        for number, row in enumerate(rows):
+        row, read = SMALL_FILES[unit.target.kind]
+        for number, values in enumerate(read(data)):
             if number >= unit.position:
-                yield row
+                source = source_of(unit.target)
+                if isinstance(values, OffsetEntry):  # it names its own partition
+                    where = source.where._replace(topic=values.topic, partition=values.partition)
+                    yield DumpOffsetRow(source._replace(where=where), values.offset)
+                else:
+                    yield row(source, *values)
                 yield Pause(ResumePoint(number + 1))
     except FormatError as error:
         raise file_error(unit.target.path, error.moved(start)) from error
@@ -82,13 +69,6 @@ def name_file(unit: Unit, *_: object) -> Scanned:
     target = unit.target
     size = size_of(target.path) if irregular(target.path) is None else None
     yield DumpFileRow(source_of(target), target.kind, size)
-
-
-def _offsets(source: FromFile, data: bytes) -> Iterable[DumpOffsetRow]:
-    """Yield the entries of an offset checkpoint: each names its own partition."""
-    for entry in read_offset_entries(data):
-        where = source.where._replace(topic=entry.topic, partition=entry.partition)
-        yield DumpOffsetRow(source._replace(where=where), entry.offset)
 
 
 def producer_values(entry: ProducerEntry) -> tuple[Any, ...]:
@@ -106,59 +86,34 @@ def decrement_sequence(sequence: int, by: int) -> int:
     return MAX_INT - (by - sequence) + 1 if sequence < by else sequence - by
 
 
-def _meta_properties(source: FromFile, data: bytes) -> Iterable[DumpMetaPropertiesRow]:
-    found = read_meta_properties(data)
-    return [DumpMetaPropertiesRow(source, found.version, found.node_id, found.directory_id)]
-
-
-def _segment_manifest(source: FromFile, data: bytes) -> Iterable[DumpSegmentManifestRow]:
+def _manifest_values(data: bytes) -> tuple[Any, ...]:
     found = read_segment_manifest(data)
-    chunks = found.chunk_index
-    return [
-        DumpSegmentManifestRow(
-            source,
-            VERSION,
-            chunks.type,
-            chunks.original_chunk_size,
-            chunks.original_file_size,
-            chunks.stored_size,
-            chunks.chunk_count,
-            found.compression,
-            None if found.encryption is None else found.encryption.key_id,
-            tuple(
-                StoredIndex(name, *found.indexes[kind])
-                for name, kind in PARTS.items()
-                if kind in found.indexes
-            ),
-            found.segment,
-        )
-    ]
+    chunks, indexes = found.chunk_index, found.indexes
+    return (
+        VERSION,
+        chunks.type,
+        chunks.original_chunk_size,
+        chunks.original_file_size,
+        chunks.stored_size,
+        chunks.chunk_count,
+        found.compression,
+        None if found.encryption is None else found.encryption.key_id,
+        tuple(StoredIndex(name, *indexes[kind]) for name, kind in PARTS.items() if kind in indexes),
+        found.segment,
+    )
 
 
-READERS: dict[str, FileReader] = {
-    PRODUCER_SNAPSHOT: FileReader(
-        DUMP_PRODUCER,
-        lambda source, data: (
-            DumpProducerRow(source, *producer_values(entry)) for entry in read_snapshot(data).entries
-        ),
+SMALL_FILES: dict[str, tuple[type[Any], Callable[[bytes], Iterable[tuple[Any, ...]]]]] = {
+    PRODUCER_SNAPSHOT: (DumpProducerRow, lambda data: map(producer_values, read_snapshot(data).entries)),
+    LEADER_EPOCH_CHECKPOINT: (DumpLeaderEpochRow, read_leader_epoch_checkpoint),
+    OFFSET_CHECKPOINT: (DumpOffsetRow, read_offset_entries),
+    META_PROPERTIES: (
+        DumpMetaPropertiesRow,
+        lambda data: [attrgetter("version", "node_id", "directory_id")(read_meta_properties(data))],
     ),
-    LEADER_EPOCH_CHECKPOINT: FileReader(
-        DUMP_EPOCH,
-        lambda source, data: (
-            DumpLeaderEpochRow(source, *entry) for entry in read_leader_epoch_checkpoint(data)
-        ),
-    ),
-    OFFSET_CHECKPOINT: FileReader(DUMP_OFFSET, _offsets),
-    META_PROPERTIES: FileReader(DUMP_META_PROPERTIES, _meta_properties),
-    PARTITION_METADATA: FileReader(
-        DUMP_PARTITION_METADATA,
-        lambda source, data: [DumpPartitionMetadataRow(source, *read_partition_metadata(data))],
-    ),
-    QUORUM_STATE: FileReader(
-        DUMP_QUORUM_STATE, lambda source, data: [DumpQuorumStateRow(source, *read_quorum_state(data))]
-    ),
-    SEGMENT_MANIFEST: FileReader(DUMP_SEGMENT_MANIFEST, _segment_manifest),
-    CLEAN_SHUTDOWN: FileReader(
-        DUMP_CLEAN_SHUTDOWN, lambda source, data: [DumpCleanShutdownRow(source, read_clean_shutdown(data))]
-    ),
+    PARTITION_METADATA: (DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
+    QUORUM_STATE: (DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
+    SEGMENT_MANIFEST: (DumpSegmentManifestRow, lambda data: [_manifest_values(data)]),
+    CLEAN_SHUTDOWN: (DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
 }
+"""The class of the rows of a small file, and what reads their values from its bytes."""

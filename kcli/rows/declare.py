@@ -85,7 +85,12 @@ def plain_row_type(declared: RowType) -> type[PlainRow]:
 
 def type_of(row: object) -> RowType:
     """Return the type of a row; KeyError for what is no row."""
-    return _ROW_TYPES[type(row)]
+    return declared_type(type(row))
+
+
+def declared_type(row: type) -> RowType:
+    """Return the type that a class of rows is declared as; KeyError for another class."""
+    return _ROW_TYPES[row]
 
 
 def columns_of(row: type[AnyRow]) -> tuple[Column, ...]:

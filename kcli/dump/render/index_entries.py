@@ -20,7 +20,7 @@ from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.render.lines import (
     MISMATCH,
-    NOT_FOUND,
+    OFFSET_NOT_FOUND,
     OUT_OF_ORDER,
     TIME_MISMATCH,
     IndexProblem,
@@ -39,7 +39,7 @@ from kcli.rows import TextBlock
 from kcli.rows.declare import AnyRow
 from kcli.rows.dump import DumpIndexRow, DumpProducerRow, DumpTimeindexRow, DumpTxnindexRow
 
-_ROWS: dict[str, Callable[..., AnyRow]] = {
+INDEX_ROWS: dict[str, Callable[..., AnyRow]] = {
     OFFSET_INDEX: DumpIndexRow,
     TIME_INDEX: DumpTimeindexRow,
     TXN_INDEX: lambda source, _version, *values: DumpTxnindexRow(source, *values),
@@ -48,7 +48,7 @@ _ROWS: dict[str, Callable[..., AnyRow]] = {
 
 def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the row of every entry but zeros; report what does not fit the log."""
-    source, row = source_of(unit.target), _ROWS[unit.target.kind]
+    source, row = source_of(unit.target), INDEX_ROWS[unit.target.kind]
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
         log = LogOfIndex(stack, unit.target, index, options, findings)
@@ -174,7 +174,7 @@ def _of_time(path: str, entry: tuple[int, int], before: int, found: Indexed) -> 
     """Yield the problems of an entry of a time index after one of timestamp `before`."""
     timestamp, offset = entry
     if found.taken != offset:
-        yield IndexProblem(NOT_FOUND, path, offset, -1 if found.taken is None else found.taken)
+        yield IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if found.taken is None else found.taken)
         return
     if found.timestamp is not None and found.timestamp != timestamp:
         yield IndexProblem(TIME_MISMATCH, path, timestamp, found.timestamp)

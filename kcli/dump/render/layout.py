@@ -54,7 +54,7 @@ from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.read_blocks import Log, verified_batch
 from kcli.dump.render.decoders import decoder_for
-from kcli.dump.small_files import READERS
+from kcli.dump.small_files import SMALL_FILES
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
@@ -501,7 +501,7 @@ def _lines(unit: Unit, _: FindingCollector) -> Scanned:
 
 
 LAYOUT_KINDS: dict[str, Callable[[Unit, FindingCollector], Scanned]] = {
-    **dict.fromkeys((*READERS, COMMITTED_OFFSETS), _lines),
+    **dict.fromkeys((*SMALL_FILES, COMMITTED_OFFSETS), _lines),
     **dict.fromkeys(INDEX_FILES, _index),
     PRODUCER_SNAPSHOT: _producers,
     REMOTE_LOG_SNAPSHOT: _remote_snapshot,

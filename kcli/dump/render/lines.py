@@ -28,9 +28,9 @@ from formats.types import Buffer
 from kcli.output.values import one_line
 from kcli.rows import Item, TextBlock
 
-NUMBER: Final = "q"
+PAIR_NUMBER: Final = "q"
 """The type of the numbers of pairs, of which a log may have millions: 16 bytes each."""
-INDENT = "|"
+RECORD_INDENT = "|"
 LONG_TEXT = 1 << 16
 """Bytes of which text is made at once."""
 LINES_AT_ONCE = 1024
@@ -64,13 +64,13 @@ OUT_OF_ORDER = ToolSummary(
     "  Index timestamp: {}, Previously indexed timestamp: {}\n",
     0,
 )
-NOT_FOUND = ToolSummary(
+OFFSET_NOT_FOUND = ToolSummary(
     "The following indexed offsets are not found in :",
     "Indexed offset: {}, found log offset: {}\n",
     0,
 )
 NON_CONSECUTIVE = ToolSummary("Non-consecutive offsets in ", "  {} is followed by {}\n", 1)
-SUMMARIES = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, NOT_FOUND, NON_CONSECUTIVE)
+SUMMARIES = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, OFFSET_NOT_FOUND, NON_CONSECUTIVE)
 """In the order in which the tool prints them."""
 
 
@@ -132,7 +132,7 @@ def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[
         else:
             summary, path, pairs = _pairs(item, last_offsets)
             if pairs:
-                kept[summary].setdefault(path, array(NUMBER)).frombytes(pairs)
+                kept[summary].setdefault(path, array(PAIR_NUMBER)).frombytes(pairs)
     sys.stdout.flush()
     for summary, of_paths in kept.items():
         for path, numbers in of_paths.items():
@@ -169,7 +169,7 @@ def ordered_pairs(numbers: "array[int]", order: int) -> Iterable[tuple[int, int]
 
 def packed(first: int, second: int) -> bytes:
     """Return a pair of 64-bit numbers as `OffsetJumps.pairs` has them, one after the other."""
-    return array(NUMBER, (first, second)).tobytes()
+    return array(PAIR_NUMBER, (first, second)).tobytes()
 
 
 def line(words: str, *, is_title: bool = False) -> TextBlock:

@@ -33,7 +33,7 @@ from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow,
 from kcli.rows.partitions import FROM_FILE, FromFile
 
 NOTHING_DECODED = (None,) * 5
-BATCH_COLUMNS = DumpBatchRow._fields[1:]
+COLUMNS_OF_BATCHES = DumpBatchRow._fields[1:]
 
 
 def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
@@ -83,7 +83,7 @@ def _check_control(log: Log, position: int, record: Record) -> None:
 
 def batch_rows(block: Block, source: FromFile) -> Iterator[DumpBatchRow]:
     """Yield a row for each batch of a block."""
-    arrays = batch_columns(block, BATCH_COLUMNS).values()
+    arrays = batch_columns(block, COLUMNS_OF_BATCHES).values()
     for values in zip(*(array.to_pylist() for array in arrays), strict=True):
         yield DumpBatchRow(source, *values)
 
@@ -128,7 +128,7 @@ def arrow_block(block: Block, source: FromFile) -> ArrowBlock:
     row_type = DUMP_BATCH if block.records is None else DUMP_RECORD
     schema = _schema(row_type.name)
     made = (
-        batch_columns(block, BATCH_COLUMNS)
+        batch_columns(block, COLUMNS_OF_BATCHES)
         if block.records is None
         else _record_arrays(block, block.records, schema)
     )

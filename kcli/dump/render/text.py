@@ -21,14 +21,14 @@ from formats.types import Buffer
 from kcli.dump.blocks import Block, Ints, records_at
 from kcli.dump.bytes_as import describe_contents, salted, slices_of, words_of
 from kcli.dump.filter import contents_at
-from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
+from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.batch_columns import ALL_TIMESTAMP_TYPES, batch_columns, is_control, timestamp_types
 from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents
 from kcli.dump.render.lines import (
-    INDENT,
     LONG_TEXT,
+    RECORD_INDENT,
     FirstOffset,
     LastOffset,
     OffsetJumps,
@@ -69,7 +69,7 @@ SLICES_OF_CLASS: dict[str, Callable[[bytes], Iterator[str]]] = {
 
 def contents_prefix(options: DumpOptions) -> str:
     """Return what comes before the first of a record's contents."""
-    return f"{INDENT} " if options.skip_record_metadata else " "
+    return f"{RECORD_INDENT} " if options.skip_record_metadata else " "
 
 
 def is_sliced(block: Block, options: DumpOptions) -> bool:
@@ -157,7 +157,7 @@ LINE_FIELDS = {
 }
 
 
-NO_OFFSETS: Ints = np.empty(0, np.int64)
+NO_RECORD_OFFSETS: Ints = np.empty(0, np.int64)
 
 
 def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, begins: bool) -> Scanned:
@@ -182,7 +182,7 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         own = batch_lines(item)[0 if item.begins else 1 :]
         columns = [] if records is None else _record_columns(log, item, records)
         contents = long_contents(log, item)
-        offsets = records.offset if records is not None and not options.selects else NO_OFFSETS
+        offsets = records.offset if records is not None and not options.selects else NO_RECORD_OFFSETS
         if options.limit is None:
             made = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
@@ -217,7 +217,7 @@ def _title(target: Target) -> str:
 
 def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
     left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-    if left > 0 and item.reason in TORN and log.options.max_bytes == MAX_INT:
+    if left > 0 and item.reason in TORN and log.options.max_bytes == LARGEST_INT:
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(log.target.shown)}")
 
 
@@ -351,7 +351,7 @@ def _java_text(raw: memoryview) -> Iterator[Buffer]:
 def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> list[TextColumn]:
     """Return what comes before the contents of records."""
     columns: list[TextColumn] = [
-        f"{INDENT} offset: ",
+        f"{RECORD_INDENT} offset: ",
         decimal(records.offset),
         chosen([f" {name}: " for name in ALL_TIMESTAMP_TYPES], timestamp_types(block)[records.batch]),
         decimal(records.timestamp),

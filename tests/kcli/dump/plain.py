@@ -8,9 +8,9 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from kcli.dump.filter import HIGHEST, LOWEST, searcher
-from kcli.dump.options import MAX_INT
+from kcli.dump.options import LARGEST_INT
 from kcli.dump.render.decoders import decoded, shown_contents
-from kcli.dump.render.lines import INDENT, contents, control_text, java_string
+from kcli.dump.render.lines import RECORD_INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import merged
@@ -33,7 +33,7 @@ class PlainDump:
         self.collector = FindingCollector(self.target)
         self.passed, found = None, []
         with DataFile(str(path)) as file:
-            end = file.size if options.max_bytes == MAX_INT else min(options.max_bytes, file.size)
+            end = file.size if options.max_bytes == LARGEST_INT else min(options.max_bytes, file.size)
             self.collector.is_cut = end < file.size
             for item in verified_batches(file, 0, end, options.max_batch_bytes):
                 if isinstance(item, VerifiedBatch):
@@ -46,7 +46,11 @@ class PlainDump:
                     isinstance(item, Stop) or (item.reason in {"incomplete", "short"} and not options.selects)
                 ):
                     left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-                    if left > 0 and item.reason in {"incomplete", "short"} and options.max_bytes == MAX_INT:
+                    if (
+                        left > 0
+                        and item.reason in {"incomplete", "short"}
+                        and options.max_bytes == LARGEST_INT
+                    ):
                         self.lines.append(f"Found {left} invalid bytes at the end of {path.name}")
                     break
         self.findings = merged([*found, *self.collector.take()])
@@ -167,7 +171,7 @@ class PlainDump:
             shown, trouble = shown_contents(record, options)
             if trouble is not None:
                 self.collector.add("DUMP-002", position, inside(record.offset, trouble))
-            words += "".join(contents(shown, f"{INDENT} " if options.skip_record_metadata else " "))
+            words += "".join(contents(shown, f"{RECORD_INDENT} " if options.skip_record_metadata else " "))
         self.lines.append(words)
         if not options.text:
             self.rows.append(self.record_row(item, record))
@@ -256,7 +260,7 @@ def batch_line(batch, *, valid):
 
 def record_line(record, timestamp_type):
     """Return what is printed of a record, its contents apart; the timestamp's type is that of its batch."""
-    line = f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
+    line = f"{RECORD_INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
     if isinstance(record, LegacyRecord):
         return (
             f"{line} keySize: {record.key_size} valueSize: {record.value_size}"

@@ -4,17 +4,17 @@ import base64
 
 import pytest
 
-from kcli.dump.bytes_as import LONG, MODES
+from kcli.dump.bytes_as import LONG_VALUE, MODES
 
 
 @pytest.mark.parametrize(
     ("data", "is_text"),
     [
-        (b"\1" * LONG, True),
-        (b"\1" * (LONG + 1), False),
-        (b"\n" * (LONG // 4) + b"x" * LONG, True),
-        (b"\n" * LONG + b"x" * LONG, False),
-        ("é".encode() * LONG, True),
+        (b"\1" * LONG_VALUE, True),
+        (b"\1" * (LONG_VALUE + 1), False),
+        (b"\n" * (LONG_VALUE // 4) + b"x" * LONG_VALUE, True),
+        (b"\n" * LONG_VALUE + b"x" * LONG_VALUE, False),
+        ("é".encode() * LONG_VALUE, True),
         (b"\xff", False),
     ],
 )

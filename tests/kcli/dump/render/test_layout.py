@@ -11,7 +11,7 @@ import pytest
 from formats.batch import BATCH
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.dump.filter import RecordFilter
-from kcli.dump.job import LOGS, Dump
+from kcli.dump.job import LOG_KINDS, Dump
 from kcli.dump.options import DumpOptions
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.layout import LAYOUT_KINDS, attributes_text, layout_lines
@@ -87,7 +87,7 @@ def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
         kind = parse_file(path.name).kind
-        if path.is_file() and kind in {*LAYOUT_KINDS, *LOGS}:
+        if path.is_file() and kind in {*LAYOUT_KINDS, *LOG_KINDS}:
             rows, codes, errors = run(path)
             check_no_gap(rows, path.read_bytes())
             assert (errors, set(codes) - {"IDX-003"}) == ([], set()), path

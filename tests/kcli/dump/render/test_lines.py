@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from formats.control import control_record
 from kcli.dump.render.lines import (
     MISMATCH,
-    NOT_FOUND,
-    NUMBER,
+    OFFSET_NOT_FOUND,
+    PAIR_NUMBER,
     IndexProblem,
     OffsetJumps,
     StderrLine,
@@ -72,8 +72,8 @@ def test_summaries_come_last_in_the_order_of_the_tool(capsys):
         IndexProblem(MISMATCH, "/i", 3, 4),
         IndexProblem(MISMATCH, "/i", 30, 4),
         StderrLine("at once"),
-        IndexProblem(NOT_FOUND, "/t", 9, -1),
-        IndexProblem(NOT_FOUND, "/t", 8, -1),
+        IndexProblem(OFFSET_NOT_FOUND, "/t", 9, -1),
+        IndexProblem(OFFSET_NOT_FOUND, "/t", 8, -1),
         line("two"),
     ]
 
@@ -121,7 +121,7 @@ NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
 
 @given(st.lists(st.tuples(NUMBERS | st.integers(0, 3), NUMBERS), max_size=20))
 def test_pairs_come_in_the_order_of_a_summary(pairs):
-    numbers = array(NUMBER, b"".join(packed(*pair) for pair in pairs))
+    numbers = array(PAIR_NUMBER, b"".join(packed(*pair) for pair in pairs))
 
     assert list(ordered_pairs(numbers, 0)) == pairs
     assert list(ordered_pairs(numbers, 1)) == sorted(dict(pairs).items())
