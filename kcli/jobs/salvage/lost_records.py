@@ -62,30 +62,22 @@ def logs_and_orphans(partition: Partition) -> tuple[dict[int, str], list[Finding
     return logs, list(without_log(partition, logs, indexes))
 
 
-def missing_offsets(before: SelectedLog | None, log: SelectedLog) -> Iterator[tuple[int | None, str]]:
-    """Yield where offsets are missing between the batches of a log, or between two logs: byte and words.
+def _end_of(log: SelectedLog) -> int:
+    """Return the offset after the last batch of a log."""
+    return int(log.kept["last"].max(initial=log.base - 1)) + 1
 
-    Nothing of damaged logs: the damage may have held them.
-    """
-    kept = log.kept
-    if log.is_damaged or (before is not None and before.is_damaged):
-        return
-    end = log.base if before is None else _end_of(before)
-    begin = int(kept["first"].min(initial=log.base))
-    if begin > end:
-        yield None, f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+
+def holes_of(log: SelectedLog) -> list[tuple[int, str]]:
+    """Return where offsets are missing between the batches of a log: byte and words."""
+    kept, holes = log.kept, []
     follows = np.append(log.base, kept["last"] + 1)[:-1]
     for at in np.flatnonzero((kept["first"] > follows) & ~kept["is_legacy"]).tolist():
         first, after = int(follows[at]), int(kept["first"][at])
         where = f"the batch before ends with offset {first - 1}"
         if not at:
             where = f"the segment of offset {first} begins with {after}"
-        yield int(kept["position"][at]), f"{where}: {after - first} offsets are missing"
-
-
-def _end_of(log: SelectedLog) -> int:
-    """Return the offset after the last batch of a log."""
-    return int(log.kept["last"].max(initial=log.base - 1)) + 1
+        holes.append((int(kept["position"][at]), f"{where}: {after - first} offsets are missing"))
+    return holes
 
 
 def losses_of_log(
@@ -93,13 +85,23 @@ def losses_of_log(
 ) -> Iterator[Finding]:
     """Yield what a log lacks, given the log before and the base offset of the one after.
 
-    Several holes are cleaning where no policy is known.
+    Several holes are cleaning where no policy is known. Of damaged logs nothing is said: the damage may have
+    held the offsets.
     """
     collector = FindingCollector(log.target)
-    missing = [] if is_compacted or log.kept["is_sparse"].any() else [*missing_offsets(before, log)]
-    if is_compacted is False or sum(position is not None for position, _ in missing) <= 1:
-        for position, words in missing:
-            collector.add(MAY_BE_LOST if is_compacted is None else RECORDS_LOST, position, words)
+    code, holes = MAY_BE_LOST if is_compacted is None else RECORDS_LOST, holes_of(log)
+    is_damaged = log.is_damaged or (before is not None and before.is_damaged)
+    is_cleaned = (
+        is_compacted or bool(log.kept["is_sparse"].any()) or (is_compacted is None and len(holes) > 1)
+    )
+    if not (is_damaged or is_cleaned):
+        end = log.base if before is None else _end_of(before)
+        begin = int(log.kept["first"].min(initial=log.base))
+        if begin > end:
+            words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
+            yield collector.finding(code, None, words)
+        for position, words in holes:
+            collector.add(code, position, words)
     yield from collector.take()
     if following is None or _end_of(log) != following:
         yield from islice(_past_end(log), 1)

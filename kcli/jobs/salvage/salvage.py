@@ -16,6 +16,7 @@ from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
 from kcli.jobs.salvage.lost_records import (
     MAY_BE_LOST,
     RECORDS_LOST,
+    holes_of,
     logs_and_orphans,
     losses_of_loaded,
     losses_of_log,
@@ -173,6 +174,7 @@ def _copy_logs(copy: PartitionCopy, known: KnownSettings) -> None:
                         copy_bytes(log.file, one.start, one.end, into.write)
             copy.kept |= {log.base: kept} if kept else {}
             losses += losses_of_log(before, log, following, is_compacted=policy)
+            policy = True if policy is None and holes_of(log) else policy
             before = log
     if not copy.kept:
         for path in paths.values():  # FileError of one that cannot be read: it is no empty log
