@@ -1,6 +1,7 @@
 """Large logs in ranges: where the offset index leads to a batch, several workers can read one log at once."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -71,25 +72,10 @@ def _places(target: Target, size: int) -> list[int]:
         with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
             entries = index.valid_entries(file.size)
             for position in range(size, file.size - size // 2, size):
-                place = _at_or_above(index, entries, position)
-                if (
-                    place is not None
-                    and place > (found[-1] if found else 0)
-                    and leads_to_a_batch(file, place)
-                ):
+                slot = bisect_left(range(entries), position, key=index.position)
+                place = index.position(slot) if slot < entries else 0
+                if place > (found[-1] if found else 0) and leads_to_a_batch(file, place):
                     found.append(place)
     except (OSError, FileError):
         return found
     return found
-
-
-def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | None:
-    """Return the first position of an index that is not below another; None if there is none."""
-    low, high = 0, entries
-    while low < high:
-        middle = (low + high) // 2
-        if index.position(middle) < position:
-            low = middle + 1
-        else:
-            high = middle
-    return index.position(low) if low < entries else None

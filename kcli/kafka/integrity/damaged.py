@@ -51,8 +51,6 @@ BUDGET_A_BYTE = 64
 Made of headers that claim megabytes each it must not cost hours.
 """
 
-LARGEST_INDEX = 16 << 20
-
 SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
 LEGACY_ATTRIBUTES = 0x0F
@@ -63,13 +61,12 @@ _LENGTH = BATCH.only("batch_length")
 
 
 def verified_batches(
-    file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
+    file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH
 ) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
     """Yield every batch between two positions, a DamagedRange for each range without one, and last the Stop.
 
     A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins
-    inside it. With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the
-    chain does not lead there, or breaks before, it does not stop.
+    inside it.
     """
     end = file.size if end is None else min(end, file.size)
 
@@ -80,7 +77,7 @@ def verified_batches(
             yield checked
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
+    yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked)
 
 
 def verified_windows(
@@ -91,7 +88,11 @@ def verified_windows(
     *,
     verify: bool = True,
 ) -> Iterator[Window | DamagedRange | Stop]:
-    """Yield what `verified_batches` does, the batches by the window; `verify`: whether checksums are."""
+    """Yield what `verified_batches` does, the batches by the window; `verify`: whether checksums are.
+
+    With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does
+    not lead there, or breaks before, it does not stop.
+    """
     end = file.size if end is None else min(end, file.size)
 
     def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:

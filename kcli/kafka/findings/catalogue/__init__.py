@@ -4,11 +4,10 @@ Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry; 
 used but not explained, or explained but not used.
 """
 
-from kcli.kafka.findings.catalogue.checks import CHECKS
 from kcli.kafka.findings.catalogue.logs import LOGS
 from kcli.kafka.findings.catalogue.questions import QUESTIONS
 from kcli.kafka.findings.catalogue.remote import REMOTE
 from kcli.kafka.findings.catalogue.starts import STARTS
 
-PARTS = (LOGS, QUESTIONS, STARTS, CHECKS, REMOTE)
+PARTS = (LOGS, QUESTIONS, STARTS, REMOTE)
 CATALOGUE = {code: rule for part in PARTS for code, rule in part.items()}

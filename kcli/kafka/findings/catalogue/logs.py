@@ -1,6 +1,11 @@
-"""Rules about logs and their indexes: `LOG`, `IDX`, and `DUMP`, of what only `dump` and `scan` see."""
+"""Rules about the files of partitions: `LOG`, `IDX`, `DUMP`, `PROD`, `EPOCH`, and `SALV` of copies."""
 
 from kcli.kafka.findings.catalogue.rule import Rule
+
+REBUILD = (
+    "Remove the offset index and the time index of the segment while the broker is stopped: without an "
+    "offset index it writes both anew from the log."
+)
 
 LOGS: dict[str, Rule] = {
     "LOG-001": Rule(
@@ -161,5 +166,197 @@ LOGS: dict[str, Rule] = {
         "The last message inside a wrapper is cut.",
         "It skips the message without an error, as consumers do.",
         "The message cannot be read. Old producers wrote such wrappers.",
+    ),
+    "LOG-017": Rule(
+        "error",
+        "A batch contradicts itself or the batch before it: a magic above 2, more records than offsets, "
+        "records outside of it, or offsets that do not rise from one batch or record to the next.",
+        "Consumers and replicas fail on it, pass records over or see offsets twice. A clean start does not "
+        "notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
+        "No release writes this, and no checksum covers the magic and the base offset: find out what wrote "
+        "it, and compare with another replica.",
+    ),
+    "LOG-022": Rule(
+        "warning",
+        "Offsets are missing between two segments or batches of a log, or before its first segment, and "
+        "nothing else shows that it was cleaned or is tiered.",
+        "It does not notice: the log begins at its first segment, consumers and followers go on at the next "
+        "batch.",
+        "A segment may be lost: fetch the batches from another replica (kcli replica diff), if one has them. "
+        "Nothing is lost where this broker fetched the log from a leader that had compacted it.",
+    ),
+    "LOG-023": Rule(
+        "error",
+        "Offsets are missing between two segments or batches of a topic that is not compacted by its "
+        "configuration.",
+        "It does not notice: consumers go on at the next batch.",
+        "These records are lost: copy them from another replica (kcli replica diff), or let this one fetch "
+        "anew. Nothing is lost if the topic was compacted before.",
+    ),
+    "LOG-025": Rule(
+        "error",
+        "A log that was stopped cleanly ends below its recovery point, up to which all was flushed.",
+        "It does not notice: the log ends earlier, and new records get the offsets of the lost ones.",
+        "Where an index of the last segment is damaged (IDX-002), remove its indexes before the start: the "
+        "broker then finds the whole log. Else its end was lost or removed since the stop: compare with "
+        "another replica (kcli replica diff) before this one may lead.",
+    ),
+    "IDX-004": Rule(
+        "error",
+        "An entry of an offset index or a time index contradicts the batches that it leads to, or a time "
+        "index ends below the largest timestamp of its segment.",
+        "Lookups and fetches from this entry on fail, begin too late and miss records, or pass the segment "
+        "over. It takes the last time entry for the age of the segment: retention may delete it too early.",
+        REBUILD,
+    ),
+    "IDX-007": Rule(
+        "warning",
+        "A segment has no time index, or one without entries; or, after a clean stop, its preallocated tail.",
+        "Lookups by time pass the segment over; retention goes by the modification time of the log.",
+        REBUILD,
+    ),
+    "IDX-008": Rule(
+        "error",
+        "A transaction index has an entry of no aborted transaction in its segment, or lacks one.",
+        "Consumers with read_committed leave out records that were committed, or get records of a "
+        "transaction that was aborted.",
+        "Remove the clean shutdown marker before the start: recovery writes the index anew.",
+    ),
+    "PROD-001": Rule(
+        "warning",
+        "A producer snapshot cannot be read.",
+        "It deletes the file and takes an older one, or reads the whole log for the state of producers.",
+        "Nothing, if older snapshots are there; check the disk.",
+    ),
+    "PROD-002": Rule(
+        "error",
+        "A producer snapshot contradicts the batches before it.",
+        "It takes the snapshot for true: it refuses good batches (OutOfOrderSequenceException) or accepts "
+        "batches twice.",
+        "Remove the snapshots while the broker is stopped: it follows the batches instead.",
+    ),
+    "PROD-003": Rule(
+        "warning",
+        "Sequences are missing between two batches of a producer.",
+        "A leader refuses such an append, a follower takes it: batches may have been lost.",
+        "Compare with another replica (kcli replica diff).",
+    ),
+    "PROD-004": Rule(
+        "error",
+        "A batch repeats sequences of its producer, has a lower epoch than the one before, or lies outside "
+        "the transaction that its producer has open.",
+        "A leader refuses such an append or drops it as a duplicate: consumers see records twice. A start "
+        "that reads both ends of a transaction ends the process (InvalidTxnStateException).",
+        "Find out what wrote the log: no broker appends such a batch. kcli startup says whether it loads.",
+    ),
+    "PROD-007": Rule(
+        "warning",
+        "A cleanly stopped log has batches of producers, and no producer snapshot.",
+        "It starts without a producer and reads no batch for them: it accepts batches that are sent again, "
+        "forgets open transactions, and refuses what follows in them.",
+        "Put the snapshots back, or remove the clean shutdown marker before the start: without it the broker "
+        "reads the batches.",
+    ),
+    "PROD-008": Rule(
+        "info",
+        "A producer snapshot is missing at the base offset of a segment or at the end of a cleanly stopped "
+        "log, or lacks a producer of the batches before it.",
+        "It takes an older one and reads the batches after it; it accepts a batch of a producer that it does "
+        "not know twice. The upload of the segment before a missing one to remote storage fails.",
+        "Nothing without remote storage, or of producers that were idle for producer.id.expiration.ms (a "
+        "day); else kcli salvage writes it.",
+    ),
+    "PROD-009": Rule(
+        "info",
+        "A producer snapshot lies above the log end.",
+        "It deletes it when it starts.",
+        "The log was longer once: compare with another replica (kcli replica diff), unless it was truncated.",
+    ),
+    "EPOCH-007": Rule(
+        "error",
+        "Batches have another leader epoch than the leader-epoch-checkpoint says.",
+        "It answers OffsetForLeaderEpoch from the checkpoint: followers truncate to a wrong offset.",
+        "kcli epoch show --from batches shows the epochs of the batches; compare with the other replicas.",
+    ),
+    "EPOCH-008": Rule(
+        "error",
+        "The leader epoch goes down from one batch to the next.",
+        "It does not notice; no leader writes such a log.",
+        "Find out what wrote the segment, and compare with another replica. No checksum covers the epoch.",
+    ),
+    "EPOCH-009": Rule(
+        "info",
+        "Batches lie before the first entry of the leader-epoch-checkpoint.",
+        "It answers for their epoch with the first entry's start: a follower keeps less than it could.",
+        "Ordinary where a truncation lowered the log start, or the file was lost once.",
+    ),
+    "IDX-011": Rule(
+        "error",
+        "A segment has indexes, and no log.",
+        "It deletes the indexes (Found an orphaned index file) and goes on without the segment.",
+        "No broker removes a log and leaves its indexes: compare with another replica (kcli replica diff), "
+        "and copy the segment from there before a start.",
+    ),
+    "IDX-010": Rule(
+        "info",
+        "An index does not fit its log, and recovery rebuilds it.",
+        "After a stop that was not clean it reads the segment and writes its indexes anew.",
+        "Nothing: a running or killed broker leaves stale entries after a truncation.",
+    ),
+    "CKPT-002": Rule(
+        "warning",
+        "A checkpoint file names a partition that has no directory in its log dir.",
+        "It ignores the line; if the partition is still assigned here, it begins an empty replica.",
+        "Ordinary for a minute after a topic was deleted or moved. Otherwise find out who removed it.",
+    ),
+    "TOPIC-001": Rule(
+        "error",
+        "The topic id of a partition is not that of its topic in the metadata log, or partitions of one "
+        "topic have different ids.",
+        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an empty "
+        "replica.",
+        "Keep a copy. The directory is of an older topic of this name, or from another cluster; kcli ls "
+        "--columns dir,topic_id shows the ids.",
+    ),
+    "SALV-001": Rule(
+        "error",
+        "Bytes of a log could not be saved: they are not in the copy.",
+        "Recovery would cut the log where they begin, and delete every later segment.",
+        "Fetch these offsets from another replica, if one has them (kcli replica diff).",
+    ),
+    "SALV-004": Rule(
+        "error",
+        "A small file or a metadata snapshot is damaged, missing or cannot be read, or no "
+        "leader-epoch-checkpoint fits the batches: the copy lacks it, or has a wrong one.",
+        "Without all epochs it answers followers wrongly, and cannot serve or expire remote segments. "
+        "Without partition.metadata a KRaft broker renames the directory to -stray from 3.7 on. Without "
+        "quorum-state it may vote twice in an epoch. Without its snapshot a metadata log may lack its "
+        "beginning.",
+        "Put the file of another replica into the copy before it is used: partition.metadata is the same on "
+        "all, kcli epoch diff shows missing epochs. Wait with a voter that lost its vote until another one "
+        "was elected. A snapshot is not needed where a newer one is in the copy, or its log goes on past it.",
+    ),
+    "SALV-005": Rule(
+        "warning",
+        "The leader epochs of the copy are made from its batches, and may lack those without records.",
+        "It answers for an epoch that it does not know from the one before.",
+        "Nothing, unless a follower needs the missing epochs: kcli epoch diff with another replica shows "
+        "them.",
+    ),
+    "SALV-010": Rule(
+        "error",
+        "Records are lost that no log has: indexes show them, offsets are missing in a topic that is not "
+        "compacted by its configuration, or a cleanly stopped log ends below its recovery point.",
+        "It does not notice: consumers go on at the next batch, or where the log ends.",
+        "The copy lacks them: fetch them from another replica, if one has them (kcli replica diff). Nothing "
+        "is lost if the topic was compacted before.",
+    ),
+    "SALV-011": Rule(
+        "warning",
+        "Records may be lost that no log has: offsets are missing, or an index that was not closed, the high "
+        "watermark, the recovery point or a producer snapshot goes past the log end.",
+        "It does not notice, lowers the high watermark to the log end and deletes the snapshot.",
+        "Compare the copy with another replica (kcli replica diff). Nothing is lost where the topic was "
+        "compacted, or the log truncated.",
     ),
 }

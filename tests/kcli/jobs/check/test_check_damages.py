@@ -62,12 +62,6 @@ def found(kcli, path, *options):
     return document
 
 
-def test_without_damage_nothing_is_found(kcli, recorded):
-    document = found(kcli, recorded, "--records")
-    assert {row["result"] for row in document["rows"]} == {"clean"}
-    assert [one for one in document["findings"] if one["severity"] != "info"] == []
-
-
 @pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
 def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
     root = tmp_path / "d0"
@@ -143,17 +137,6 @@ def test_what_will_not_load_is_what_does_not_start(kcli, recorded, tmp_path, dam
             (tmp_path / "d0" / ".kafka_cleanshutdown").unlink()
         expected = does_not_start(kcli, tmp_path / "d*")
         assert will_not_load(kcli, tmp_path / "d*", *damage.options) == expected, shutdown
-
-
-def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
-    pack.unpack("single", tmp_path)
-    root = tmp_path / "single" / "stopped"
-    path = root / "codecs-0" / "partition.metadata"
-    expected = path.read_text().rpartition(" ")[2]
-    path.write_text(OTHER_ID)
-    document = found(kcli, root)
-    (finding,) = (one for one in document["findings"] if one["severity"] != "info")
-    assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
 
 
 @pytest.mark.parametrize("newest_last", [True, False])
@@ -238,17 +221,6 @@ def test_topic_ids_are_compared_where_the_cluster_is_known(kcli, tmp_path):
     for directory in dirs:
         (directory.parent / "meta.properties").unlink()
     assert "TOPIC-001" not in codes()
-
-
-def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli, tmp_path):
-    pack.unpack("single", tmp_path)
-    root = tmp_path / "single" / "stopped"
-    shutil.copytree(root / "codecs-0", root / "codecs-9")
-    document = found(kcli, root)
-    (finding,) = (one for one in document["findings"] if one["severity"] != "info")
-    assert (finding["code"], finding["dir"]) == ("START-013", str(root / "codecs-9"))
-    strays = json.loads(kcli("startup", "-o", "json", root).stdout)["findings"]
-    assert finding in strays
 
 
 def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):
@@ -346,20 +318,6 @@ def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path)
     failed = {name for name, found in results.items() if "will-not-load" in found}
     assert failed == {"clean-damaged-zero-tail/d0", "damaged-bad-epochs/d0"}
     assert results["damaged/d0"] == {"clean", "warning", "damaged"}
-
-
-@pytest.mark.parametrize("command", ["scan", "ls", "epoch show"])
-@pytest.mark.parametrize(
-    ("name", "why"), [("clean-damaged-zero-tail", "CorruptRecord"), ("damaged-bad-epochs", "KafkaStorage")]
-)
-def test_every_command_that_reads_logs_says_so(kcli, tmp_path, command, name, why):
-    with tarfile.open(STARTUP) as archive:
-        archive.extractall(tmp_path, filter="data")
-    done = kcli(*command.split(), "-o", "json", tmp_path / name / "d0")
-
-    assert done.exit_code == (3 if command == "epoch show" else 4)
-    refused = [one for one in json.loads(done.stdout)["errors"] if one["error"] == "load-failed"]
-    assert why in " ".join(one["message"] for one in refused)
 
 
 @pytest.mark.slow

@@ -157,20 +157,3 @@ def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, 
     assert of_check() == ["IDX-011"]
     done = kcli("salvage", directory, "--out", tmp_path / "out", "-o", "json")
     assert "SALV-010" in {one["code"] for one in json.loads(done.stdout)["findings"]}
-
-
-@pytest.mark.parametrize("is_clean", [True, False])
-def test_a_closed_segment_that_ends_within_a_batch_is_damage_however_the_broker_stopped(
-    kcli, demo, tmp_path, is_clean
-):
-    """A clean start passes over it; recovery cuts the log there, and deletes the segments after it."""
-    directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
-    marker = directory.parent / ".kafka_cleanshutdown"
-    marker.unlink(missing_ok=True)
-    if is_clean:
-        marker.touch()
-    log = directory / f"{MIDDLE:020}.log"
-    os.truncate(log, log.stat().st_size - 5)
-    done = kcli("check", directory.parent, "--topic", "orders", "--partition", "0", "-o", "json")
-    errors = [one["code"] for one in json.loads(done.stdout)["findings"] if one["severity"] == "error"]
-    assert ("LOG-002" in errors, done.exit_code) == (True, 1)

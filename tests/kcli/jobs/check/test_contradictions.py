@@ -233,16 +233,12 @@ def identity_of_another(log_dir):
     return "\n".join(line for line in lines if not line.startswith("directory.id"))
 
 
-def test_a_server_config_says_the_settings_where_the_topic_does_not(falling):
-    shutil.rmtree(falling / METADATA)
+@pytest.mark.parametrize(("interval", "has_metadata"), [(256, False), (8192, True)])
+def test_a_server_config_says_the_settings_where_the_topic_does_not(falling, interval, has_metadata):
+    if not has_metadata:
+        shutil.rmtree(falling / METADATA)
     config = falling.with_name("server.properties")
-    config.write_text(f"log.dirs={falling}\nlog.index.interval.bytes=256\n")
-    assert log_ends("--server-config", config) == (everywhere(87), set())
-
-
-def test_the_topic_wins_over_a_server_config(falling):
-    config = falling.with_name("server.properties")
-    config.write_text(f"log.dirs={falling}\nlog.index.interval.bytes=8192\n")
+    config.write_text(f"log.dirs={falling}\nlog.index.interval.bytes={interval}\n")
     assert log_ends("--server-config", config) == (everywhere(87), set())
 
 

@@ -55,20 +55,6 @@ def test_ways_from_here(data, monkeypatch):
     assert (second["dir"], second["segments"]) == ("../orders-1", 2)
 
 
-def test_files_of_two_partitions_by_turns(data):
-    names = [f"{data}/orders-{number}/{name}" for name in NAMES[:2] for number in (1, 0)]
-    outcomes = scanned(*names)
-
-    assert [(row["partition"], row["file"]) for row in rows(outcomes, "scan_segment")] == [
-        (number, name) for number in (1, 0) for name in NAMES[:2]
-    ]
-    assert [(row["partition"], row["segments"]) for row in rows(outcomes, "scan_partition")] == [
-        (1, 2),
-        (0, 2),
-    ]
-    assert [o.number for o in outcomes] == [0, 1, 2, 3]
-
-
 def test_two_partitions_that_are_one_by_a_link_are_two(data):
     (data / "copies-0").symlink_to(data / "orders-0")
     (data.parent / "link").symlink_to(data)
@@ -118,14 +104,6 @@ def test_the_logs_of_an_interrupted_swap_are_those_of_the_next_start(data):
     assert [row["file"] for row in rows(scanned(orders), "scan_segment")] == NAMES
 
 
-def test_a_swap_and_what_it_replaces_overlap_where_both_are_named(data):
-    swap = data / "orders-0" / f"{NAMES[1]}.swap"
-    swap.write_bytes((data / "orders-0" / NAMES[1]).read_bytes())
-    outcomes = scanned(*(data / "orders-0").glob("*.log*"))
-    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [*NAMES[:2], swap.name, NAMES[2]]
-    assert [one for o in outcomes for one in o.findings] == []
-
-
 @pytest.mark.parametrize(
     ("second", "more"),
     [(put_range(2, 4), 0), (put_range(4, 1), 0), (put_range(1, 1) + put_range(1, 1), 1)],
@@ -147,14 +125,6 @@ def test_a_segment_that_reaches_back_into_the_one_before_is_reported(tmp_path, s
         more,
     )
     assert rows(outcomes, "scan_partition")[0]["offset_overlaps"] == more + 1
-
-
-def test_segments_that_join_are_no_finding(tmp_path):
-    segment(tmp_path / "t-0", 0, put_range(0, 4))
-    segment(tmp_path / "t-0", 4, put_range(4, 4))
-    segment(tmp_path / "u-0", 0, put_range(0, 4))
-
-    assert [o.findings for o in scanned(tmp_path / "t-0", tmp_path / "u-0")] == [[], [], []]
 
 
 @pytest.mark.parametrize(

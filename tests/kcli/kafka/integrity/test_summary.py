@@ -223,31 +223,3 @@ def test_any_cut_of_extreme_numbers_gives_what_is_counted_one_by_one(tmp_path_fa
     expected, _, _ = plain(b"".join(raws), tmp_path_factory.getbasetemp() / "log")
 
     assert merge(merge(a, b), c) == merge(a, merge(b, c)) == summary_of(raws) == expected
-
-
-@pytest.mark.parametrize(
-    ("times", "least", "most"),
-    [((-5, -1), -5, -5), ((-1, -5), -5, -5), ((-1, -1), None, None), ((7, -1, -5), -5, 7)],
-)
-def test_no_timestamp_is_left_out_of_both_ends(times, least, most):
-    raws = [put_batch(b"", 0, base_timestamp=time, max_timestamp=time) for time in times]
-
-    for whole in (summary_of(raws), reduce(merge, (summary_of([raw]) for raw in raws))):
-        assert (whole.min_timestamp, whole.max_timestamp) == (least, most)
-
-
-def test_nothing_is_missing_after_the_highest_offset():
-    raws = [put_batch(b"", 0, base_offset=offset) for offset in (2**63 - 1, 5)]
-    whole = summary_of(raws)
-
-    assert whole == merge(*map(summary_of, ([raw] for raw in raws)))
-    assert (whole.gaps, whole.backwards) == (Tally(), Tally(1, 5))
-
-
-@examples(100)
-@given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9))
-def test_merging_is_associative_with_an_identity(one, two, three):
-    a, b, c = (summary_of(random_batches(seed, 4)) for seed in (one, two, three))
-
-    assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, EMPTY) == a == merge(EMPTY, a)
