@@ -9,7 +9,7 @@ import ast
 import operator
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.rows.declare import RowType, Value
@@ -25,6 +25,8 @@ TIME = re.compile(r"@[-+]\w+|([0-9]+(ms|[smhdw]))+")
 WORDS = {"=": "==", "<>": "!=", "null": "None", "true": "True", "false": "False"}
 WORDS |= {word: word for word in ("and", "or", "not", "in", "is")}
 ALLOWED = "expected columns, numbers and texts with comparisons, in (...), is null, and, or, not"
+UNKNOWN = 0.5
+"""Neither true nor false; so `and` is the least, `or` the largest of its parts."""
 LONGEST_CONDITION = 2000
 """Characters, and so a bound on how deep it is nested."""
 
@@ -53,7 +55,7 @@ def keeps(where: Condition, row_type: RowType) -> Callable[[tuple[Value, ...]], 
     tree, positions = _parse(where.text)
     columns = {column.name: (place, column.kind) for place, column in enumerate(row_type.columns)}
     get = _Compiler(where, positions, columns).condition(tree)
-    return lambda values: get(values) is True
+    return lambda values: get(values) == 1
 
 
 class _Compiler(NamedTuple):
@@ -67,28 +69,27 @@ class _Compiler(NamedTuple):
         return WhereError(f"--where {self.where.text!r}: at {self.positions[node.col_offset]}: {why}")
 
     def condition(self, node: ast.expr) -> Get:
-        """Return what gives true, false, or None for neither."""
+        """Return what gives 1 for true, 0 for false, UNKNOWN for neither."""
         match node:
             case ast.BoolOp(op=word, values=parts):
-                return _joined(list(map(self.condition, parts)), is_any=isinstance(word, ast.Or))
+                return _joined(max if isinstance(word, ast.Or) else min, map(self.condition, parts))
             case ast.UnaryOp(op=ast.Not(), operand=part):
                 return _negated(self.condition(part))
             case ast.Compare(left=left, ops=words, comparators=others):
-                tests = list(map(self.comparison, words, [left, *others], others))
-                return _joined(tests, is_any=False)
+                return _joined(min, map(self.comparison, words, [left, *others], others))
         kind, get = self.value(node)
         if kind not in {None, "a boolean"}:
             raise self.refused(node, f"this is {kind}, and no condition; compare it")
-        return lambda values: value if isinstance(value := get(values), bool) else None
+        return lambda values: value if isinstance(value := get(values), bool) else UNKNOWN
 
     def comparison(self, word: ast.cmpop, left: ast.expr, right: ast.expr) -> Get:
-        """Return what compares two values; None where one is null."""
+        """Return what compares two values; UNKNOWN where one is null."""
         match word, right:
             case (ast.NotIn() | ast.IsNot(), _):
                 positive = ast.In() if isinstance(word, ast.NotIn) else ast.Is()
                 return _negated(self.comparison(positive, left, right))
             case (ast.In(), ast.Tuple(elts=items)):
-                return _joined([self.comparison(ast.Eq(), left, item) for item in items], is_any=True)
+                return _joined(max, (self.comparison(ast.Eq(), left, item) for item in items))
             case (ast.In(), ast.Constant()):
                 return self.comparison(ast.Eq(), left, right)
             case (ast.Is(), ast.Constant(value=None)):
@@ -147,26 +148,21 @@ def _parse(text: str) -> tuple[ast.expr, list[int]]:
         raise WhereError(f"--where {text!r}: at {at}: {ALLOWED}") from error
 
 
-def _joined(gets: list[Get], *, is_any: bool) -> Get:
-    """Return `or`, which a true part makes true, or `and`, which a false one makes false; else null wins."""
-
-    def joined(values: tuple[Value, ...]) -> bool | None:
-        answers = [get(values) for get in gets]
-        return is_any if is_any in answers else None if None in answers else not is_any
-
-    return joined
+def _joined(pick: Callable[[Iterable[Any]], Any], gets: Iterable[Get]) -> Get:
+    parts = tuple(gets)
+    return lambda values: pick([get(values) for get in parts])
 
 
 def _negated(get: Get) -> Get:
-    return lambda values: None if (value := get(values)) is None else not value
+    return lambda values: 1 - get(values)
 
 
 def _compared(work: Callable[[Any, Any], Any], left: Get, right: Get) -> Get:
     def compared(values: tuple[Value, ...]) -> Any:
         one, other = left(values), right(values)
         try:
-            return None if one is None or other is None else work(one, other)
+            return UNKNOWN if one is None or other is None else work(one, other)
         except TypeError:
-            return None
+            return UNKNOWN
 
     return compared

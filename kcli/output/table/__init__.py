@@ -27,7 +27,6 @@ DRAWINGS = {
     "run_diff": "check.DIFFERENCES",
     "fingerprint": "replica.FINGERPRINTS",
     "partition_for": "lookup.PARTITIONS_FOR",
-    "uuid": "lookup.UUIDS",
     "election": "replica.view_elections",
     "salvage": "check.view_salvages",
     "simulation": "replica.view_story",

@@ -8,9 +8,8 @@ from rich.console import RenderableType
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.screen import Screen
-from kcli.output.table.columns import CHANGE, COUNT, NUMBER, RANGE, SIZE, ShownColumn
+from kcli.output.table.columns import CHANGE, COUNT, NUMBER, RANGE, SIZE, STYLES, ShownColumn, by_dir, codes
 from kcli.output.table.fitted_table import sentences, table
-from kcli.output.table.severities import STYLES, by_dir, codes
 from kcli.output.table.shared_columns import name_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size, tally

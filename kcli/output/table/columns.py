@@ -1,12 +1,14 @@
-"""The columns of tables: how values are shown, and which columns go where the screen is narrow."""
+"""The columns of tables: how values are shown, which columns go first, and marks for what findings say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output import units
 from kcli.output.screen import Symbols
+from kcli.output.units import counted, joined
 from kcli.words import duration
 
 
@@ -83,3 +85,49 @@ def offsets_column(first: str, last: str, header: str = "OFFSETS", rank: int = 0
         return None if begin is None or end is None else (begin, end + 1)
 
     return ShownColumn(header, pair, RANGE, rank)
+
+
+STYLES = {"error": "bold red", "warning": "yellow", "info": "dim", "": "green"}
+"""By severity; empty: clean."""
+
+
+def by_dir(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return the findings of each directory, the worst first."""
+    of_dir: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity)):
+        if finding.dir is not None:
+            of_dir.setdefault(finding.dir, []).append(finding)
+    return of_dir
+
+
+def severity_of(findings: Iterable[Finding]) -> str:
+    """Return the worst severity; empty without findings."""
+    return max((finding.severity for finding in findings), key=SEVERITIES.index, default="")
+
+
+def mark_column(severity: Callable[[Any], str | None], symbols: Symbols) -> ShownColumn:
+    """Return a column of the marks of severities; a row without one has no mark."""
+    marks = {"error": symbols.bad, "warning": symbols.warning, "info": symbols.note, "": symbols.good}
+    styles = {mark: STYLES[word] for word, mark in marks.items()}
+    return ShownColumn(
+        "",
+        lambda row: "" if (word := severity(row)) is None else marks[word],
+        style=lambda mark: styles.get(mark, ""),
+    )
+
+
+def codes(findings: Iterable[Finding]) -> list[str]:
+    """Return the codes of findings above info, each once."""
+    return list(dict.fromkeys(finding.code for finding in findings if finding.severity != SEVERITIES[0]))
+
+
+def findings_line(findings: Sequence[Finding]) -> str:
+    """Return how many findings there are by severity, and the command that explains their codes."""
+    counts = [
+        counted(count, name)
+        for severity, name in (("error", "error"), ("warning", "warning"), ("info", "note"))
+        if (count := sum(finding.severity == severity for finding in findings))
+    ]
+    named = sorted(codes(findings))
+    explain = f": kcli explain {' '.join(named)}" if named else ": -v shows them."
+    return joined(counts) + explain if counts else ""

@@ -9,9 +9,8 @@ from rich.console import RenderableType
 from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.follower import find_divergence
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, DEFINED, NUMBER, ShownColumn
+from kcli.output.table.columns import COUNT, DEFINED, NUMBER, STYLES, ShownColumn
 from kcli.output.table.fitted_table import Line, StyledLines
-from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, by_partition, name_of, replica_names
 from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline

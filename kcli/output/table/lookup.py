@@ -1,4 +1,4 @@
-"""The views of `lookup`, `partition-for` and `uuid`: where offsets, times and keys are."""
+"""The views of `lookup`: where an offset or a time lies, and how it was found."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import DURATION, NUMBER, RANGE, SIZE, TIME, ShownColumn
+from kcli.output.table.columns import NUMBER, RANGE, TIME, ShownColumn
 from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
@@ -26,17 +26,6 @@ def _asked(row: LookupTimestampRow) -> str:
 def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
     first, last = row.batch.batch_base_offset, row.batch.batch_last_offset
     return None if first is None or last is None else (min(first, last), last + 1)
-
-
-def _walked(row: LookupOffsetRow) -> int | None:
-    position, entry = row.batch.position, row.batch.index_entry_position
-    return None if position is None else position - (entry or 0)
-
-
-def _later(row: LookupTimestampRow) -> int | None:
-    if row.timestamp is None or row.record.record_timestamp is None:
-        return None
-    return max(row.record.record_timestamp - row.timestamp, 0)
 
 
 def _reason(row: Any) -> str:
@@ -63,7 +52,6 @@ OFFSETS = TableView(
         ShownColumn("BATCH", _batch, RANGE),
         ShownColumn("EPOCH", "batch.leader_epoch", NUMBER, rank=2),
         ShownColumn("INDEX ENTRY", "batch.index_entry_offset", NUMBER, rank=5),
-        ShownColumn("THEN WALKED", _walked, SIZE, rank=4),
         ShownColumn("", _reason, rank=1, least=20, style="yellow"),
     ),
     shared=(SharedColumn("OFFSET", lambda row: row.offset, "offset {}", kind=NUMBER),),
@@ -74,7 +62,6 @@ TIMESTAMPS = TableView(
     columns=(
         ShownColumn("OFFSET", "record.offset", NUMBER, style="bold"),
         ShownColumn("WRITTEN (UTC)", "record.record_timestamp", TIME),
-        ShownColumn("LATER BY", _later, DURATION, rank=5),
         ShownColumn("EPOCH", "record.leader_epoch", NUMBER, rank=3),
         ShownColumn("SEGMENT", "record.segment_base_offset", NUMBER, rank=2),
         ShownColumn("AT BYTE", "record.position", NUMBER, rank=4),
@@ -84,8 +71,6 @@ TIMESTAMPS = TableView(
     below=_draw_reasons,
     closing=_total,
 )
-
-
 PARTITIONS_FOR = TableView(
     columns=(
         ShownColumn("KIND", "kind"),
@@ -96,4 +81,3 @@ PARTITIONS_FOR = TableView(
         ShownColumn("HASH", "hash", NUMBER, rank=3),
     ),
 )
-UUIDS = TableView(columns=(ShownColumn("KAFKA", "uuid"), ShownColumn("HEXADECIMAL", "hex")))

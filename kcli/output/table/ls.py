@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
-from kcli.output.table.columns import NUMBER, SIZE, ShownColumn
-from kcli.output.table.severities import STYLES, by_dir, codes, severity_of
+from kcli.output.table.columns import NUMBER, SIZE, STYLES, ShownColumn, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
 from kcli.rows.partitions import CheckpointRow, PartitionRow

@@ -10,9 +10,17 @@ from operator import attrgetter
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, YES_OR_NO, ShownColumn, offsets_column
+from kcli.output.table.columns import (
+    CHANGE,
+    COUNT,
+    NUMBER,
+    SIZE,
+    STYLES,
+    YES_OR_NO,
+    ShownColumn,
+    offsets_column,
+)
 from kcli.output.table.fitted_table import sentences
-from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, number, period, tally

@@ -6,8 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from kcli.kafka.findings.findings import Finding
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, TIME, ShownColumn, offsets_column
-from kcli.output.table.severities import severity_of
+from kcli.output.table.columns import COUNT, NUMBER, SIZE, TIME, ShownColumn, offsets_column, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary

@@ -7,9 +7,8 @@ from rich.console import RenderableType
 
 from kcli.kafka.storage.file_actions import REBUILT
 from kcli.output.screen import Screen
-from kcli.output.table.columns import COUNT, NUMBER, SIZE, ShownColumn
+from kcli.output.table.columns import COUNT, NUMBER, SIZE, STYLES, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
-from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size, tally

@@ -18,9 +18,10 @@ from kcli.output.table.columns import (
     TIME,
     TIME_OF_DAY,
     ShownColumn,
+    findings_line,
+    mark_column,
 )
 from kcli.output.table.fitted_table import Line, StyledLines, fitted, sentences, table
-from kcli.output.table.severities import findings_line, mark_column
 from kcli.output.table.shared_columns import SharedColumn, merged_replicas, where_columns, where_of
 from kcli.output.units import counted, only_day
 from kcli.output.values import cell

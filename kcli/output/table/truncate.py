@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen
-from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, ShownColumn, span
+from kcli.output.table.columns import CHANGE, COUNT, NUMBER, SIZE, STYLES, ShownColumn, span
 from kcli.output.table.fitted_table import Line, StyledLines, sentences, table
-from kcli.output.table.severities import STYLES
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
 from kcli.output.table.timeline import Timeline
