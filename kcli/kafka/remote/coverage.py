@@ -9,10 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
-from formats.magic import is_legacy
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.log_dirs import directory_facts
@@ -69,18 +65,6 @@ class EventCoverage:
     trouble: str | None = None
     log_end: Callable[[], int | None] = lambda: None
     cut: tuple[int, int] | None = None
-
-    def add_batches(self, fields: NDArray[np.void]) -> None:
-        """Take the headers of some batches, in the order of the log."""
-        if not len(fields):
-            return
-        firsts = fields["base_offset"].astype(np.int64)
-        deltas = np.where(is_legacy(fields["magic"]), 0, fields["last_offset_delta"])
-        lasts = firsts + deltas.astype(np.int64)
-        breaks = (firsts[1:] != lasts[:-1] + 1).nonzero()[0]
-        begins, ends = [0, *(breaks + 1).tolist()], [*breaks.tolist(), len(firsts) - 1]
-        for begin, end in zip(begins, ends, strict=True):
-            self.add(int(firsts[begin]), int(lasts[end]))
 
     def add(self, first: int, last: int) -> None:
         """Take a range that does not begin before the last one."""

@@ -1,7 +1,7 @@
 """The one reader of the events of __remote_log_metadata: those that a broker can use, the others as findings.
 
 An EventLog reads a metadata partition from one or several copies, as segments of a log dir each. Each offset
-counts once, and only if it rises; `EventLog.coverage` says what is missing. RemoteEventReader decodes single
+counts once, and only if it rises; `EventLog.coverage` says what is missing. EventReader decodes single
 values, of a file or of a live topic. The truth is `ConsumerTask`.
 """
 
@@ -11,22 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache, partial
 from heapq import merge
-from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from formats.batch import CONTROL_MASK, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
-from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, is_valid, read_header
+from formats.magic import is_above_latest, is_legacy, is_valid
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
-from formats.record_columns import RecordColumns, record_columns
 from formats.remote_metadata import (
     RemoteLogMetadata,
     RemoteLogSegmentMetadataSnapshot,
@@ -48,10 +42,9 @@ from kcli.kafka.remote.coverage import (
 )
 from kcli.kafka.remote.serde import refusal
 from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import segment_base
-from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
+from kcli.logdir.segment import TORN, Batch, Stop, Walk, describe_torn
 from kcli.logdir.targets import Selection, Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
@@ -225,76 +218,22 @@ def file_events(
     start cuts the log.
     """
     consumed, reader = consumed or OffsetRange(), EventReader(findings)
-    walk = BulkWalk(file)
-    for window in walk:
+    walk = Walk(file)
+    for batch in walk:
         if coverage.cut is not None:
             return
-        coverage.add_batches(window.fields)
-        for offset, value, position in _window_values(file, window, findings, coverage):
-            if not consumed.accept(offset):
-                message = f"offset {offset}: brokers have read up to {consumed.next - 1}"
-                findings.add("RLMM-036", position, message)
+        coverage.add(batch.header.base_offset, batch.header.last_offset)
+        for record in list(records_of(file, batch, findings, coverage, damaged=False)):
+            if not consumed.accept(record.offset):
+                message = f"offset {record.offset}: brokers have read up to {consumed.next - 1}"
+                findings.add("RLMM-036", batch.position, message)
                 continue
-            metadata, refused = reader.read(offset, value, position)
+            value = None if record.value is None else bytes(record.value)
+            metadata, refused = reader.read(record.offset, value, batch.position)
             if metadata is not None and refused is None:
-                yield offset, metadata
+                yield record.offset, metadata
     if coverage.cut is None:
         report_end(file, walk.stop, findings, coverage)
-
-
-_Value: TypeAlias = tuple[int, bytes | None, int]
-"""Offset and value of a record, and the position of its batch."""
-
-
-def _window_values(
-    file: DataFile, window: Window, findings: FindingCollector, coverage: EventCoverage
-) -> Iterator[_Value]:
-    """Yield the records of a window that a broker reads, in order, those of ordinary batches many at once."""
-    ordinary = _are_ordinary(window)
-    bounds = [0, *((ordinary[1:] != ordinary[:-1]).nonzero()[0] + 1).tolist(), len(ordinary)]
-    for begin, end in pairwise(bounds):
-        positions = window.positions[begin:end]
-        if ordinary[begin]:
-            fields = window.fields[begin:end]
-            parts = record_columns(window.data, positions - window.base, LARGEST_BATCH, fields)
-        else:
-            parts = positions.tolist()
-        for part in parts:
-            if isinstance(part, RecordColumns):
-                yield from _column_values(part, positions[part.first :])
-                continue
-            position = part if isinstance(part, int) else int(positions[part.number])
-            yield from _batch_values(file, position, findings, coverage)
-            if coverage.cut is not None:
-                return
-
-
-def _are_ordinary(window: Window) -> NDArray[np.bool_]:
-    """Return which batches are whole record batches, without markers and within the bound."""
-    fields = window.fields
-    sizes = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
-    is_control = fields["attributes"] & CONTROL_MASK != 0
-    known = ~is_legacy(fields["magic"]) & ~is_above_latest(fields["magic"])
-    ordinary: NDArray[np.bool_] = known & ~is_control & (sizes <= LARGEST_BATCH)
-    if window.valid is None:
-        raise AssertionError("a verified window knows its checksums")
-    return ordinary & window.valid if window.data else np.zeros_like(ordinary)
-
-
-def _column_values(columns: RecordColumns, positions: NDArray[np.int64]) -> Iterator[_Value]:
-    data = columns.data
-    values = columns.value_start.tolist(), columns.value_length.tolist()
-    batches = positions[columns.batch].tolist()
-    for offset, begin, length, position in zip(columns.offset.tolist(), *values, batches, strict=True):
-        yield offset, data[begin : begin + length] if length >= 0 else None, position
-
-
-def _batch_values(
-    file: DataFile, position: int, findings: FindingCollector, coverage: EventCoverage
-) -> Iterator[_Value]:
-    batch = Batch(position, read_header(file.read(position, LARGEST_HEADER)))
-    for record in list(records_of(file, batch, findings, coverage, damaged=False)):
-        yield record.offset, None if record.value is None else bytes(record.value), position
 
 
 def records_of(

@@ -1,9 +1,7 @@
 """Which events of a metadata partition are here: where an offset up to the end is missing, an event is."""
 
-import numpy as np
 import pytest
 
-from formats.bulk import dtype
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.coverage import (
     CUT_BY_AT,
@@ -23,33 +21,8 @@ def coverage(*ranges, start=0, end=0, trouble=None):
     return found
 
 
-def headers(*batches):
-    """Return the header columns of batches given as base offset, last offset delta and magic."""
-    fields = np.zeros(len(batches), dtype())
-    for number, batch in enumerate(batches):
-        fields["base_offset"][number], fields["last_offset_delta"][number], fields["magic"][number] = batch
-    return fields
-
-
 def test_events_that_follow_one_another_are_one_range():
     assert coverage((0, 4), (5, 9), (7, 8), (11, 12)).ranges == [(0, 9), (11, 12)]
-
-
-def test_a_batch_ends_at_its_last_offset():
-    found = EventCoverage()
-    found.add_batches(headers((0, 4, 2), (5, 0, 2), (8, 1, 2)))
-    found.add_batches(headers())
-    found.add_batches(headers((10, 2, 2)))
-
-    assert found.ranges == [(0, 5), (8, 12)]
-
-
-def test_a_message_of_an_old_magic_ends_at_its_offset():
-    """Its header has no last offset: other fields are in that place."""
-    found = EventCoverage()
-    found.add_batches(headers((0, 4, 2), (5, 99, 1), (6, 99, 0)))
-
-    assert found.ranges == [(0, 6)]
 
 
 @pytest.mark.parametrize(
