@@ -187,28 +187,22 @@ def time_index_lookup(
     return entry.timestamp, base_offset + entry.relative_offset
 
 
-def truncated_entries_offset_index(
-    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
-) -> int:
-    """Return how many entries OffsetIndex.truncateTo leaves: those with an offset below the target."""
-    return _truncated(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
-
-
-def truncated_entries_time_index(
-    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
-) -> int:
-    """Return how many entries TimeIndex.truncateTo leaves: those with an **offset** below the target."""
-    return _truncated(entries, _offsets(get, base_offset), target, TIME_INDEX_ENTRY.size)
-
-
 def _offsets(
     get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int
 ) -> Callable[[int], int]:
     return lambda slot: base + get(slot).relative_offset
 
 
-def _truncated(entries: int, offset: Callable[[int], int], target: int, entry_size: int) -> int:
-    slot = largest_lower_bound_slot(entries, offset, target, entry_size)
+def truncated_entries(
+    layout: Layout[Any],
+    entries: int,
+    get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry],
+    base_offset: int,
+    target: int,
+) -> int:
+    """Return how many entries `truncateTo` of either index leaves: those of **offsets** below the target."""
+    offset = _offsets(get, base_offset)
+    slot = largest_lower_bound_slot(entries, offset, target, layout.size)
     if slot == NO_SLOT:
         return 0
     return slot if offset(slot) == target else slot + 1

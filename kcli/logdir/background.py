@@ -4,10 +4,8 @@ One that leaves the interpreter's lock alone, such as to read or write a file.
 """
 
 from collections.abc import Callable
-from threading import Thread
-from typing import ClassVar, Self, TypeAlias
-
-Call: TypeAlias = Callable[[], object]
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import ClassVar, Self
 
 
 class BackgroundCall:
@@ -20,48 +18,30 @@ class BackgroundCall:
     """Whether there is a core for another thread; not where as many processes as cores do the same work."""
 
     def __init__(self) -> None:
-        self._thread: Thread | None = None
-        self._error: BaseException | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._call: Future[object] | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._thread is not None:
-            self._thread.join()
+        self._pool.shutdown()
 
     @property
     def is_running(self) -> bool:
         """Whether a call was begun and not waited for."""
-        return self._thread is not None
+        return self._call is not None
 
-    def begin(self, call: Call) -> None:
-        """Wait for the call before, then start this one.
-
-        It is over on return where no thread is of use, or can be had.
-        """
+    def begin(self, call: Callable[[], object]) -> None:
+        """Wait for the call before, then start this one; it is over on return where no thread is of use."""
         self.wait()
-        thread = Thread(target=self._run, args=(call,), daemon=True)
-        try:
-            if self.enabled:
-                thread.start()  # returns once the call is under way, whatever this thread is busy with
-                self._thread = thread
-                return
-        except RuntimeError:  # there are as many threads as there may be
-            pass
-        call()
+        if self.enabled:
+            self._call = self._pool.submit(call)
+        else:
+            call()
 
     def wait(self) -> None:
         """Wait until the call that was begun has ended, if one was; raise what it raised."""
-        if self._thread is None:
-            return
-        self._thread.join()
-        self._thread, error, self._error = None, self._error, None
-        if error is not None:
-            raise error
-
-    def _run(self, call: Call) -> None:
-        try:
-            call()
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            self._error = error
+        call, self._call = self._call, None
+        if call is not None:
+            call.result()

@@ -9,11 +9,13 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from formats.errors import FormatError, LimitError
+
+T = TypeVar("T")
 
 WHOLE_FILE_LIMIT = 64 * 1024 * 1024
 """Small files (checkpoints, snapshots, properties) are read whole up to this many bytes."""
@@ -281,3 +283,12 @@ def read_optional(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes | None:
         if error.code == "not-found":
             return None
         raise
+
+
+def decode_optional(path: str, decode: Callable[[bytes], T]) -> T | None:
+    """Return what a small file says, or None if there is no such file; FileError for other bytes."""
+    data = read_optional(path)
+    if data is None:
+        return None
+    with reading(path):
+        return decode(data)

@@ -27,7 +27,7 @@ from formats.names import (
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from formats.types import TopicPartition
-from kcli.logdir.buffers import FileError, file_error, read_optional, reading, shown
+from kcli.logdir.buffers import FileError, decode_optional, file_error, read_optional, shown
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")
@@ -50,30 +50,20 @@ class DirectoryFacts(NamedTuple):
     `problems` holds the files that are there but could not be used.
     """
 
-    broker_id: int | None
-    cluster_id: str | None
-    clean_shutdown: bool
-    recovery_points: Mapping[TopicPartition, int] | None
-    log_start_offsets: Mapping[TopicPartition, int] | None
-    high_watermarks: Mapping[TopicPartition, int] | None
-    remote_storage: bool
+    broker_id: int | None = None
+    cluster_id: str | None = None
+    clean_shutdown: bool = False
+    recovery_points: Mapping[TopicPartition, int] | None = None
+    log_start_offsets: Mapping[TopicPartition, int] | None = None
+    high_watermarks: Mapping[TopicPartition, int] | None = None
+    remote_storage: bool = False
     """Whether its broker had remote storage switched on: only then does it make an index cache."""
-    is_kraft: bool
+    is_kraft: bool = False
     """Whether meta.properties is of a KRaft broker: version 1."""
-    problems: tuple[FileError, ...]
+    problems: tuple[FileError, ...] = ()
 
 
-NO_DIRECTORY = DirectoryFacts(
-    broker_id=None,
-    cluster_id=None,
-    clean_shutdown=False,
-    recovery_points=None,
-    log_start_offsets=None,
-    high_watermarks=None,
-    remote_storage=False,
-    is_kraft=False,
-    problems=(),
-)
+NO_DIRECTORY = DirectoryFacts()
 
 
 def has_own_files(directory: str) -> bool:
@@ -118,13 +108,8 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
     problems: list[FileError] = []
 
     def read(name: str, decode: Callable[[bytes], T]) -> T | None:
-        path = os.path.join(log_dir, name)
         try:
-            data = read_optional(path)
-            if data is None:
-                return None
-            with reading(path):
-                return decode(data)
+            return decode_optional(os.path.join(log_dir, name), decode)
         except FileError as error:
             problems.append(FileError(shown(error.path), *error.args[1:]))
             return None
@@ -247,12 +232,8 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 def quorum_state_error(metadata_log: str) -> FileError | None:
     """Return why the quorum-state in a directory of the metadata log cannot be used; None without one."""
-    path = os.path.join(metadata_log, QUORUM_STATE)
     try:
-        data = read_optional(path)
-        if data is not None:
-            with reading(path):
-                read_quorum_state(data)
+        decode_optional(os.path.join(metadata_log, QUORUM_STATE), read_quorum_state)
     except FileError as error:
         return None if error.code == "not-a-directory" else error
     return None
@@ -278,11 +259,7 @@ def _has_records(entry: os.DirEntry[str]) -> bool:
 
 def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:
     try:
-        data = read_optional(path)
-        if data is None:
-            return None, None
-        with reading(path):
-            return read_meta_properties(data), None
+        return decode_optional(path, read_meta_properties), None
     except FileError as error:
         return None, error
 

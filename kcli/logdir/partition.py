@@ -7,7 +7,7 @@ from functools import cached_property
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.names import NORMAL, FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
-from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.buffers import FileError, decode_optional, shown
 from kcli.logdir.find import Note
 from kcli.logdir.log_dirs import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.partition_names import listed_log, unexpected_names
@@ -105,23 +105,18 @@ class Partition:
 
         A negative number is an error here, as it is when the broker loads the lines.
         """
-        path = os.path.join(self.path, LEADER_EPOCH_CHECKPOINT)
-        data = read_optional(path)
-        if data is None:
-            return None
-        with reading(path):
+
+        def decode(data: bytes) -> list[EpochEntry]:
             entries = read_leader_epoch_checkpoint(data)
             check_epoch_entries(entries, data)
             return entries
 
+        return decode_optional(os.path.join(self.path, LEADER_EPOCH_CHECKPOINT), decode)
+
     def topic_id(self) -> str | None:
         """Return the topic id of partition.metadata, or None if there is no such file."""
-        path = os.path.join(self.path, PARTITION_METADATA)
-        data = read_optional(path)
-        if data is None:
-            return None
-        with reading(path):
-            return read_partition_metadata(data).topic_id
+        metadata = decode_optional(os.path.join(self.path, PARTITION_METADATA), read_partition_metadata)
+        return None if metadata is None else metadata.topic_id
 
 
 def misnamed(path: str, name: str) -> FileError:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -51,28 +51,14 @@ class Target:
 
 def entry_of(directory: Target, name: str, kind: str) -> Target:
     """Return the target of an entry of a directory, of the partition that the directory is of."""
-    return Target(
-        kind=kind,
-        path=os.path.join(directory.path, name),
-        shown=os.path.join(directory.shown, shown(name)),
-        name=directory.name,
-        log_dir=directory.log_dir,
-        metadata_dir=directory.metadata_dir,
-        server=directory.server,
-    )
+    path, shown_path = os.path.join(directory.path, name), os.path.join(directory.shown, shown(name))
+    return replace(directory, kind=kind, path=path, shown=shown_path)
 
 
 def partition_of(target: Target) -> Target:
     """Return the target of the partition directory around a file's target."""
-    return Target(
-        kind=PARTITION,
-        path=os.path.dirname(target.path) or ".",
-        shown=os.path.dirname(target.shown) or ".",
-        name=target.name,
-        log_dir=target.log_dir,
-        metadata_dir=target.metadata_dir,
-        server=target.server,
-    )
+    path, shown_path = os.path.dirname(target.path) or ".", os.path.dirname(target.shown) or "."
+    return replace(target, kind=PARTITION, path=path, shown=shown_path)
 
 
 def shown_as(target: Target, path: str) -> str:

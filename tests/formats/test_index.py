@@ -67,17 +67,12 @@ def test_time_lookup_as_kafka():
         )
 
 
-@pytest.mark.parametrize(
-    ("op", "layout", "function"),
-    [
-        ("offtrunc", OFFSET, index.truncated_entries_offset_index),
-        ("timtrunc", TIME, index.truncated_entries_time_index),
-    ],
-)
-def test_truncation_as_kafka(op, layout, function):
+@pytest.mark.parametrize(("op", "layout"), [("offtrunc", OFFSET), ("timtrunc", TIME)])
+def test_truncation_as_kafka(op, layout):
     for data, (base, *targets), answer in answers(op):
         entries, get = searched(layout, data)
-        assert " ".join(str(function(entries, get, base, target)) for target in targets) == answer
+        kept = [index.truncated_entries(layout, entries, get, base, target) for target in targets]
+        assert " ".join(map(str, kept)) == answer
 
 
 @given(st.lists(st.integers(0, 50), unique=True).map(sorted), st.integers(-1, 52))
@@ -87,7 +82,7 @@ def test_searches_in_sorted_entries(offsets, target):
     expected = (100 + below[-1], below[-1] + 1) if below else (100, 0)
     assert index.offset_index_lookup(entries, get, 100, 100 + target) == expected
     kept = sum(offset < target for offset in offsets)
-    assert index.truncated_entries_offset_index(entries, get, 100, 100 + target) == kept
+    assert index.truncated_entries(OFFSET, entries, get, 100, 100 + target) == kept
 
 
 def test_search_touches_few_slots():

@@ -21,8 +21,7 @@ from formats.index import (
     TimeIndexEntry,
     offset_index_lookup,
     time_index_lookup,
-    truncated_entries_offset_index,
-    truncated_entries_time_index,
+    truncated_entries,
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0
@@ -345,12 +344,12 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
     """
     position = translate_offset(segment, target)
     with segment.offset_index.reader() as offset_entry:
-        offset_entries = truncated_entries_offset_index(
-            segment.offset_index.entries, offset_entry, segment.base_offset, target
+        offset_entries = truncated_entries(
+            OFFSET_INDEX_ENTRY, segment.offset_index.entries, offset_entry, segment.base_offset, target
         )
     with segment.time_index.reader() as time_entry:
-        time_entries = truncated_entries_time_index(
-            segment.time_index.entries, time_entry, segment.base_offset, target
+        time_entries = truncated_entries(
+            TIME_INDEX_ENTRY, segment.time_index.entries, time_entry, segment.base_offset, target
         )
     aborted = segment.aborted
     kept = next((slot for slot, one in enumerate(aborted) if one.last_offset >= target), len(aborted))

@@ -69,15 +69,3 @@ def test_where_a_thread_does_not_help_calls_are_made_at_once(monkeypatch):
         with pytest.raises(ZeroDivisionError):
             background.begin(lambda: 1 // 0)
         background.wait()
-
-
-def test_where_there_can_be_no_thread_calls_are_made_here(monkeypatch):
-    def none(_thread):
-        raise RuntimeError("can't start new thread")
-
-    made = []
-    monkeypatch.setattr(threading.Thread, "start", none)
-    with BackgroundCall() as background:
-        for number in range(3):
-            background.begin(partial(made.append, number))
-            assert (made, background.is_running) == (list(range(number + 1)), False)
