@@ -10,11 +10,11 @@ the Spark source import pyspark.
 
 import os
 import pickle
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -22,7 +22,7 @@ from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, 
 from kcli.engine.inline import failed, reduced
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
-from kcli.engine.spark_worker import unpacked
+from kcli.engine.spark_worker import look_for, unpacked
 
 Work: TypeAlias = tuple[Map, Sink | None]
 Batches: TypeAlias = Iterator[Any]
@@ -259,16 +259,13 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
         *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path)),
     ]
     count = min(ASKED_AT_MOST, cores_of(session) * BINS_AT_ONCE_A_CORE)
+    work = pickle.dumps((partial(look_for, paths), None, units[:1]), pickle.HIGHEST_PROTOCOL)
     try:
-        answers = jobs.start(_looker(paths), count).result()
+        answers = jobs.start(_runner([work] * count, None, LEAST_BYTES), count).result()
     except Exception as error:
         _explain(session, error)
         raise EngineMissingError(f"the Spark workers do not answer: {first_line(error)}") from error
-    unseen: dict[str, list[str]] = dict(
-        pickle.loads(payload)  # noqa: S301
-        for some in answers.values()
-        for payload in some
-    )
+    unseen: dict[str, list[str]] = dict(unpacked(one).partial for some in answers.values() for one in some)
     lacking = sorted(host for host, missing in unseen.items() if missing)
     if lacking:
         host, path = lacking[0], unseen[lacking[0]][0]
@@ -278,33 +275,3 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
             f"the Spark worker on {host} does not see {path}{more}{hosts}: "
             "mount it there, as it is here, or leave out --spark"
         )
-
-
-def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
-    """Return the function that says which host it runs on, and which paths are not there.
-
-    It needs no kcli.
-    """
-    names = list(NAMES)
-    host_name = socket.gethostname
-
-    def look(batches: Batches) -> Batches:
-        import os
-        import pickle
-        import struct
-
-        import pyarrow as pa
-
-        def array(kind: Any, *buffers: bytes) -> Any:
-            # pyarrow.array would import pandas, for good: workers are kept
-            return pa.Array.from_buffers(kind, 1, [None, *map(pa.py_buffer, buffers)])
-
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                found = pickle.dumps((host_name(), [path for path in paths if not os.path.exists(path)]))
-                numbers = [array(pa.int64(), struct.pack("=q", value)) for value in (number, 0)]
-                yield pa.RecordBatch.from_arrays(
-                    [*numbers, array(pa.binary(), struct.pack("=ii", 0, len(found)), found)], names
-                )
-
-    return look

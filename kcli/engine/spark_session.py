@@ -41,10 +41,9 @@ NEEDED = ("pyspark", "pyarrow", "pandas")
 INSTALL = "pip install 'kcli-for-kafka[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
 JAVA_EXCEPTION = re.compile(
-    r"(?:Exception in thread \"[^\"]*\" |(?P<cause>Caused by: )|: )?"
-    r"(?:[\w$]+\.)+(?P<name>\w*(?:Exception|Error))(?P<message>: .*)?"
+    r"(Exception in thread \"[^\"]*\" |Caused by: |: )?(?:[\w$]+\.)+(\w*(?:Exception|Error)(?:: .*)?)"
 )
-JAVA_TO_BLAME = frozenset({"UnsupportedClassVersionError", "NoClassDefFoundError", "ClassNotFoundException"})
+JAVA_TO_BLAME = ("UnsupportedClassVersionError", "NoClassDefFoundError", "ClassNotFoundException")
 
 
 def cores_of(session: Session) -> int:
@@ -249,14 +248,12 @@ def _why(error: Exception, noise: str, master: str) -> str:
     for words in (str(error), noise):
         raised = [match for line in words.splitlines() if (match := JAVA_EXCEPTION.fullmatch(line.strip()))]
         if raised:
-            causes = [match for match in raised if match["cause"]]
-            name, message = (causes[-1] if causes else raised[0]).group("name", "message")
-            return f"{of}: {name}{message or ''}" + (f"; {INSTALL_JAVA}" if name in JAVA_TO_BLAME else "")
-    printed = [
-        line.strip() for line in noise.splitlines() if line.strip() and not line.startswith("WARNING:")
-    ]
+            causes = [match for match in raised if match[1] == "Caused by: "]
+            why = (causes or raised[:1])[-1][2]
+            return f"{of}: {why}" + (f"; {INSTALL_JAVA}" if why.startswith(JAVA_TO_BLAME) else "")
+    printed = (line.strip() for line in noise.splitlines() if line.strip())
     # without an exception it was Java that ended
-    return f"{of}: {(printed or [first_line(error)])[0]}; {INSTALL_JAVA}"
+    return f"{of}: {next(printed, first_line(error))}; {INSTALL_JAVA}"
 
 
 def first_line(error: BaseException) -> str:

@@ -1,7 +1,9 @@
 """What Spark's workers do with a bin of units: they return outcomes, or write rows to parts of a sink."""
 
 import errno
+import os
 import pickle
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -90,6 +92,12 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             )
     outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))
     return outcomes
+
+
+def look_for(paths: Sequence[str], unit: Unit) -> Outcome:
+    """Return, as the partial, the name of this host and which of the paths are not there."""
+    missing = [path for path in paths if not os.path.exists(path)]
+    return Outcome(number=unit.number, partial=(socket.gethostname(), missing))
 
 
 def compressed(payload: bytes) -> bytes:
