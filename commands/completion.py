@@ -8,8 +8,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(
-    ctx: typer.Context,
-    shell: str = argument("bash|zsh|fish", "The shell that you use.", default=REQUIRED),
+    ctx: typer.Context, shell: str = argument("bash|zsh|fish", "The shell that you use.", default=REQUIRED)
 ) -> None:
     """Print the script that completes commands, options and their values in a shell.
 

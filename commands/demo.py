@@ -17,12 +17,7 @@ MAIN_JOBS = (
     "lookup offset 25 kcli-demo --topic orders",
     "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
 )
-COMMANDS = (
-    "ls kcli-demo",
-    "scan --summary kcli-demo",
-    "epoch show kcli-demo --topic orders",
-    *MAIN_JOBS,
-)
+COMMANDS = ("ls kcli-demo", "scan --summary kcli-demo", "epoch show kcli-demo --topic orders", *MAIN_JOBS)
 """What is run, in the directory that the log dir kcli-demo is unpacked to."""
 
 ON_SPARK = tuple(f"{line} --spark --spark-master local[2]" for line in MAIN_JOBS)

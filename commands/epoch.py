@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from kcli.kafka.replication.consumer_positions import Position
 
 app = Group(
-    no_args_is_help=True,
-    help="Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279).",
+    no_args_is_help=True, help="Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279)."
 )
 
 SOURCES = ("checkpoint", "batches")

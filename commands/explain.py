@@ -10,9 +10,7 @@ from kcli.cli.terminal import hanging
 from kcli.kafka.findings.catalogue import CATALOGUE
 
 
-def explain(
-    codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; none: list all."),
-) -> None:
+def explain(codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; none: list all.")) -> None:
     """Say what a finding means, what the broker will do about it, and what to do."""
     if not codes:
         for code, rule in CATALOGUE.items():

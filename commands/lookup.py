@@ -15,10 +15,7 @@ from kcli.words import INT32
 if TYPE_CHECKING:
     from kcli.engine.contract import Unit
 
-app = Group(
-    no_args_is_help=True,
-    help="Find the batch of an offset, or the first record at or after a time.",
-)
+app = Group(no_args_is_help=True, help="Find the batch of an offset, or the first record at or after a time.")
 
 MAX = "max"
 EXIT_CODE = option("--exit-code", "End with status 1 if a partition does not have it.")

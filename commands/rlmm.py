@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from kcli.rows import Item
 
 app = Group(
-    no_args_is_help=True,
-    help="Remote log metadata: what brokers did with each remote segment (KIP-405).",
+    no_args_is_help=True, help="Remote log metadata: what brokers did with each remote segment (KIP-405)."
 )
 
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
@@ -447,11 +446,7 @@ def _outcomes(
 def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
     """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
     from kcli.cli.inputs import named_paths
-    from kcli.jobs.common import (
-        PARTITIONS_ONLY,
-        notes_as_findings,
-        plan,
-    )
+    from kcli.jobs.common import PARTITIONS_ONLY, notes_as_findings, plan
     from kcli.jobs.rlmm.bootstrap import offsets_on_disk
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection

@@ -33,13 +33,7 @@ def scan(
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_contradictions
     from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
-    from kcli.jobs.scan.scan import (
-        DirectoryScan,
-        ScanLog,
-        ScanOptions,
-        fold_directories,
-        group_directories,
-    )
+    from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 

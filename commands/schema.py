@@ -7,9 +7,7 @@ from kcli.cli.status import UsageError
 from kcli.rows import COMMANDS
 
 
-def schema(
-    words: list[str] | None = argument("COMMAND...", "e.g. epoch end-offset"),
-) -> None:
+def schema(words: list[str] | None = argument("COMMAND...", "e.g. epoch end-offset")) -> None:
     """Print the JSON Schema of what a command prints with -o json."""
     from kcli.output.schema import document_schema, pretty
 

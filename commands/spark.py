@@ -15,10 +15,7 @@ WRONG_WORDS: Any = typer.BadParameter.__base__
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
-app = Group(
-    no_args_is_help=True,
-    help="Run kcli on a Spark cluster by spark-submit.",
-)
+app = Group(no_args_is_help=True, help="Run kcli on a Spark cluster by spark-submit.")
 
 
 @app.callback()

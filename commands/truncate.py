@@ -144,8 +144,7 @@ def truncate(
         split=split,
         on_outcomes=on_outcomes,
         job_of=lambda found: partial(
-            jobs.dry_run,
-            request=replace(request, known=known_settings(metadata_of(found))),
+            jobs.dry_run, request=replace(request, known=known_settings(metadata_of(found)))
         ),
     )
     run(command, inputs, output, engine)

@@ -51,10 +51,7 @@ class ContentOptions(NamedTuple):
         show_default=False,
     )
     bytes_as: str | None = option(
-        "--bytes HOW",
-        "Keys and values as base64, text, hex, size or sha256.",
-        CONTENTS,
-        words=_modes,
+        "--bytes HOW", "Keys and values as base64, text, hex, size or sha256.", CONTENTS, words=_modes
     )
     redact: bool = option("--redact", "Sizes and salted hashes instead of keys, values, headers.", CONTENTS)
     salt: str | None = option("--salt TEXT", "Salt for --redact, to compare dumps; else made anew.", CONTENTS)

@@ -90,13 +90,7 @@ class Out:
             yield Parts(directory, view, by_type=self.is_run and len(view.types) > 1)
 
     def write(
-        self,
-        rows: Iterable[Item],
-        view: View,
-        summary: RunSummary,
-        *,
-        text: Text | None,
-        parts: Parts | None,
+        self, rows: Iterable[Item], view: View, summary: RunSummary, *, text: Text | None, parts: Parts | None
     ) -> bool:
         """Write the rows and return True.
 

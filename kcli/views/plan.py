@@ -30,13 +30,7 @@ from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.dump import dump_selected
 from kcli.jobs.scan import log_targets
-from kcli.jobs.scan.scan import (
-    DirectoryScan,
-    ScanLog,
-    ScanOptions,
-    fold_directories,
-    group_directories,
-)
+from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
@@ -213,11 +207,7 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
     known = known_settings(metadata_of(found))
     job = check.CheckLog(CHECKED, starts_leftovers=not query.selection.include_leftovers, known=known)
     return ViewCommand(
-        job,
-        check.ACCEPTS,
-        check.expand,
-        lambda units, _: group_directories(units),
-        _check_reduce,
+        job, check.ACCEPTS, check.expand, lambda units, _: group_directories(units), _check_reduce
     )
 
 

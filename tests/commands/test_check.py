@@ -174,12 +174,7 @@ def test_a_state_whose_directory_is_missing_is_refused_before_anything_is_read(
 
 def test_a_file_that_is_no_state_is_left_alone(kcli, data, tmp_path):
     state = tmp_path / "state"
-    for text in (
-        "x",
-        "{}",
-        '{"version": 2, "segments": {}}',
-        '{"version": 5, "crc": 0}\n{"a": {"0": [1]}}',
-    ):
+    for text in ("x", "{}", '{"version": 2, "segments": {}}', '{"version": 5, "crc": 0}\n{"a": {"0": [1]}}'):
         state.write_text(text)
         done = kcli("check", "--since", state, data)
         assert done.exit_code == 2

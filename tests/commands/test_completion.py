@@ -76,10 +76,7 @@ def words(candidates):
         (["ls", "/var"], []),
         (["explain", "TRUNC-00"], [code for code in CATALOGUE if code.startswith("TRUNC")]),
         (["help", "trunc"], ["truncation", "truncate"]),
-        (
-            ["help", "columns", "epoch", ""],
-            ["show", "end-offset", "at", "validate", "diff", "check"],
-        ),
+        (["help", "columns", "epoch", ""], ["show", "end-offset", "at", "validate", "diff", "check"]),
         (["schema", "lookup", "o"], ["offset"]),
         (["completion", ""], list(SHELLS)),
         (["no-such", "x"], []),

@@ -17,11 +17,7 @@ def test_a_preallocated_tail_is_distinguished_from_entries(dump, long_log):
 
 @pytest.mark.parametrize(
     ("entries", "code"),
-    [
-        ([(19, 0xFFFF)], "DUMP-004"),
-        ([(19, 99), (19, 99)], "DUMP-003"),
-        ([(0, 0), (21, 5)], "DUMP-003"),
-    ],
+    [([(19, 0xFFFF)], "DUMP-004"), ([(19, 99), (19, 99)], "DUMP-003"), ([(0, 0), (21, 5)], "DUMP-003")],
 )
 def test_entries_that_do_not_fit(dump, long_log, entries, code):
     path = long_log / "00000000000000000000.index"

@@ -308,12 +308,7 @@ def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):
     (tmp_path / "commands").mkdir()
     (tmp_path / "commands" / "__init__.py").write_text("raise SystemExit('foreign code ran')")
     done = subprocess.run(
-        [*KCLI, "--version"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=ENVIRONMENT,
+        [*KCLI, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT
     )
 
     assert (done.returncode, done.stdout) == (70, "")

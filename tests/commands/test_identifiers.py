@@ -31,8 +31,7 @@ def test_every_kind_has_its_topic(kcli):
 
 
 @pytest.mark.parametrize(
-    ("form", "text"),
-    [("int", "1633837924"), ("hex", "61626364"), ("base64", "YWJjZA=="), ("string", "abcd")],
+    ("form", "text"), [("int", "1633837924"), ("hex", "61626364"), ("base64", "YWJjZA=="), ("string", "abcd")]
 )
 def test_a_key_is_its_bytes_however_it_is_written(kcli, form, text):
     (row,) = rows(kcli("partition-for", "-o", "json", "--partitions", "9", "--as", form, "--key", text))

@@ -211,11 +211,7 @@ class TestFindings:
         findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
 
         assert [(finding["code"], finding["file"], finding["path"]) for finding in findings] == [
-            (
-                "DIR-005",
-                "recovery-point-offset-checkpoint",
-                f"{orders}/recovery-point-offset-checkpoint",
-            )
+            ("DIR-005", "recovery-point-offset-checkpoint", f"{orders}/recovery-point-offset-checkpoint")
         ]
 
     def test_leftovers_are_findings_one_by_one(self, kcli, log_dir):

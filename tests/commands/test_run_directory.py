@@ -112,19 +112,13 @@ def test_findings_go_to_a_new_directory(kcli, log, tmp_path):
     ("words", "message"),
     [
         *(
-            (
-                ["--out", "x/", "-o", word],
-                f"--out x/: a directory has ndjson, csv or parquet, not {word}",
-            )
+            (["--out", "x/", "-o", word], f"--out x/: a directory has ndjson, csv or parquet, not {word}")
             for word in ("json", "text", "ndjson.zst")
         ),
         (["--out", "x.ndjson.gz"], f"--out x.ndjson.gz: {EXPECTED}"),
         (["--out", "x.csv", "--label", "a=b"], "--label is for a directory: --out NAME/"),
         (["--label", "a=b"], "--label is for a directory: --out NAME/"),
-        (
-            ["--out", "x/", "--label", "a"],
-            "--label a: expected KEY=VALUE, the key of letters, digits, _ . -",
-        ),
+        (["--out", "x/", "--label", "a"], "--label a: expected KEY=VALUE, the key of letters, digits, _ . -"),
         (["--out", "x/", "--label", "a=1", "--label", "a=2"], "--label a=2: a has a value already"),
     ],
 )

@@ -11,14 +11,7 @@ import pytest
 
 from tests.commands.answers import salvage
 from tests.messages import put_set
-from tests.partitions import (
-    log_dir,
-    orders,
-    put_range,
-    put_topic_id,
-    recover_in_windows,
-    segment,
-)
+from tests.partitions import log_dir, orders, put_range, put_topic_id, recover_in_windows, segment
 from tests.processes import KCLI
 from tests.recordings.watch import tree
 

@@ -20,11 +20,7 @@ TIERED = Path(__file__).parents[1] / "data" / "rlmm" / "cluster.tar.gz"
 
 @pytest.mark.parametrize(
     ("output", "expected"),
-    [
-        ("tsv", "topic\tn\nclicks\t2\n"),
-        ("csv", "topic,n\nclicks,2\n"),
-        ("table", "topic   n\nclicks  2\n"),
-    ],
+    [("tsv", "topic\tn\nclicks\t2\n"), ("csv", "topic,n\nclicks,2\n"), ("table", "topic   n\nclicks  2\n")],
 )
 def test_rows_in_a_format_of_cells(kcli, dirs, output, expected):
     query = "SELECT topic, count(*) n FROM offsets WHERE topic = 'clicks' GROUP BY topic"
@@ -172,10 +168,7 @@ def test_entries_of_a_log_dir_are_rows_of_findings_and_findings_of_other_views(k
         ("SELEC 1", 'kcli: Parser Error: syntax error at or near "selec"'),
         ("SELECT topc FROM epochs", 'kcli: Binder Error: Referenced column "topc" not found'),
         ("FROM epoch", 'kcli: Catalog Error: Table with name epoch does not exist! Did you mean "epochs"?'),
-        (
-            "FROM batches(offsets := 'x')",
-            "kcli: option offsets x: expected offsets such as 100..200",
-        ),
+        ("FROM batches(offsets := 'x')", "kcli: option offsets x: expected offsets such as 100..200"),
         ("SELECT CAST(topic AS INT) FROM epochs", "kcli: Conversion Error: Could not convert string"),
     ],
 )

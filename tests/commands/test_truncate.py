@@ -18,14 +18,7 @@ def partition(tmp_path):
     return orders(tmp_path / "d", put_range(0, 10), put_range(10, 10), watermark=20)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--to-offset", "5"],
-        [],
-        ["--to-epoch", "1", "--to-high-watermark"],
-    ],
-)
+@pytest.mark.parametrize("words", [["--to-offset", "5"], [], ["--to-epoch", "1", "--to-high-watermark"]])
 def test_without_dry_run_it_refuses(partition, words):
     before = snapshot(partition)
     done = kcli(*words, partition)

@@ -10,10 +10,7 @@ from commands.app import app
     ("words", "message"),
     [
         ("ls --limit x", "'--limit': expected a whole number of at least 0, found 'x'"),
-        (
-            f"ls --limit {2**63}",
-            f"'--limit': expected a whole number from 0 to {2**63 - 1}, found {2**63}",
-        ),
+        (f"ls --limit {2**63}", f"'--limit': expected a whole number from 0 to {2**63 - 1}, found {2**63}"),
         ("ls --limit -1", "'--limit': expected a whole number of at least 0, found -1"),
         ("dump --max-batch-bytes 0", "expected a whole number from 1 to 2147483647, found 0"),
         ("ls --partition -1", "partition '-1': expected a whole number from 0 to 2147483647"),

@@ -60,13 +60,7 @@ def test_positions(kcli, directory, reset, truncated, undefined, exception):
     document = asked(kcli, "validate", "--position", POSITIONS, "--reset", reset, directory, status=1)
     back = (truncated[0], truncated[1] and 10, truncated[2] and 0)
 
-    assert concluded(document) == [
-        ("valid", 20, 2),
-        truncated,
-        back,
-        undefined,
-        ("unchecked", 5, None),
-    ]
+    assert concluded(document) == [("valid", 20, 2), truncated, back, undefined, ("unchecked", 5, None)]
     assert {row["exception"] for row in document["rows"][1:4]} == {exception}
     assert [finding["code"] for finding in document["findings"]] == ["EPOCH-005"], "25 is past the log end"
 

@@ -79,11 +79,7 @@ def answers(port):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("check", "-o", "json"),
-        ("dump", "--records", "-o", "ndjson", "--key", "key-731"),
-    ],
+    "words", [("check", "-o", "json"), ("dump", "--records", "-o", "ndjson", "--key", "key-731")]
 )
 def test_a_command_says_the_same_over_a_server(server, environment, demo, words):
     local = subprocess.run([*KCLI, *words, demo], env=environment, capture_output=True, text=True, check=True)
