@@ -88,7 +88,9 @@ def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     groups += [[one] for one in others.pop(None, ())]
     groups += others.values()
     return [
-        tuple(group) for known in groups for group in ([known] if _are_of_one(known) else map(_alone, known))
+        tuple(group)
+        for known in groups
+        for group in ([known] if _are_of_one(known) else [[one] for one in known])
     ]
 
 
@@ -110,10 +112,6 @@ def _goes_with(bare: str, log_dir: str) -> bool:
         return True
     here, there = (log_dir_state(one).names for one in (bare, log_dir))
     return any(name is not None and name.kind == NORMAL for _, name in set(here) & set(there))
-
-
-def _alone(one: LogDirState) -> list[LogDirState]:
-    return [one]
 
 
 def _are_of_one(dirs: Sequence[LogDirState]) -> bool:

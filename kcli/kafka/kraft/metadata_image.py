@@ -148,45 +148,33 @@ def _register(image: Image, _: int, fields: Fields) -> None:
     )
 
 
-def _with_epoch(image: Image, broker: int, epoch: int) -> Broker | str:
-    """Return a registration; why there is none with this epoch otherwise."""
-    found = image.brokers.get(broker)
-    if found is None:
-        return f"broker {broker} is not registered"
-    return found if found.epoch == epoch else f"broker {broker} has epoch {found.epoch}, not {epoch}"
+def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Broker | None]) -> Replay:
+    """Return a change of the registration that two fields name; None: it goes."""
 
-
-def _unregister(image: Image, _: int, fields: Fields) -> str | None:
-    found = _with_epoch(image, fields["brokerId"], fields["brokerEpoch"])
-    if isinstance(found, str):
-        return found
-    del image.brokers[fields["brokerId"]]
-    return None
-
-
-def _fencing(*, is_fenced: bool) -> Replay:
     def replay(image: Image, _: int, fields: Fields) -> str | None:
-        found = _with_epoch(image, fields["id"], fields["epoch"])
-        if isinstance(found, str):
-            return found
-        image.brokers[fields["id"]] = found._replace(is_fenced=is_fenced)
+        found = image.brokers.get(fields[broker])
+        if found is None:
+            return f"broker {fields[broker]} is not registered"
+        if found.epoch != fields[epoch]:
+            return f"broker {fields[broker]} has epoch {found.epoch}, not {fields[epoch]}"
+        after = change(found, fields)
+        if after is None:
+            del image.brokers[fields[broker]]
+        else:
+            image.brokers[fields[broker]] = after
         return None
 
     return replay
 
 
-def _change_registration(image: Image, _: int, fields: Fields) -> str | None:
-    found = _with_epoch(image, fields["brokerId"], fields["brokerEpoch"])
-    if isinstance(found, str):
-        return found
+def _change_registration(found: Broker, fields: Fields) -> Broker:
     if fields["fenced"]:
         found = found._replace(is_fenced=fields["fenced"] > 0)
     if fields.get("inControlledShutdown"):
         found = found._replace(is_shutting_down=True)
     if fields.get("logDirs"):
         found = found._replace(directories=tuple(fields["logDirs"]))
-    image.brokers[fields["brokerId"]] = found
-    return None
+    return found
 
 
 def _topic(image: Image, _: int, fields: Fields) -> None:
@@ -289,10 +277,10 @@ def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
 
 _REPLAYS: dict[str, Replay] = {
     "RegisterBrokerRecord": _register,
-    "UnregisterBrokerRecord": _unregister,
-    "FenceBrokerRecord": _fencing(is_fenced=True),
-    "UnfenceBrokerRecord": _fencing(is_fenced=False),
-    "BrokerRegistrationChangeRecord": _change_registration,
+    "UnregisterBrokerRecord": _registered("brokerId", "brokerEpoch", lambda _, __: None),
+    "FenceBrokerRecord": _registered("id", "epoch", lambda found, _: found._replace(is_fenced=True)),
+    "UnfenceBrokerRecord": _registered("id", "epoch", lambda found, _: found._replace(is_fenced=False)),
+    "BrokerRegistrationChangeRecord": _registered("brokerId", "brokerEpoch", _change_registration),
     "TopicRecord": _topic,
     "RemoveTopicRecord": _remove_topic,
     "PartitionRecord": _partition,

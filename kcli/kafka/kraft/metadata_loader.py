@@ -65,7 +65,7 @@ class Quorum(NamedTuple):
 
 
 class Metadata:
-    """The image that files give, the snapshot it began with, and what could not be read of them.
+    """The image that files give, and what could not be read of them.
 
     `end_offset` is one past the last record of the log; `quorum` is None where nothing names a leader.
     `voters`: of the last VotersRecord (KIP-853), of a snapshot, too.
@@ -74,7 +74,6 @@ class Metadata:
     def __init__(self, directory: str) -> None:
         self.image = Image()
         self.directory = directory
-        self.snapshot: str | None = None
         self.end_offset = 0
         self.quorum: Quorum | None = None
         self.voters: tuple[int, ...] = ()
@@ -205,18 +204,11 @@ def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
         is_whole = found.read(file, shown_as)
     if not is_whole and name.base_offset is not None:
         raise FileError(path, "incomplete", "a snapshot that does not end with its footer")
-    found.snapshot = shown_as
-    _is_of_snapshot(found, path)
-    return found
-
-
-def _is_of_snapshot(found: Metadata, path: str) -> None:
-    """Take offset and epoch of a snapshot from its name: inside it offsets begin at 0."""
-    name = parse_file(os.path.basename(path))
-    if name.base_offset is not None and name.epoch is not None:
+    found.quorum = None
+    if name.base_offset is not None and name.epoch is not None:  # inside it offsets begin at 0
         found.end_offset = name.base_offset
         found.image.offset, found.image.epoch = name.base_offset - 1, name.epoch
-    found.quorum = None
+    return found
 
 
 def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:

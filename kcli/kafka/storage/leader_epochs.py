@@ -184,9 +184,7 @@ def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
     """Return the cache that batches tell: (leader epoch or -1, base offset) pairs in file order."""
     entries: list[EpochEntry] = []
     for epoch, base_offset in batches:
-        if epoch >= 0 and not (
-            entries and entries[-1].epoch == epoch and base_offset >= entries[-1].start_offset
-        ):
+        if epoch >= 0:
             _assign(entries, epoch, base_offset)
     return tuple(entries)
 
