@@ -63,7 +63,7 @@ def failover(
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),
-        accepts=jobs.ACCEPTS,
+        accepts=jobs.FAILOVER_KINDS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,
         answer=Answer(possible=frozenset(types)),

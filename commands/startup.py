@@ -72,7 +72,7 @@ def startup(
         job_of=lambda found: partial(
             jobs.read, request=replace(request, known=known_settings(metadata_of(found)))
         ),
-        accepts=broker.ACCEPTS,
+        accepts=broker.STARTUP_KINDS,
         expand=lambda found: broker.expand(with_quorum_states(found)),
         reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),
         rows_from_reduce=True,

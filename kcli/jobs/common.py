@@ -39,7 +39,7 @@ NOTES = {
     "quorum-state": ("DIR-010", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-OF_DIRECTORIES = frozenset({"leftover", "twice", "removed"})
+DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 
@@ -74,7 +74,7 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield findings for directory entries that are not read, or are not what their names say."""
     for note in notes:
         code, message = NOTES.get(note.kind, ("DIR-001", "not a name that Kafka knows in a log dir"))
-        if note.kind in OF_DIRECTORIES:
+        if note.kind in DIRECTORY_NOTES:
             yield Finding(code, message or note.message, dir=note.path)
         else:
             directory = None if code in {"DIR-001", "DIR-006"} else os.path.dirname(note.path)

@@ -17,7 +17,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.replicas import FailoverControllerRow, FailoverRow
 
-ACCEPTS = frozenset({PARTITION, KRAFT_SNAPSHOT})
+FAILOVER_KINDS = frozenset({PARTITION, KRAFT_SNAPSHOT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,11 +40,11 @@ LOOKUP_FAILED = "lookup-failed"
 """The code of the error for a lookup at which the broker fails."""
 
 IN_BATCH = "in batch"
-GAP = "gap"
+OFFSET_GAP = "gap"
 LOG_END = "log end"
 ABOVE_LOG_END = "above log end"
 BELOW_LOG_START = "below log start"
-REMOTE = "remote"
+IN_REMOTE_STORAGE = "remote"
 NO_BATCH = "no batch"
 
 FOUND = "found"
@@ -76,8 +76,8 @@ def outside(
         return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
     if offset < min(local_log_start_offset, log_end_offset):
         return (
-            f"{REMOTE}: the local log starts at {local_log_start_offset}; the broker reads this offset from "
-            "remote storage"
+            f"{IN_REMOTE_STORAGE}: the local log starts at {local_log_start_offset}; "
+            "the broker reads this offset from remote storage"
         )
     if offset == log_end_offset:
         return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
@@ -92,7 +92,7 @@ def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str
         return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
     if base_offset > offset:
         return (
-            f"{GAP}: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch "
+            f"{OFFSET_GAP}: offsets {offset} to {base_offset - 1} are not found; a fetch returns the batch "
             "after them"
         )
     return IN_BATCH

@@ -9,8 +9,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.log_search import (
     FOUND,
+    IN_REMOTE_STORAGE,
     NO_BATCH,
-    REMOTE,
     Answer,
     at_or_after,
     failing_lookup,
@@ -70,7 +70,7 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
             "no records"
         )
     segment_id = None
-    if reason.startswith(REMOTE):
+    if reason.startswith(IN_REMOTE_STORAGE):
         if error is not None:
             raise error
         if leader is not None:

@@ -61,12 +61,12 @@ from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartedProducer, StartupBrokerRow, StartupRow
 
 CLEAN = "clean"
-READ_RATE = 100 << 20
+BYTES_A_SECOND = 100 << 20
 """Bytes a second that a log dir gives, where no --read-rate is given."""
 SECONDS_PER_SEGMENT = 0.001
 LOOKED_AT = 1000
 """Batches of a segment in which producers are looked for."""
-ACCEPTS = frozenset({PARTITION, LOG_DIR})
+STARTUP_KINDS = frozenset({PARTITION, LOG_DIR})
 Replicas: TypeAlias = Mapping[tuple[str, int], PartitionState]
 """(topic id, partition) -> its state in the metadata."""
 REPLACED = "the broker deletes the log: the metadata assigns the -future one"
@@ -306,7 +306,7 @@ class StartReducer:
     """
 
     config: BrokerConfig
-    read_rate: int = READ_RATE
+    read_rate: int = BYTES_A_SECOND
     clean: bool | None = None
     is_release_known: bool = True
 

@@ -30,8 +30,8 @@ from formats.names import (
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.storage.log_segment import (
-    NO_OFFSETS,
-    NO_TIMES,
+    EMPTY_OFFSET_INDEX,
+    EMPTY_TIME_INDEX,
     LoadedSegment,
     file_index,
     memory_index,
@@ -269,8 +269,8 @@ def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedS
         base_offset,
         log if with_log else None,
         size_of(log) if with_log else 0,
-        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else NO_OFFSETS,
-        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else NO_TIMES,
+        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else EMPTY_OFFSET_INDEX,
+        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else EMPTY_TIME_INDEX,
     )
 
 
@@ -282,7 +282,7 @@ def _unpacked(base_offset: int, path: str) -> LoadedSegment:
         base_offset,
         f"{path}.log",
         size,
-        NO_OFFSETS if offsets is None else memory_index(OFFSET_INDEX_ENTRY, offsets[1]),
-        NO_TIMES if times is None else memory_index(TIME_INDEX_ENTRY, times[1]),
+        EMPTY_OFFSET_INDEX if offsets is None else memory_index(OFFSET_INDEX_ENTRY, offsets[1]),
+        EMPTY_TIME_INDEX if times is None else memory_index(TIME_INDEX_ENTRY, times[1]),
         opened=open_log,
     )

@@ -22,8 +22,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.log_search import (
     FOUND,
+    IN_REMOTE_STORAGE,
     NO_BATCH,
-    REMOTE,
     at_or_after,
     failing_lookup,
     first_batch,
@@ -160,7 +160,7 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
         yield row._replace(
             found=found is not None, tier=LOCAL_TIER, batch=batch, tries=(f"{disk}: read there",), reason=why
         )
-    elif not reason.startswith(REMOTE):
+    elif not reason.startswith(IN_REMOTE_STORAGE):
         yield row._replace(tries=(disk,))
     else:
         yield _remote_offset(row, leader, storage, [f"{disk}: not this one"])

@@ -31,7 +31,7 @@ from kcli.logdir.log_dirs import (
     log_dir_state,
 )
 
-ATTEMPTS = 3
+READS_OF_LOG_DIRS = 3
 """How often log dirs are read again that do not fit together."""
 QUORUM_STATE_FIELDS = frozenset(
     {"leaderId", "leaderEpoch", "votedId", "votedDirectoryId", "clusterId", "appliedOffset"}
@@ -138,7 +138,7 @@ def start_at_rest(
     """
     dirs, config = tuple(dirs), _as_named(config, dirs)
     start = broker_start(dirs, config)
-    for _ in range(ATTEMPTS):
+    for _ in range(READS_OF_LOG_DIRS):
         again = tuple(log_dir_state(one.path) for one in dirs) if start.stops else dirs
         if again == dirs:
             break

@@ -19,12 +19,12 @@ RECOVERING_FROM = 3
 _BUCKETS = 16
 """Of a HashSet of up to twelve ints, which are their own hashes."""
 
-KEPT = "the leader stays"
+LEADER_STAYS = "the leader stays"
 IN_ISR = "the first live replica in the ISR"
 IN_ELR = "the first live replica in the ELR, the ISR being empty"
 LAST_KNOWN = "unclean: the last known leader"
 UNCLEAN = "unclean: the first live replica, none of them in sync"
-NONE = "no live replica may lead"
+NO_REPLICA = "no live replica may lead"
 
 IsAcceptable: TypeAlias = Callable[[int], bool]
 
@@ -108,7 +108,7 @@ def elect(target: PartitionState, before: PartitionState, rules: Rules) -> Elect
         return replica in in_sync and rules.is_acceptable(replica)
 
     if may_lead(before.leader):
-        return Elected(before.leader, is_unclean=False, rule=KEPT)
+        return Elected(before.leader, is_unclean=False, rule=LEADER_STAYS)
     for replica in filter(may_lead, target.replicas):
         return Elected(replica, is_unclean=False, rule=IN_ISR if target.isr else IN_ELR)
     if (
@@ -122,7 +122,7 @@ def elect(target: PartitionState, before: PartitionState, rules: Rules) -> Elect
     if rules.may_be_unclean:
         for replica in filter(rules.is_acceptable, target.replicas):
             return Elected(replica, is_unclean=True, rule=UNCLEAN)
-    return Elected(NO_LEADER, is_unclean=False, rule=NONE)
+    return Elected(NO_LEADER, is_unclean=False, rule=NO_REPLICA)
 
 
 def _if_new(value: Brokers, old: Brokers) -> Brokers | None:
@@ -185,7 +185,7 @@ def zookeeper_failure(
     First the leaderless partition elects, then the failed replica goes from the ISR of those that still have
     it: every write adds one to both epochs.
     """
-    elected = Elected(partition.leader, is_unclean=False, rule=KEPT)
+    elected = Elected(partition.leader, is_unclean=False, rule=LEADER_STAYS)
     if partition.leader == broker or not is_live(partition.leader):
         elected = _offline_election(partition, is_live, may_be_unclean=may_be_unclean)
         if elected.leader != NO_LEADER:
@@ -207,7 +207,7 @@ def _offline_election(partition: PartitionState, is_live: IsAcceptable, *, may_b
             return Elected(replica, is_unclean=False, rule=IN_ISR)
     if may_be_unclean and live:
         return Elected(live[0], is_unclean=True, rule=UNCLEAN)
-    return Elected(NO_LEADER, is_unclean=False, rule=NONE)
+    return Elected(NO_LEADER, is_unclean=False, rule=NO_REPLICA)
 
 
 def _written(partition: PartitionState, leader: int, isr: Brokers, *, is_recovering: bool) -> PartitionState:

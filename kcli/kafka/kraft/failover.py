@@ -9,7 +9,15 @@ candidate needs the votes of a majority of all voters.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kcli.kafka.kraft.election import KEPT, NO_LEADER, NONE, Elected, Rules, changed, zookeeper_failure
+from kcli.kafka.kraft.election import (
+    LEADER_STAYS,
+    NO_LEADER,
+    NO_REPLICA,
+    Elected,
+    Rules,
+    changed,
+    zookeeper_failure,
+)
 from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
 from kcli.kafka.kraft.partition_state import PartitionState, merged
 
@@ -55,7 +63,7 @@ class Forecast(NamedTuple):
         """Why this leader is elected, or none."""
         if self.elected is not None:
             return self.elected.rule
-        return NONE if self.after.leader == NO_LEADER else KEPT
+        return NO_REPLICA if self.after.leader == NO_LEADER else LEADER_STAYS
 
 
 def rules_for(

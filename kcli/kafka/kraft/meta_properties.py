@@ -43,7 +43,7 @@ RUNTIME = "RuntimeException"
 IO = "IOException"
 RESERVED_IDS = 100
 """The first so many ids are no directory's (`DirectoryId.reserved`)."""
-NOT_FOUND = "not-found"
+NO_FILE = "not-found"
 
 
 class StartFailure(NamedTuple):
@@ -173,7 +173,7 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
     stops: list[StartFailure] = []
     for one in dirs:
         error = one.error or one.meta_error
-        if error is None or error.code == NOT_FOUND:
+        if error is None or error.code == NO_FILE:
             continue
         if config.version < ENSEMBLE and error.code not in CANNOT_READ:
             stops.append(StartFailure(RUNTIME, error.message, error.path))

@@ -103,7 +103,7 @@ class Image:
             self._apply(offset, message)
 
     def _apply(self, offset: int, message: Message) -> None:
-        apply = _REPLAYS.get(message.name)
+        apply = _REPLAY_OF.get(message.name)
         reason = apply(self, offset, message.fields) if apply else None
         if reason is not None:
             self.unfit.append((offset, f"{message.name}: {reason}"))
@@ -275,7 +275,7 @@ def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
     return None
 
 
-_REPLAYS: dict[str, Replay] = {
+_REPLAY_OF: dict[str, Replay] = {
     "RegisterBrokerRecord": _register,
     "UnregisterBrokerRecord": _registered("brokerId", "brokerEpoch", lambda _, __: None),
     "FenceBrokerRecord": _registered("id", "epoch", lambda found, _: found._replace(is_fenced=True)),

@@ -39,8 +39,8 @@ from kcli.logdir.partition_names import first_base, listed
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"
 OUT_OF_RANGE = "OffsetOutOfRangeException"
-NOT_FOUND = "not-found"
-UNREADABLE = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
+NO_SNAPSHOT_FILE = "not-found"
+UNREADABLE_SNAPSHOT = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
 NO_FOOTER = "the snapshot has no footer: its end is lost"
 
 
@@ -70,9 +70,9 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
     try:
         return snapshot_trouble(path)
     except FileError as error:
-        if error.code in UNREADABLE:
+        if error.code in UNREADABLE_SNAPSHOT:
             return SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
-        log_start = _log_start(metadata_log, max(found)) if error.code == NOT_FOUND else 0
+        log_start = _log_start(metadata_log, max(found)) if error.code == NO_SNAPSHOT_FILE else 0
         if log_start > 0:
             words = f"there is no file of it, and the log begins at offset {log_start}"
             return SnapshotTrouble(path, OUT_OF_RANGE, words, None)

@@ -19,11 +19,11 @@ UNDEFINED_EPOCH_OFFSET = -1
 EpochCache: TypeAlias = tuple[EpochEntry, ...]
 
 UNDEFINED_REQUEST = "undefined-request"
-LATEST = "latest"
+LATEST_EPOCH = "latest"
 ABOVE_ALL = "above-all"
 BELOW_ALL = "below-all"
-BETWEEN = "between"
-ERROR = "error"
+BETWEEN_EPOCHS = "between"
+NO_ANSWER = "error"
 
 
 class EndOffset(NamedTuple):
@@ -34,7 +34,7 @@ class EndOffset(NamedTuple):
     rule: str
 
 
-NO_END_OFFSET = EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, ERROR)
+NO_END_OFFSET = EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, NO_ANSWER)
 """What goes with an error."""
 
 
@@ -144,13 +144,13 @@ def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> 
     if requested == UNDEFINED_EPOCH:
         return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, UNDEFINED_REQUEST)
     if entries and requested == entries[-1].epoch:
-        return EndOffset(requested, log_end_offset, LATEST)
+        return EndOffset(requested, log_end_offset, LATEST_EPOCH)
     floor = UNDEFINED_EPOCH
     for entry in entries:
         if entry.epoch > requested:
             if floor == UNDEFINED_EPOCH:
                 return EndOffset(requested, entry.start_offset, BELOW_ALL)
-            return EndOffset(floor, entry.start_offset, BETWEEN)
+            return EndOffset(floor, entry.start_offset, BETWEEN_EPOCHS)
         floor = entry.epoch
     return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, ABOVE_ALL)
 

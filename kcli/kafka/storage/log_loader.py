@@ -41,10 +41,10 @@ from kcli.kafka.storage.loaded_log import (
     check_fits,
 )
 from kcli.kafka.storage.log_segment import (
+    EMPTY_TIME_INDEX,
     ILLEGAL_ARGUMENT,
     INVALID_OFFSET,
     KAFKA_STORAGE,
-    NO_TIMES,
     OFFSET_OVERFLOW,
     BrokerError,
     Index,
@@ -231,7 +231,7 @@ class LogLoader:
                 log_path,
                 size,
                 self._offset_index(offset_path),
-                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES,
+                file_index(TIME_INDEX_ENTRY, time_path) if time_path else EMPTY_TIME_INDEX,
                 aborted.entries,
             )
 

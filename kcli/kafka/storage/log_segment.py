@@ -200,8 +200,8 @@ def memory_index(layout: Layout[E], data: bytes) -> Index[E]:
     return Index(layout, len(data) // layout.size, None, data)
 
 
-NO_OFFSETS = Index(OFFSET_INDEX_ENTRY)
-NO_TIMES = Index(TIME_INDEX_ENTRY)
+EMPTY_OFFSET_INDEX = Index(OFFSET_INDEX_ENTRY)
+EMPTY_TIME_INDEX = Index(TIME_INDEX_ENTRY)
 
 
 class LoadedSegment(NamedTuple):
@@ -210,8 +210,8 @@ class LoadedSegment(NamedTuple):
     base_offset: int
     log_path: str | None = None
     log_size: int = 0
-    offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
-    time_index: Index[TimeIndexEntry] = NO_TIMES
+    offset_index: Index[OffsetIndexEntry] = EMPTY_OFFSET_INDEX
+    time_index: Index[TimeIndexEntry] = EMPTY_TIME_INDEX
     aborted: tuple[AbortedTxn, ...] = ()
     opened: Callable[[str], DataFile] = DataFile
 

@@ -13,8 +13,8 @@ from formats.java_text import LONG_BITS, integer
 from formats.names import canonical_name, file_prefix
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.log_segment import (
+    EMPTY_OFFSET_INDEX,
     KAFKA_EXCEPTION,
-    NO_OFFSETS,
     NUMBER_FORMAT,
     BrokerError,
     LoadedSegment,
@@ -47,7 +47,7 @@ class Files(NamedTuple):
     renamed: Mapping[str, str]
 
 
-REASONS = {
+LEFTOVER_REASONS = {
     DELETED: "left by an interrupted deletion",
     CLEANED: "left by an interrupted cleaning",
     SWAP: "left by an interrupted split of a segment",
@@ -73,7 +73,7 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     present = {name: os.path.join(partition.path, name) for name in partition.names}
     known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
     deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
-    gone = {name: REASONS["." + name.rpartition(".")[2]] for name in deleted}
+    gone = {name: LEFTOVER_REASONS["." + name.rpartition(".")[2]] for name in deleted}
     gone |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
     for name in gone:
         present.pop(name)
@@ -142,33 +142,21 @@ def without_log(
 def _replaced(
     partition: Partition, present: Mapping[str, str], swaps: Sequence[str], gone: Collection[str]
 ) -> list[str]:
-    low, high = None, None
+    ranges = []
     for name in swaps:
-        if name.removesuffix(SWAP).endswith(".log"):
-            base = offset_of(partition, name)
-            end = read_next_offset(_swap_segment(present, name, base))
-            low, high = (
-                min(base, low if low is not None else base),
-                max(end, high if high is not None else end),
-            )
-    if low is None or high is None:
-        return []
+        if name.endswith(".log" + SWAP):
+            base, index = offset_of(partition, name), present.get(_index_of(name))
+            offsets = file_index(OFFSET_INDEX_ENTRY, index) if index else EMPTY_OFFSET_INDEX
+            segment = LoadedSegment(base, present[name], size_of(present[name]), offsets)
+            ranges.append((base, read_next_offset(segment)))
     replaced = []
     for name in present:
         stem = name.partition(".")[0]
         if name in gone or name.endswith(SWAP) or "." not in name or not (stem.isascii() and stem.isdigit()):
             continue
-        if low <= int(stem) < high:
+        if ranges and min(ranges)[0] <= int(stem) < max(end for _, end in ranges):
             replaced.append(name)
     return replaced
-
-
-def _swap_segment(present: Mapping[str, str], name: str, base: int) -> LoadedSegment:
-    path = present[name]
-    index = present.get(_index_of(name))
-    with DataFile(path) as file:
-        size = file.size
-    return LoadedSegment(base, path, size, file_index(OFFSET_INDEX_ENTRY, index) if index else NO_OFFSETS)
 
 
 def _index_of(swap: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 BULK_FROM = 4 << 20
 """Bytes of a log from which on it is read in windows."""
-CHUNK = 1 << 20
-NEVER = 1 << 32
+CHECKSUM_CHUNK = 1 << 20
+NO_HOP = 1 << 32
 
 
 class LogBatch(NamedTuple):
@@ -61,7 +61,7 @@ def valid_batches(log: DataFile, end: int) -> Iterator[LogBatch]:
             yield from _valid_rows(log, window)
         position = walk.stop.position if walk.stop else end
     # what a reader of records refuses, recovery may take
-    for found in file_batches(log, position, end, hop_from=NEVER):
+    for found in file_batches(log, position, end, hop_from=NO_HOP):
         _ensure_valid(log, found)
         yield _log_batch(found, header(log, found))
 
@@ -140,7 +140,7 @@ def _ensure_valid(log: DataFile, found: FileBatch) -> None:
         checksum = form.checksum(view[form.crc_from :], 0)
         position, end = found.position + len(view), found.position + found.size
         while position < end:
-            piece = log.read(position, min(CHUNK, end - position))
+            piece = log.read(position, min(CHECKSUM_CHUNK, end - position))
             checksum = form.checksum(piece, checksum)
             position += len(piece)
         valid = checksum == form.stored_crc.unpack_from(view)[0]

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.startup import ACCEPTS, StartReducer, StartRequest, expand, read
+from kcli.jobs.startup import STARTUP_KINDS, StartReducer, StartRequest, expand, read
 from kcli.kafka.kraft.meta_properties import BrokerConfig
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT
 from kcli.logdir.find import find
@@ -28,7 +28,7 @@ STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
 def started(*paths, version=(4, 3), **config):
     """Return the broker's row, the rows of partitions and the findings of a start."""
     found = expand(find(list(map(str, paths)), Selection(include_leftovers=True)))
-    targets = [target for target in found.targets if target.kind in ACCEPTS]
+    targets = [target for target in found.targets if target.kind in STARTUP_KINDS]
     units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
     job = Job(
         lambda unit: read(unit, request=StartRequest(now_ms=1, version=version)),

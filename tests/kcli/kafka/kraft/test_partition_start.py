@@ -69,7 +69,7 @@ def test_a_clean_start_trusts_the_files(orders):
 
 @pytest.mark.parametrize("chunk", [SIZE // 2, SIZE + 7, 1 << 20])
 def test_recovery_cuts_at_the_first_bad_batch_and_deletes_what_follows(orders, monkeypatch, chunk):
-    monkeypatch.setattr(valid_batches, "CHUNK", chunk)
+    monkeypatch.setattr(valid_batches, "CHECKSUM_CHUNK", chunk)
     path = orders / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
