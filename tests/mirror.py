@@ -56,11 +56,9 @@ ELSEWHERE = {
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/options.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/small_files.py": "tests/kcli/dump/test_job.py",
-    "kcli/dump/render/batch_columns.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/rescue.py": "tests/commands/test_rescue.py",
     "kcli/dump/pauses.py": "tests/kcli/dump/render/test_text.py",
     "kcli/dump/read_blocks.py": "tests/kcli/dump/render/test_text.py",
-    "kcli/dump/render/index_entries.py": "tests/oracle/test_index_text_oracle.py",
     "kcli/output/text_columns.py": "tests/kcli/dump/render/test_text.py",
     # engines: one suite for all
     "kcli/engine/contract.py": "tests/kcli/engine/test_inline.py",

@@ -23,10 +23,9 @@ from formats.names import (
 )
 from kcli.dump.bytes_as import shown_as, shown_row
 from kcli.dump.filter import in_range
-from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import LARGEST_INT, DumpOptions
 from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
-from kcli.dump.render.index_entries import index_rows, index_text, producers_text
+from kcli.dump.render.indexes import INDEX_FILES, index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.small_files import SMALL_FILES, name_file, read_file
 from kcli.engine.contract import Outcome, Unit

@@ -20,7 +20,7 @@ from kcli.dump.filter import HIGHEST, RecordFilter, in_range
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Scanned, read_until_pause
 from kcli.dump.read_blocks import Log, byte_range, finished, read_blocks
-from kcli.dump.render.batch_columns import batch_columns, is_control
+from kcli.dump.render.rows import batch_columns, is_control
 from kcli.engine.contract import Outcome, Unit
 from kcli.engine.inline import mapped
 from kcli.jobs.common import failed, source_of

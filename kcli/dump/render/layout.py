@@ -49,11 +49,11 @@ from formats.remote_snapshot import read_header as read_remote_header
 from formats.types import Buffer
 from kcli.dump.blocks import Block, Problem
 from kcli.dump.decoded_records import Contents, longest_for
-from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause, Scanned
 from kcli.dump.read_blocks import Log, verified_batch
 from kcli.dump.render.decoders import decoder_for
+from kcli.dump.render.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.small_files import SMALL_FILES
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of

@@ -24,7 +24,6 @@ from kcli.dump.filter import contents_at
 from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.batch_columns import ALL_TIMESTAMP_TYPES, batch_columns, is_control, timestamp_types
 from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents
 from kcli.dump.render.lines import (
     LONG_TEXT,
@@ -38,6 +37,7 @@ from kcli.dump.render.lines import (
     line,
     packed,
 )
+from kcli.dump.render.rows import ALL_TIMESTAMP_TYPES, batch_columns, is_control, timestamp_types
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.segment import TORN, DamagedRange, Stop

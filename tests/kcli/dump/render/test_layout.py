@@ -334,7 +334,7 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
     path = written(tmp_path, data, name)
     whole = run(path)
     monkeypatch.setattr(dump_layout, "ROWS_BETWEEN_STOPS", 3)
-    monkeypatch.setattr("kcli.dump.indexes.ENTRIES_PER_BLOCK", 2)
+    monkeypatch.setattr("kcli.dump.render.indexes.ENTRIES_PER_BLOCK", 2)
     monkeypatch.setattr("kcli.dump.pauses.ROWS_PER_CALL", 1)
     calls = []
 

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from kcli.dump import indexes
-from kcli.dump.indexes import Finder
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
+from kcli.dump.render import indexes
+from kcli.dump.render.indexes import Finder
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
