@@ -97,7 +97,7 @@ def _led(
         cache = cache_of(partition, metadata)
     except FileError as error:
         return (yield from start(partition)), None, error
-    leader = yield from load_leader(partition, partition.topic_id(), cache)
+    leader = yield from load_leader(partition, cache)
     return leader.log, leader, None
 
 

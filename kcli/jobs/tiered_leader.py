@@ -71,30 +71,20 @@ def with_leader(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
     """Run `work` on the unit's partition as its leader holds it; errors as in `kcli.jobs.common.answer`."""
 
     def items(partition: Partition) -> Yield:
-        yield from work((yield from read_leader(partition, unit.targets[1:])))
+        events = read_events(unit.targets[1:])
+        yield from events.findings
+        yield from work((yield from load_leader(partition, cache_of(partition, events))))
 
     return answer(unit, items)
 
 
-def read_leader(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
-    """Yield the findings of the events and of the start; return the Leader.
-
-    FileError where the events about it are not here.
-    """
-    events = read_events(metadata)
-    yield from events.findings
-    return (yield from load_leader(partition, partition.topic_id(), cache_of(partition, events)))
-
-
-def load_leader(
-    partition: Partition, topic_id: str | None, cache: RemoteCache
-) -> Generator[Finding, None, Leader]:
+def load_leader(partition: Partition, cache: RemoteCache) -> Generator[Finding, None, Leader]:
     """Yield what the start finds; return the Leader of remote segments that are known."""
     settings: Settings = UNKNOWN_SETTINGS
     if _is_in_remote_storage(partition, cache):
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
-    leader = _leader(partition, topic_id, log, cache)
+    leader = _leader(partition, log, cache)
     count = unreached(cache, running_epochs(log), log.log_start_offset, log.log_end_offset)
     if count:
         what = f"no leader epoch leads to its remote segments ({count})"
@@ -129,12 +119,10 @@ def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ..
 
     FileError where they cannot be read.
     """
-    topic_id = partition.topic_id()
-    cache = cache_of(partition, read_events(metadata), is_needed=False)
-    return _leader(partition, topic_id, log, cache)
+    return _leader(partition, log, cache_of(partition, read_events(metadata), is_needed=False))
 
 
-def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: RemoteCache) -> Leader:
+def _leader(partition: Partition, log: LoadedLog, cache: RemoteCache) -> Leader:
     is_tiered = log.is_tiered or _is_in_remote_storage(partition, cache)
     epochs = running_epochs(log)
     begins, highest = log.log_start_offset, NOTHING_REMOTE
@@ -145,7 +133,7 @@ def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: R
         begins = begins if first is None else max(begins, first)
         epochs = truncate_from_start(epochs, begins)
         highest = highest_remote(cache, epochs, log.log_end_offset)
-    return Leader(partition, topic_id, log, epochs, cache, begins, highest, is_tiered)
+    return Leader(partition, partition.topic_id(), log, epochs, cache, begins, highest, is_tiered)
 
 
 def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:

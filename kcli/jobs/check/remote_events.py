@@ -47,9 +47,7 @@ def unreachable_segments(
         cache = cache_of(partition, events, is_needed=False)
         epochs = load(found.epochs, log_end, log_start, running=True).entries
         if unreached(cache, epochs, log_start, log_end):  # but recovery may take epochs from batches
-            started = answer(
-                Unit(number=0, targets=(target,)), lambda one: load_leader(one, one.topic_id(), cache)
-            )
+            started = answer(Unit(number=0, targets=(target,)), lambda one: load_leader(one, cache))
             yield from (one for one in started.findings if one.code == "EPOCH-001")
 
 

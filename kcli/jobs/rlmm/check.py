@@ -219,7 +219,7 @@ class EventChecks:
         own = replica.topic_id()
         if own not in {topic_id, None}:
             return
-        leader = collect_findings(load_leader(replica, own, cache))  # other commands report them
+        leader = collect_findings(load_leader(replica, cache))  # other commands report them
         for code, message in leader_defects(leader):
             checked.add(code, message)
 

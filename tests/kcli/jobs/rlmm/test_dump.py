@@ -78,11 +78,6 @@ def test_every_event_of_a_log_dir_is_what_kafkas_serde_read(log_dir):
             "3.6",
             "4.0",
         }
-
-
-def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
-    result = Result(log_dir)
-
     assert list(kafka_lines(result.rows)) == [
         f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: "
         f"{event['to_string']}"
