@@ -79,7 +79,6 @@ ELSEWHERE = {
     "kcli/jobs/salvage/salvage.py": "tests/oracle/test_salvage_oracle.py",
     "kcli/jobs/salvage/selected_batches.py": "tests/commands/test_salvage.py",
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
-    "kcli/jobs/scan/scan_rows.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/jobs/log_search.py": "tests/kcli/jobs/test_lookup.py",
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",

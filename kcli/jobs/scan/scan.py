@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
+from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs.common import (
@@ -23,10 +24,10 @@ from kcli.jobs.common import (
     until_whole,
 )
 from kcli.jobs.scan.log_targets import directory_of, identity
-from kcli.jobs.scan.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, ReadOptions, scan_log
+from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
 from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.concurrent_changes import REMOVED
@@ -37,7 +38,14 @@ from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.partitions import FromFile, Where
-from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.scan import (
+    SCAN_PARTITION,
+    SCAN_SEGMENT,
+    CodecUse,
+    ScanPartitionRow,
+    ScanSegmentRow,
+    ScanSummary,
+)
 
 OF_A_START = frozenset(
     {
@@ -89,6 +97,21 @@ class ScannedUnit(NamedTuple):
     log: LogScan | None = None
     findings: tuple[Finding, ...] = ()
     error: Failure | None = None
+
+
+class Total(NamedTuple):
+    """What the segments of a directory hold together, sizes in bytes.
+
+    Not `complete` if one could not be read.
+    """
+
+    summary: Summary = EMPTY
+    segments: int = 0
+    size: int = 0
+    damaged_ranges: int = 0
+    damaged_bytes: int = 0
+    tail: int = 0
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +178,10 @@ class DirectoryScan:
         else:
             self.where = source.where
         if source is not None and log is not None:
-            self.total = with_segment(self.total, log)
+            self.total = _with_segment(self.total, log)
             is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
             if SCAN_SEGMENT.name in self._types:
-                outcome.rows.append(segment_row(source, log))
+                outcome.rows.append(_segment_row(source, log))
             outcome.findings.extend(_findings(target, log, self._last_offset if is_one else None))
             if is_one and log.summary.last_offset is not None:
                 self._last_offset = log.summary.last_offset
@@ -168,7 +191,7 @@ class DirectoryScan:
         """Return the row of the partition."""
         has_row = SCAN_PARTITION.name in self._types and self.where is not None
         assert self.total is not None
-        rows: list[Item] = [partition_row(self.where, self.total)] if has_row and self.where else []
+        rows: list[Item] = [_partition_row(self.where, self.total)] if has_row and self.where else []
         return Outcome(number=number, rows=rows)
 
 
@@ -243,3 +266,87 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
         if times:
             yield collector.finding(code, position, words)._replace(more=times - 1)
     yield from collector.take()
+
+
+def _with_segment(total: Total, log: LogScan) -> Total:
+    """Return a total with one more segment, or with what was read of it.
+
+    Bytes that are neither of a valid batch nor of the tail count as damaged.
+    """
+    tail, size = _tail(log), log.size
+    return Total(
+        merge(total.summary, log.summary),
+        total.segments + 1,
+        total.size + size,
+        total.damaged_ranges + log.gap_count,
+        total.damaged_bytes + size - log.summary.bytes - tail,
+        total.tail + tail,
+        total.complete,
+    )
+
+
+def _segment_row(source: FromFile, log: LogScan) -> ScanSegmentRow:
+    """Return the row of one log."""
+    summary = _summary(_with_segment(Total(), log))
+    return ScanSegmentRow(source.where, source.file, log.size, summary, stop=log.stop.reason)
+
+
+def _partition_row(place: Where, total: Total) -> ScanPartitionRow:
+    """Return the row of a partition directory, from the total of its logs."""
+    return ScanPartitionRow(place, total.segments, total.complete, total.size, _summary(total))
+
+
+def _summary(total: Total) -> ScanSummary:
+    """Return the columns that segments and partitions share."""
+    whole = total.summary
+    believed = whole.batches - whole.invalid
+    counted = believed - whole.uncounted
+    opened = whole.transactions.open if whole.transactions is not None else None
+    return ScanSummary(
+        batches=whole.batches,
+        batch_bytes=whole.bytes,
+        records=whole.records if counted or not whole.uncounted else None,
+        uncounted_batches=whole.uncounted,
+        base_offset=whole.base_offset,
+        last_offset=whole.last_offset,
+        min_timestamp=whole.min_timestamp,
+        max_timestamp=whole.max_timestamp,
+        first_epoch=whole.first_epoch,
+        last_epoch=whole.last_epoch,
+        epochs=None if whole.epochs is None else len(whole.epochs),
+        producers=None if whole.producers is None else len(whole.producers),
+        transactional_batches=whole.transactional,
+        control_batches=whole.control,
+        open_transactions=None if opened is None else len(opened),
+        first_open_offset=min(opened.values(), default=None) if opened is not None else None,
+        codecs=tuple(_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches),
+        largest_batch_bytes=whole.largest if believed else None,
+        mean_batch_bytes=round(whole.bytes / believed) if believed else None,
+        records_per_batch=round(whole.records / counted, 2) if counted else None,
+        valid_batches=whole.valid,
+        invalid_batches=whole.invalid,
+        unchecked_batches=whole.unchecked,
+        offset_gaps=whole.gaps.times,
+        first_gap_offset=whole.gaps.first,
+        offset_overlaps=whole.backwards.times,
+        first_overlap_offset=whole.backwards.first,
+        damaged_ranges=total.damaged_ranges,
+        damaged_bytes=total.damaged_bytes,
+        tail_bytes=total.tail,
+    )
+
+
+def _tail(log: LogScan) -> int:
+    """Return the bytes after the last batch, unless they are a damaged range."""
+    is_damaged = bool(log.gaps) and log.gaps[-1].next_offset is None
+    return 0 if is_damaged else log.size - log.stop.position
+
+
+def _codec(number: int, codec: Codec) -> CodecUse:
+    return CodecUse(
+        COMPRESSION_NAMES.get(number, str(number)),
+        codec.batches,
+        codec.bytes,
+        decompressed_bytes=codec.unpacked if codec.opened else None,
+        ratio=round(codec.unpacked / codec.packed, 2) if codec.packed else None,
+    )
