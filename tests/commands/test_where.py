@@ -32,16 +32,8 @@ def documents(kcli, *words):
 
 
 def test_every_format_has_the_same_rows(kcli, logs, tmp_path):
-    command = (
-        "dump",
-        logs,
-        "--only",
-        "dump_batch",
-        "--where",
-        CONDITION,
-        "--columns",
-        "partition,base_offset",
-    )
+    where = ("--where", CONDITION, "--columns", "partition,base_offset")
+    command = ("dump", logs, "--only", "dump_batch", *where)
     every = documents(kcli, "dump", logs, "--only", "dump_batch")
     expected = [(row["partition"], row["base_offset"]) for row in every if meets(row)]
     assert 0 < len(expected) < len(every)
@@ -63,11 +55,10 @@ def test_every_format_has_the_same_rows(kcli, logs, tmp_path):
 
 def test_limit_counts_the_rows_that_are_shown(kcli, logs):
     command = ("dump", logs, "--only", "dump_batch", "--where", CONDITION)
-    assert documents(kcli, *command, "--limit", 2) == documents(kcli, *command)[:2]
-    reverse = documents(kcli, *command, "--sort=-base_offset", "--limit", 1)
-    assert [row["base_offset"] for row in reverse] == [
-        max(row["base_offset"] for row in documents(kcli, *command))
-    ]
+    rows = documents(kcli, *command)
+    assert documents(kcli, *command, "--limit", 2) == rows[:2]
+    (last,) = documents(kcli, *command, "--sort=-base_offset", "--limit", 1)
+    assert last["base_offset"] == max(row["base_offset"] for row in rows)
 
 
 @pytest.mark.spark
@@ -94,22 +85,17 @@ def test_contents_of_records(kcli, tmp_path):
     assert offsets("timestamp < @-1h and timestamp >= '2023-11-14'") == [0, 1, 2, 3]
 
 
-def test_rows_of_several_types(kcli, log_dir):
-    log_dir.partition("orders-0")
-    (log_dir.path / "orders-0" / f"{0:020}.index").write_bytes(bytes(8))
-    rows = documents(kcli, "dump", log_dir.path / "orders-0", "--where", "base_offset >= 10")
-    assert {row["type"] for row in rows} == {"dump_batch"}
-    rows = documents(kcli, "dump", log_dir.path / "orders-0", "--where", "base_offset is null")
-    assert "dump_batch" not in {row["type"] for row in rows}
-    assert rows
-
-
-def test_a_view_shows_the_rows_that_are_left(kcli, log_dir):
-    log_dir.partition("orders-0")
+def test_a_column_that_a_type_lacks_is_null(kcli, log_dir):
+    partition = log_dir.partition("orders-0")
+    (partition / f"{0:020}.index").write_bytes(bytes(8))
+    has, lacks = (
+        {row["type"] for row in documents(kcli, "dump", partition, "--where", f"base_offset {test}")}
+        for test in (">= 10", "is null")
+    )
+    assert has == {"dump_batch"} and lacks and not has & lacks
     log_dir.partition("orders-1")
     shown = kcli("ls", log_dir.path, "-o", "table", "--where", "partition = 1").stdout
-    assert "orders-1" in shown
-    assert "orders-0" not in shown
+    assert "orders-1" in shown and "orders-0" not in shown
 
 
 @pytest.mark.parametrize(
@@ -121,20 +107,16 @@ def test_a_view_shows_the_rows_that_are_left(kcli, log_dir):
         ("high_watermark = null", "at 18: no comparison with null is true; write is null, or is not null"),
         ("log_bytes not in (0, null)", "no comparison with null is true"),
         ("partition", "at 1: this is a number, and no condition; compare it"),
-        ("topic and partition = 1", "compare it"),
-        ("(partition = 1", "at 1: expected columns"),
         ("partition = 1)", "at 14: expected columns"),
         ("partition = ", "at 13: expected columns"),
         ("partition ! 1", "at 11: expected columns"),
         ("topic like 'a%'", "at 7: expected columns"),
-        ("partition between 1 and 2", "at 11: expected columns"),
         ("partition = 0 or topic contains 'a'", "at 24: expected columns"),
         ("partition = 1 and partition + 1 = 2", "at 19: expected columns"),
         ("len(topic) = 1", "no column 'len'"),
         ("topic.name = 'x'", "at 1: expected columns"),
         ("partition is 3", "at 14: expected columns"),
         ("partition in partition", "at 14: expected columns"),
-        ("not", "expected columns"),
         ("", "expected columns"),
         ("(" * 300 + "partition = 1" + ")" * 300, "expected columns"),
         ("topic = '" + "x" * 20000 + "'", "at most"),

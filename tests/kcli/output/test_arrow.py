@@ -188,27 +188,18 @@ def test_every_kind_of_value():
     assert second == (*EMPTY[:11], {"at": 0, "rest": "{}", "more": None}, "7")
 
 
-def test_no_rows():
+def test_no_rows_and_some_columns():
     made = batch(EVERYTHING, [])
-
-    assert (made.num_rows, made.schema) == (0, schema(EVERYTHING))
-
-
-def test_columns_that_are_not_all_of_them():
     some = EVERYTHING._replace(columns=EVERYTHING.columns[4:1:-2])
 
+    assert (made.num_rows, made.schema) == (0, schema(EVERYTHING))
     assert batch(some, [(-1, True)]).to_pylist() == [{"timestamp": -1, "bool": True}]
 
 
 def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
-    of_nested = Column(
-        "nested", "json", False, "", record({"key": {"type": "string"}, "free": {"type": "object"}})
-    )
-    row_type = RowType("t", (Column("a", "str", True, ""), of_nested))
-    rows = [
-        ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}}),
-        (None, {"key": "é", "free": {}}),
-    ]
+    nested = record({"key": {"type": "string"}, "free": {"type": "object"}})
+    row_type = RowType("t", (Column("a", "str", True, ""), Column("nested", "json", False, "", nested)))
+    rows = [("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}}), (None, {"key": "é", "free": {}})]
 
     assert batch(row_type, rows).to_pylist() == [
         {"a": "a\\udc80", "nested": {"key": "\\ud800", "free": '{"k":"\\udfff"}'}},
@@ -223,7 +214,4 @@ def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
 def test_numbers_wrap_as_longs_of_java_do(number, held):
     row_type = RowType("t", (Column("a", "int", False, ""), Column("b", "bool", False, "")))
 
-    assert batch(row_type, [(number, True), (-3, False)]).column(0).to_pylist() == [
-        held,
-        -3,
-    ]
+    assert batch(row_type, [(number, True), (-3, False)]).column(0).to_pylist() == [held, -3]
