@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import termios
@@ -249,59 +248,6 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (status, "", answer)
-
-
-SLOW = """
-import time
-import kcli.jobs.epoch.epoch_cache as jobs
-def slow(unit, **options):
-    open(f"{__file__}.started", "w").close()
-    for _ in range(600):  # in steps: Python notices a signal that comes just before a sleep after it
-        time.sleep(0.1)
-jobs.end_offset = slow
-from kcli.__main__ import main
-if __name__ == "__main__":
-    main()
-"""
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
-def test_signals_end_kcli_and_its_workers(orders, tmp_path, jobs, number, status):
-    script = tmp_path / "slow.py"
-    script.write_text(SLOW)
-    process = subprocess.Popen(
-        [sys.executable, script, *ASK, orders, "--jobs", jobs, "-o", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=ENVIRONMENT,
-    )
-    while not os.path.exists(f"{script}.started"):
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(number) if number == signal.SIGTERM else os.killpg(process.pid, number)
-    out, error = process.communicate(timeout=120)
-
-    assert process.returncode == status
-    assert error == "error interrupted: the rows are not complete\n"
-    assert [failure["error"] for failure in json.loads(out)["errors"]] == ["interrupted"]
-    for _ in range(50):
-        if not _alive(process.pid):
-            break
-        time.sleep(0.1)
-    assert not _alive(process.pid)
-
-
-def _alive(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):

@@ -3,7 +3,6 @@
 Shown with `epoch end-offset` and `rlmm dump`.
 """
 
-import base64
 import csv
 import io
 import json
@@ -236,16 +235,6 @@ class TestFindings:
 
 
 class TestEngines:
-    @pytest.mark.parametrize("output", ["json", "ndjson", "tsv"])
-    def test_jobs_give_the_same_bytes(self, kcli, orders, output):
-        (orders / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\nx 0\n")
-        words = (*ASK, orders, orders / "absent", "-o", output)
-
-        inline, pool = kcli(*words), kcli(*words, "--jobs", "2")
-
-        assert inline.exit_code == 4
-        assert (inline.stdout, inline.stderr, inline.exit_code) == (pool.stdout, pool.stderr, pool.exit_code)
-
     @pytest.mark.parametrize(
         "words",
         [
@@ -293,13 +282,3 @@ def test_a_command_without_files_prints_rows(kcli):
 
     assert result.exit_code == 0
     assert [row["partition"] for row in json.loads(result.stdout)["rows"]] == [3]
-
-
-def test_bytes_are_base64_apart_from_null():
-    from kcli.output.values import cell
-
-    assert [cell(value) for value in (b"\0\xff", b"", None)] == [
-        base64.b64encode(b"\0\xff").decode(),
-        "",
-        r"\N",
-    ]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tarfile
 from importlib import import_module
@@ -315,22 +314,3 @@ def test_spark_submit_does_not_take_it(kcli, dirs):
     done = kcli("spark", "submit-command", "--dry-run", "--", "sql", "SELECT 1", dirs[0])
 
     assert done.exit_code == 2 and "sql runs on DuckDB" in done.stderr
-
-
-ALONE = """
-import importlib.util, sys
-from kcli.__main__ import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-assert "duckdb" in sys.modules and "pandas" not in sys.modules
-assert importlib.util.find_spec("pandas")
-"""
-
-
-def test_a_query_does_not_import_pandas(dirs):
-    query = "SELECT * FROM batches JOIN findings USING (dir) WHERE batches.topic = 'clicks' LIMIT 1"
-    subprocess.run(
-        [sys.executable, "-c", ALONE, "sql", query, str(dirs[0])], check=True, stdout=subprocess.DEVNULL
-    )

@@ -1,18 +1,7 @@
-"""Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few.
-
-`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the session in the manual
-asks.
-"""
-
-import argparse
-import re
-import tempfile
-import time
-from pathlib import Path
+"""Log dirs for Spark: many small batches, large ones, epochs, several segments, damage in a few."""
 
 from formats.compression import LZ4, NONE
 from tests.builders import put_record, put_records
-from tests.documents import session
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 START = 1_700_000_000_000
@@ -80,41 +69,3 @@ def _flip(path, place):
     data = bytearray(path.read_bytes())
     data[place] ^= 0x40
     path.write_bytes(data)
-
-
-def manual_queries():
-    """Return the SQL queries of the session in the manual."""
-    code = "\n".join(line[4:] for line in session().splitlines() if line.startswith((">>> ", "... ")))
-    return [query for query in re.findall(r'spark\.sql\("+(.*?)"+\)', code, re.DOTALL) if "SELECT" in query]
-
-
-def main():
-    """Make log dirs in a temporary place, ask them, and print answers, seconds and a plan."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--dirs", type=int, default=200)
-    parser.add_argument("--master", default="local[2]")
-    given = parser.parse_args()
-    from kcli.engine.spark_session import opened
-    from kcli.views import register
-    from kcli.views.definitions import VIEWS
-
-    with tempfile.TemporaryDirectory() as place, opened(given.master, None, {}) as spark:
-        begun = time.monotonic()
-        fleet(Path(place), given.dirs)
-        print(f"{given.dirs} log dirs made in {time.monotonic() - begun:.1f} s")
-        register(spark)
-        for view in VIEWS:
-            spark.read.format("kcli").option("view", view).load(f"{place}/broker-*").createOrReplaceTempView(
-                view
-            )
-        queries = [*manual_queries(), *(f"SELECT count(*) AS {view} FROM {view}" for view in VIEWS)]
-        for query in queries:
-            begun = time.monotonic()
-            shown = spark.sql(query)._show_string(5, truncate=30)
-            print(f"\n{query.strip()}\n{shown.rstrip()}\n{time.monotonic() - begun:.1f} s")
-        (plan,) = spark.sql(f"EXPLAIN FORMATTED {queries[0]}").collect()
-        print(f"\n{plan[0]}")
-
-
-if __name__ == "__main__":
-    main()
