@@ -17,7 +17,12 @@ MAIN_JOBS = (
     "lookup offset 25 kcli-demo --topic orders",
     "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
 )
-COMMANDS = ("ls kcli-demo", "scan --summary kcli-demo", "epoch show kcli-demo --topic orders", *MAIN_JOBS)
+DEMO_COMMANDS = (
+    "ls kcli-demo",
+    "scan --summary kcli-demo",
+    "epoch show kcli-demo --topic orders",
+    *MAIN_JOBS,
+)
 """What is run, in the directory that the log dir kcli-demo is unpacked to."""
 
 ON_SPARK = tuple(f"{line} --spark --spark-master local[2]" for line in MAIN_JOBS)
@@ -46,7 +51,7 @@ def demo(
         except OSError as error:
             raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
         _unpack(keep, f"--keep {keep}")
-        status = _run_all(keep, ON_SPARK if spark else COMMANDS)
+        status = _run_all(keep, ON_SPARK if spark else DEMO_COMMANDS)
     else:
         try:
             scratch = scratch_directory()
@@ -54,7 +59,7 @@ def demo(
             raise MissingError(str(error)) from error
         with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
             _unpack(folder, folder)
-            status = _run_all(folder, ON_SPARK if spark else COMMANDS)
+            status = _run_all(folder, ON_SPARK if spark else DEMO_COMMANDS)
     raise typer.Exit(status)
 
 

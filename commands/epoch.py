@@ -33,7 +33,7 @@ FROM = option(
 TEXT = "text"
 BROKERS = ("starting", "running")
 
-BROKER = option(
+BROKER_OPTION = option(
     "--broker",
     "starting (the default): the epochs that a broker holds after its start. "
     "running: also keeps an epoch that has no records yet.",
@@ -42,7 +42,7 @@ BROKER = option(
     show_default=False,
 )
 
-RESETS = ("earliest", "latest", "none")
+RESET_WORDS = ("earliest", "latest", "none")
 
 CURRENT_LEADER_EPOCH = option(
     "--current-leader-epoch N",
@@ -51,7 +51,7 @@ CURRENT_LEADER_EPOCH = option(
     max=INT32,
 )
 
-METADATA = option(
+METADATA_OPTION = option(
     "--metadata PATH",
     "Take the partition's leader and its epoch from this KRaft metadata log or .checkpoint; without "
     "it the newest epoch of the cache counts.",
@@ -60,7 +60,7 @@ METADATA = option(
 
 @app.command("show")
 def show(
-    *, source: str = FROM, broker: str = BROKER, inputs: Inputs, output: Output, engine: EngineOptions
+    *, source: str = FROM, broker: str = BROKER_OPTION, inputs: Inputs, output: Output, engine: EngineOptions
 ) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
@@ -107,9 +107,9 @@ def end_offset(
         "--log-end-offset N", "The log end offset, instead of the one that the files give.", min=0, max=INT64
     ),
     current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
-    metadata: str | None = METADATA,
+    metadata: str | None = METADATA_OPTION,
     source: str = FROM,
-    broker: str = BROKER,
+    broker: str = BROKER_OPTION,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -136,7 +136,7 @@ def at(
     offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
     source: str = FROM,
-    broker: str = BROKER,
+    broker: str = BROKER_OPTION,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -160,11 +160,13 @@ def validate(
         "The offset that a consumer reads next, and the leader epoch that it knows of it.",
         default=REQUIRED,
     ),
-    reset: str = option("--reset", "The consumer's auto.offset.reset.", default="latest", choices=RESETS),
+    reset: str = option(
+        "--reset", "The consumer's auto.offset.reset.", default="latest", choices=RESET_WORDS
+    ),
     current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
-    metadata: str | None = METADATA,
+    metadata: str | None = METADATA_OPTION,
     source: str = FROM,
-    broker: str = BROKER,
+    broker: str = BROKER_OPTION,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,

@@ -13,7 +13,7 @@ from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
 from kcli.manual import TOPICS, title
 
-COLUMNS = "columns"
+COLUMNS_PAGE = "columns"
 """The word before a command in `kcli help columns COMMAND`."""
 
 
@@ -44,12 +44,14 @@ def help(  # noqa: A001 - it has the name of its command
             typer.echo(full_page(topic), nl=False)
     elif words and words[0] in commands:
         app([*words, "--help"], prog_name="kcli")
-    elif words and words[0] == COLUMNS:
+    elif words and words[0] == COLUMNS_PAGE:
         typer.echo("\n".join(_columns(" ".join(words[1:]))))
     else:
         from kcli.output.suggest import did_you_mean
 
-        advice = did_you_mean(topic, [*TOPICS, COLUMNS, *commands]).rstrip() or "kcli help lists the pages"
+        advice = (
+            did_you_mean(topic, [*TOPICS, COLUMNS_PAGE, *commands]).rstrip() or "kcli help lists the pages"
+        )
         raise UsageError(f"help {topic}: no such page; {advice}")
 
 

@@ -33,7 +33,7 @@ app = Group(
 
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
 LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
-LAYOUT = option(
+LAYOUT_OPTION = option(
     "--layout", "As brokers do, or as KIP-405 says (rows only).", default=KAFKA, choices=(KAFKA, KIP)
 )
 TEXT = "text"
@@ -73,7 +73,7 @@ def dump(
     properties: list[str] | None = option(
         "--property K=V", "Of --format kip: print.partition=true and others; repeatable."
     ),
-    layout: str = LAYOUT,
+    layout: str = LAYOUT_OPTION,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -307,7 +307,7 @@ def partition(
     count: int = option(
         "--partitions N", "Partitions of __remote_log_metadata.", default=DEFAULT_PARTITIONS, min=1, max=INT32
     ),
-    layout: str = LAYOUT,
+    layout: str = LAYOUT_OPTION,
     output: Output,
 ) -> None:
     """Print which partition of __remote_log_metadata holds the events of a user partition.

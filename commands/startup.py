@@ -10,7 +10,7 @@ from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
 from kcli.words import parse_rate
 
-READ_RATE = "100M"
+USUAL_READ_RATE = "100M"
 
 
 def startup(
@@ -29,7 +29,7 @@ def startup(
         "--read-rate BYTES",
         "Bytes a second that a log dir gives, for the estimate of the time.",
         BROKER,
-        default=READ_RATE,
+        default=USUAL_READ_RATE,
     ),
     at: str | None = option(
         "--at TIME", "The time of the start, from which producers are forgotten; without: now.", BROKER

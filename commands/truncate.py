@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcli.kafka.replication.follower import ReplicaEpochs
 
 TARGET, LEADER = "Target", "Leader"
-PROTOCOLS = ("fetch", "epoch", "high-watermark")
+PROTOCOL_WORDS = ("fetch", "epoch", "high-watermark")
 
 
 OFFSET = partial(option, min=0, max=INT64)
@@ -66,8 +66,8 @@ def truncate(
         "--protocol",
         "How followers truncate: fetch from 2.7 on, epoch from 2.0, high-watermark before 0.11.",
         LEADER,
-        default=PROTOCOLS[0],
-        choices=PROTOCOLS,
+        default=PROTOCOL_WORDS[0],
+        choices=PROTOCOL_WORDS,
     ),
     rescue: str | None = option(
         "--rescue FILE", "Write the records that would be lost to a new file, .ndjson or .parquet.", TARGET

@@ -9,7 +9,7 @@ from kcli.broker.settings import ClientSettings, SettingError
 
 EXTRA = "pip install 'kcli-for-kafka[cluster]'"
 
-SLICE = 0.5
+CALL_SECONDS = 0.5
 """Seconds of one call into the library: no signal interrupts it."""
 MESSAGES = 1000
 """Records of one call into the library."""
@@ -154,7 +154,7 @@ class Cluster:
             consumer.assign([self._kafka.TopicPartition(topic, partition, begin)])
             last_answer = time.monotonic()
             while True:
-                for message in consumer.consume(MESSAGES, SLICE):
+                for message in consumer.consume(MESSAGES, CALL_SECONDS):
                     error = message.error()
                     if error is None:
                         last_answer = time.monotonic()
@@ -173,7 +173,7 @@ class Cluster:
         deadline = time.monotonic() + self._timeout
         while True:
             try:
-                metadata = self._admin.list_topics(timeout=min(SLICE, self._timeout))
+                metadata = self._admin.list_topics(timeout=min(CALL_SECONDS, self._timeout))
                 break
             except self._kafka.KafkaException as error:
                 self._admin.poll(0)

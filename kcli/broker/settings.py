@@ -17,7 +17,7 @@ class UnsafeSettingError(Exception):
     """A setting of the client would have it write, or run a program; one line."""
 
 
-CONSUMER: Mapping[str, object] = {
+CONSUMER_SETTINGS: Mapping[str, object] = {
     "group.id": "kcli",  # librdkafka asks for one, and uses it to commit and to join: neither happens
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -95,7 +95,7 @@ class ClientSettings(NamedTuple):
 
     servers: str
     connection: Mapping[str, object]
-    consumer: Mapping[str, object] = CONSUMER
+    consumer: Mapping[str, object] = CONSUMER_SETTINGS
 
 
 def client_settings(servers: str, properties: Mapping[str, str]) -> ClientSettings:

@@ -17,8 +17,8 @@ LISTS = frozenset({"--columns", "--sort", "--only", "--codec"})
 WITH_TEXT = frozenset({"dump", "rlmm dump", "epoch show"})
 WORDS_OF_CONDITIONS = ("and", "or", "not", "is null", "is not null", "in")
 TIMES = (("now", ""), ("today", "00:00 UTC"), ("yesterday", "00:00 UTC"), ("1h", "an hour ago"))
-OFFSETS = (("earliest", "the log start"), ("latest", "the log end"))
-NAME = "abcdefghijklmnopqrstuvwxyz0123456789_"
+OFFSET_WORDS = (("earliest", "the log start"), ("latest", "the log end"))
+NAME_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
 def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -> list[tuple[str, str]]:
@@ -32,7 +32,7 @@ def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -
         head = incomplete[: incomplete.rindex(",") + 1]
         last = incomplete.removeprefix(head)
     elif name == "--where":
-        last = incomplete[len(incomplete.rstrip(NAME)) :]
+        last = incomplete[len(incomplete.rstrip(NAME_LETTERS)) :]
         head = incomplete.removesuffix(last)
     used = head.split(",")
     return [
@@ -45,8 +45,8 @@ def complete(name: str, choices: Iterable[str], context: Any, incomplete: str) -
 def _meanings(name: str, choices: Iterable[str], context: Any) -> Meanings:
     if name in ARGUMENTS:
         return ARGUMENTS[name](context)
-    if name in VALUES:
-        return VALUES[name](" ".join(context.command.words))
+    if name in WORDS_OF_OPTIONS:
+        return WORDS_OF_OPTIONS[name](" ".join(context.command.words))
     return [(word, "") for word in choices]
 
 
@@ -94,7 +94,7 @@ def _findings(_command: str) -> Meanings:
     ]
 
 
-VALUES: dict[str, Callable[[str], Meanings]] = {
+WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
     "--output": _formats,
     "--only": _row_types,
     "--columns": _columns,
@@ -140,7 +140,7 @@ ARGUMENTS: dict[str, Callable[[Any], Meanings]] = {
     "[CODE]...": _codes,
     "[TOPIC]": _pages,
     "COMMAND...": lambda context: _commands_with_rows(list(context.params.get("words") or ())),
-    "OFFSET": lambda _: OFFSETS,
+    "OFFSET": lambda _: OFFSET_WORDS,
     "TIME": lambda _: (("max", "the largest timestamp"), *TIMES),
 }
 """What returns the words of an argument, given the context with those before; others are paths."""

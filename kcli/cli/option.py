@@ -20,7 +20,7 @@ from kcli.cli.status import UsageError
 
 REQUIRED = ...
 """Typer's default of what must be given."""
-NEVER = frozenset({"version", "help"})
+WITHOUT_DEFAULT = frozenset({"version", "help"})
 """Options without a default: images for containers set KCLI_VERSION and the like."""
 COMPLETE = "_KCLI_COMPLETE"
 """The variable by which a shell asks what may follow: only then typer needs to know who answers."""
@@ -178,7 +178,7 @@ def long_name(option: Any) -> str:
 
 def variables(words: tuple[str, ...], option: Any) -> list[str]:
     """Return the variables of an option of a command, the first before the second."""
-    if option.name in NEVER:
+    if option.name in WITHOUT_DEFAULT:
         return []
     names = ((*words, long_name(option)), (long_name(option),))
     return ["_".join(("KCLI", *name)).upper().replace("-", "_") for name in names]

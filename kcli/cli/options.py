@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _input, _output, _engine = (partial(option, panel=panel) for panel in ("Input", "Output", "Engine"))
 
-COLORS = ("auto", "always", "never")
+COLOR_WORDS = ("auto", "always", "never")
 FAIL_ON = ("info", "warning", "error", "never")
 
 
@@ -104,7 +104,7 @@ class Output(NamedTuple):
         "auto (the default), always or never.",
         default="auto",
         show_default=False,
-        choices=COLORS,
+        choices=COLOR_WORDS,
     )
     no_pager: bool = _output("--no-pager", "Print a long table on a terminal without $PAGER.")
     quiet: bool = _output("-q --quiet", "Print nothing: the exit status is the answer.")

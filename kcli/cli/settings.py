@@ -16,7 +16,7 @@ import os
 from itertools import chain
 from typing import Any
 
-from kcli.cli.option import NEVER, every_command, long_name
+from kcli.cli.option import WITHOUT_DEFAULT, every_command, long_name
 from kcli.cli.status import UsageError
 
 
@@ -49,14 +49,19 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
     options = {long_name(one): one for one in command.params if one.param_type_name == "option"}
     found: dict[str, Any] = {}
     table = _read(path)
-    if any(isinstance(value, dict) or key in NEVER or key not in options for key, value in table.items()):
+    if any(
+        isinstance(value, dict) or key in WITHOUT_DEFAULT or key not in options
+        for key, value in table.items()
+    ):
         commands = every_command(root)
-        names = {long_name(one) for each in commands.values() for one in each.params if one.opts} - NEVER
+        names = {
+            long_name(one) for each in commands.values() for one in each.params if one.opts
+        } - WITHOUT_DEFAULT
         _refuse_unknown(table, names, {*chain.from_iterable(commands)}, path)
     for word in (*command.words, None):
         for key, value in table.items():
             option = options.get(key)
-            if option is not None and option.name not in NEVER:
+            if option is not None and option.name not in WITHOUT_DEFAULT:
                 found[option.name] = [value] if option.multiple and not isinstance(value, list) else value
         table = table.get(word, {})
         if not isinstance(table, dict):

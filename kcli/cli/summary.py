@@ -15,8 +15,8 @@ from kcli.output.text import distinct
 from kcli.rows import Failure, Item, TextBlock
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"
-WORDS = (INLINE, STDERR, NONE)
-FILES = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
+DESTINATIONS = (INLINE, STDERR, NONE)
+FINDINGS_FORMATS = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
 
 
 def _answers(item: Item) -> bool:
@@ -123,14 +123,14 @@ class RunSummary:
 
 def check_destination(word: str) -> None:
     """Raise UsageError for what findings cannot go to, RefusedError for a file in a log dir."""
-    if word in WORDS:
+    if word in DESTINATIONS:
         return
     if _format(word) is None:
         from kcli.output.suggest import did_you_mean
 
         raise UsageError(
-            f"--findings {word}: {did_you_mean(word, WORDS)}expected {', '.join(WORDS)}, or a file that ends "
-            f"in {', '.join(f'.{extension}' for extension in FILES)}"
+            f"--findings {word}: {did_you_mean(word, DESTINATIONS)}expected {', '.join(DESTINATIONS)}, or a "
+            f"file that ends in {', '.join(f'.{extension}' for extension in FINDINGS_FORMATS)}"
         )
     from kcli.cli.targets import refuse_log_dirs
 
@@ -141,7 +141,7 @@ def check_destination(word: str) -> None:
 
 def refuse_input(word: str, found: Found) -> None:
     """Raise RefusedError for a file that is an input."""
-    if word not in WORDS and os.path.lexists(word):
+    if word not in DESTINATIONS and os.path.lexists(word):
         path = os.path.realpath(word)
         if any(os.path.realpath(target.path) == path for target in found.targets):
             raise RefusedError(f"--findings {word}: this is one of the inputs, and kcli would replace it")
@@ -149,7 +149,7 @@ def refuse_input(word: str, found: Found) -> None:
 
 def write_findings(word: str, summary: RunSummary) -> None:
     """Write the findings to the file that --findings names, if it names one; ndjson has the errors, too."""
-    form = None if word in WORDS else _format(word)
+    form = None if word in DESTINATIONS else _format(word)
     if form is None:
         return
     from kcli.output.files import write_messages
@@ -165,4 +165,4 @@ def write_findings(word: str, summary: RunSummary) -> None:
 
 def _format(word: str) -> OutputFormat | None:
     output = format_of(None, word, is_terminal=False) if "." in word else None
-    return output if output in FILES.values() and not is_run_directory(word) else None
+    return output if output in FINDINGS_FORMATS.values() and not is_run_directory(word) else None

@@ -86,7 +86,7 @@ def hanging(head: str, text: str) -> str:
 
 USUAL_OPTIONS = "FRSX"
 """Of less: leave if the text fits, show colours, do not wrap lines, leave the text on the screen."""
-NOT_STARTED = (126, 127)
+PAGER_NOT_STARTED = (126, 127)
 """What a shell exits with where it cannot run a command."""
 
 
@@ -140,6 +140,6 @@ def _page(command: str, text: str) -> bool:
         assert process.stdin is not None
         with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(text.encode("utf-8", "backslashreplace"))
-        return process.wait() not in NOT_STARTED
+        return process.wait() not in PAGER_NOT_STARTED
     finally:
         signal.signal(signal.SIGINT, before)

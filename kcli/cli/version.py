@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 import kcli
 
 DISTRIBUTION = "kcli-for-kafka"
-PACKAGES = ("pyarrow", "numpy", "pyspark", "duckdb")
+LARGER_PACKAGES = ("pyarrow", "numpy", "pyspark", "duckdb")
 COMMIT_FILE = "commit.txt"
 """Beside kcli's modules, where `make dist` built them."""
 
@@ -22,7 +22,7 @@ def version_lines() -> Iterator[str]:
     yield f"commit   {_commit() or 'unknown'}"
     yield f"reads    files of Kafka {kcli.KAFKA_VERSIONS}"
     yield f"python   {platform.python_version()} on {platform.system()} {platform.machine()}"
-    for package in PACKAGES:
+    for package in LARGER_PACKAGES:
         yield f"{package:8} {_installed(package)}"
     yield f"files    {os.path.dirname(os.path.abspath(kcli.__file__))}"
 

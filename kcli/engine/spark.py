@@ -27,7 +27,7 @@ from kcli.engine.spark_worker import look_for, unpacked
 Work: TypeAlias = tuple[Map, Sink | None]
 Batches: TypeAlias = Iterator[Any]
 
-NAMES = ("bin", "sequence", "payload")
+PAYLOAD_NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
 BYTES_A_BIN = 1 << 30
 """A bin is a job of Spark, which costs as much as to read some 100 MiB."""
@@ -215,7 +215,7 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
     Workers run in `directory`: so relative paths, and messages about them, are those of the other engines.
     """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    names = list(NAMES)
+    names = list(PAYLOAD_NAMES)
 
     def run_bins(batches: Batches) -> Batches:
         import contextlib

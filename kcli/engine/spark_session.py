@@ -20,7 +20,7 @@ from kcli.logdir.write_guard import scratch_directory
 
 Session: TypeAlias = Any
 
-RESULT = "bin bigint, sequence bigint, payload binary"
+RESULT_SCHEMA = "bin bigint, sequence bigint, payload binary"
 CANCEL_SECONDS = 0.2
 SECONDS_TO_END = 5
 """How long a JVM may take to notice that its stdin is closed."""
@@ -101,7 +101,7 @@ class Jobs:
     ) -> Future[dict[int, list[bytes]]]:
         """Start a job of so many tasks.
 
-        The function is given their numbers, and gives RESULT in Arrow's batches. The result is the payloads
+        The function is given their numbers, and gives RESULT_SCHEMA as batches. The result is the payloads
         of each number, in the order of their sequence.
         """
         self._begun = [job for job in self._begun if not job.done()]
@@ -115,7 +115,7 @@ class Jobs:
         else:
             self._session.sparkContext.setJobGroup(self._name, "kcli", interruptOnCancel=True)
         payloads: dict[int, list[bytes]] = {}
-        rows = self._session.range(0, tasks, 1, tasks).mapInArrow(function, RESULT).collect()
+        rows = self._session.range(0, tasks, 1, tasks).mapInArrow(function, RESULT_SCHEMA).collect()
         rows.sort(key=itemgetter(0, 1))  # stable: those of one batch are in order
         for number, _, payload in rows:
             payloads.setdefault(number, []).append(payload)

@@ -72,7 +72,7 @@ MEMORY = "25%"
 """Of the machine's: a broker may run beside. Beyond it DuckDB writes temporary files."""
 HELD = 4
 """Batches of an answer that wait for their reader."""
-ROWS_A_BATCH = 10_000
+ROWS_A_BATCH_OF_DUCKDB = 10_000
 
 
 WITHOUT_ARROW = re.compile(r"\b(UHUGEINT|BIGNUM|BIT|TIME WITH TIME ZONE|UNION|VARIANT)\b")
@@ -244,7 +244,7 @@ class Session:
             if relation is None:
                 given.put(None)
                 return
-            reader = with_text(relation).to_arrow_reader(ROWS_A_BATCH)
+            reader = with_text(relation).to_arrow_reader(ROWS_A_BATCH_OF_DUCKDB)
             given.put(reader.schema)
             for batch in reader:
                 if self.source.stopped.is_set():
@@ -319,7 +319,7 @@ class Scan:
         self._names = schema.names if columns is None else columns
         self._condition = condition
         words = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
-        self._chooses = not words.isdisjoint(OF_DIRECTORIES.names)
+        self._chooses = not words.isdisjoint(DIRECTORY_COLUMNS.names)
         self._read = pa.schema(
             [field for field in schema if field.name in self._names or field.name in words]
         )
@@ -361,7 +361,7 @@ class Scan:
                 return
 
 
-OF_DIRECTORIES = pa.schema(
+DIRECTORY_COLUMNS = pa.schema(
     {"topic": pa.string(), "partition": pa.int64(), "broker_id": pa.int64(), "cluster_id": pa.string()}
 )
 """Columns whose values are known before a directory is read; in rlmm topic and partition are of events."""
@@ -392,7 +392,9 @@ def _known(view: str, target: Target) -> Any:
     for name, value in values.items():
         column = dataset.field(name)
         known &= (
-            column.is_null() if value is None else column == pa.scalar(value, OF_DIRECTORIES.field(name).type)
+            column.is_null()
+            if value is None
+            else column == pa.scalar(value, DIRECTORY_COLUMNS.field(name).type)
         )
     return known
 

@@ -40,7 +40,16 @@ from kcli.words import (
 
 OF_PARTITIONS = ("topic", "partition")
 OF_BATCHES = ("offsets", "times", "epochs", "producer_ids")
-NAMES = ("view", "path", "paths", "leftovers", *OF_PARTITIONS, *OF_BATCHES, "partitions", "max_batch_bytes")
+OPTION_NAMES = (
+    "view",
+    "path",
+    "paths",
+    "leftovers",
+    *OF_PARTITIONS,
+    *OF_BATCHES,
+    "partitions",
+    "max_batch_bytes",
+)
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
 """What Spark's catalog adds to the options of a table.
 
@@ -69,11 +78,11 @@ class ViewQuery:
 
 def view_of(options: Mapping[str, str]) -> str:
     """Return the view that the options name; WordError for an unknown view or option."""
-    unknown = sorted(name for name in options if name.lower() not in NAMES)
+    unknown = sorted(name for name in options if name.lower() not in OPTION_NAMES)
     if any(name.lower() in OF_A_CATALOG or name.lower().startswith("option.") for name in unknown):
         raise WordError(NO_TABLES)
     if unknown:
-        raise WordError(f"option {unknown[0]}: not one of {', '.join(NAMES)}")
+        raise WordError(f"option {unknown[0]}: not one of {', '.join(OPTION_NAMES)}")
     return _one_of("view", options.get("view", BATCHES), tuple(VIEWS))
 
 

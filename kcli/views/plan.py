@@ -106,7 +106,7 @@ def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers:
     if query.view != RLMM:
         targets = [target for target in found.targets if query.selection.wants(target.name)]
         found = replace(found, targets=targets)
-    command = COMMANDS[query.view](query, found, columns)
+    command = VIEW_COMMANDS[query.view](query, found, columns)
     expanded = command.expand(found)
     units, failures = plan(expanded, command.accepts)
     of_view = failures if query.view == FINDINGS else failures[len(found.failures) :]
@@ -220,7 +220,7 @@ def _check_reduce(found: Found) -> Reduce:
     return check.reducer(found, log_dirs, None, known_settings(metadata))
 
 
-COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
+VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
     BATCHES: _dump,
     RECORDS: _dump,
     SEGMENTS: _scan,

@@ -30,8 +30,8 @@ from kcli.views.plan import view_schema as arrow_schema
 from kcli.words import WordError
 
 StructType: TypeAlias = Any
-BYTES_A_BIN = 64 << 20
-ROWS_A_BATCH = 5_000
+BYTES_A_TASK = 64 << 20
+ROWS_A_SPARK_BATCH = 5_000
 
 
 # Schemas
@@ -113,7 +113,7 @@ def _bins(view: str, units: Sequence[Unit], requested: int | None, cores: int) -
     for unit in units:
         groups.setdefault(_broker(unit.target) if view == FINDINGS else unit.number, []).append(unit)
     costs = [sum(map(_cost, group)) for group in groups.values()]
-    count = requested or bin_count(costs, cores, BYTES_A_BIN)
+    count = requested or bin_count(costs, cores, BYTES_A_TASK)
     for some in consecutive_bins(list(groups.values()), costs, count):
         yield [unit for group in some for unit in group]
 
@@ -141,7 +141,7 @@ def read_task(data: bytes, schema: StructType) -> Iterator[Any]:
         held: list[Any] = []
         for outcome in rows.outcomes(plan, inline):
             held += (row.batch for row in outcome.rows if isinstance(row, ArrowBlock))
-            if sum(batch.num_rows for batch in held) >= ROWS_A_BATCH:
+            if sum(batch.num_rows for batch in held) >= ROWS_A_SPARK_BATCH:
                 yield from pa.Table.from_batches(held).combine_chunks().to_batches()
                 held = []
         if held:

@@ -14,14 +14,14 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
-PACKAGES = ("formats", "kcli", "commands", "pyspark_kcli")
+ZIPPED_PACKAGES = ("formats", "kcli", "commands", "pyspark_kcli")
 IN_A_CHECKOUT = {"pyspark_kcli": "kcli.views.pyspark_kcli"}
 """Where a package lies in a checkout if nothing has linked it to where an installed kcli has it."""
 ZIP = "kcli-packages.zip"
 SCRIPT = "kcli-submit.py"
-ENVIRONMENT = "environment"
-EPOCH = (1980, 1, 1, 0, 0, 0)
-QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+ARCHIVE_FOLDER = "environment"
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+QUIET_CONF = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 
 ENTRY = '''\
 """Runs kcli over the session that spark-submit configures: rows go to stdout, all else to stderr."""
@@ -72,14 +72,14 @@ def write_files(directory: str) -> None:
     with zipfile.ZipFile(os.path.join(directory, ZIP), "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(_modules()):
             with open(path, "rb") as file:
-                packed.writestr(zipfile.ZipInfo(name, EPOCH), file.read(), zipfile.ZIP_DEFLATED)
+                packed.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), file.read(), zipfile.ZIP_DEFLATED)
     with open(os.path.join(directory, SCRIPT), "w", encoding="utf-8") as script:
         script.write(ENTRY)
 
 
 def _modules() -> Iterator[tuple[str, str]]:
     """Yield every module of kcli's packages: its name in the zip, and its path."""
-    for package in PACKAGES:
+    for package in ZIPPED_PACKAGES:
         spec = find_spec(package) or find_spec(IN_A_CHECKOUT.get(package, package))
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
         if not places or not os.path.isdir(places[0]):
@@ -107,7 +107,7 @@ def submit_lines(
     environment (venv-pack, conda-pack) that Spark unpacks for each executor.
     """
     local = master.startswith("local")
-    python = f"./{ENVIRONMENT}/bin/python" if environment is not None else sys.executable
+    python = f"./{ARCHIVE_FOLDER}/bin/python" if environment is not None else sys.executable
     if not local:
         yield (
             f"# {ZIP} and {SCRIPT} are in {directory}; every executor must see the paths that kcli is given."
@@ -121,13 +121,13 @@ def submit_lines(
                 f"#   venv-pack -p {shlex.quote(sys.prefix)} -o kcli-environment.tar.gz      (conda: "
                 "conda-pack)"
             )
-    settings = [f"{key}={value}" for key, value in QUIET.items()] + list(conf)
+    settings = [f"{key}={value}" for key, value in QUIET_CONF.items()] + list(conf)
     line = [_spark_submit(), "--master", master]
     for setting in settings:
         line += ["--conf", setting]
     line += ["--py-files", os.path.join(directory, ZIP)]
     if environment is not None:
-        line += ["--archives", f"{environment}#{ENVIRONMENT}"]
+        line += ["--archives", f"{environment}#{ARCHIVE_FOLDER}"]
     line += [os.path.join(directory, SCRIPT), *words]
     pythons = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     yield _with(pythons, line)

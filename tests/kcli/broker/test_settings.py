@@ -3,14 +3,14 @@
 import pytest
 
 from formats.properties import read_properties
-from kcli.broker.settings import CONSUMER, UNSAFE, SettingError, UnsafeSettingError, client_settings
+from kcli.broker.settings import CONSUMER_SETTINGS, UNSAFE, SettingError, UnsafeSettingError, client_settings
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def client(text):
     settings = client_settings("one:9092,two:9093", read_properties(text.encode()))
-    assert settings.consumer is CONSUMER
+    assert settings.consumer is CONSUMER_SETTINGS
     return {name: value for name, value in settings.connection.items() if name != "log_level"}
 
 
@@ -24,7 +24,10 @@ def test_what_would_write_has_no_effect():
         "enable.auto.commit=true\nallow.auto.create.topics=true\ngroup.id=g\nbootstrap.servers=x:1\nacks=all"
     )
     assert found == {"bootstrap.servers": "one:9092,two:9093", "client.id": "kcli"}
-    assert (CONSUMER["enable.auto.commit"], CONSUMER["allow.auto.create.topics"]) == (False, False)
+    assert (CONSUMER_SETTINGS["enable.auto.commit"], CONSUMER_SETTINGS["allow.auto.create.topics"]) == (
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize("name", sorted(UNSAFE))

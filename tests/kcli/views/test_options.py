@@ -6,7 +6,7 @@ import pytest
 
 from kcli.dump.filter import LOWEST, RecordFilter
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
-from kcli.views.options import NAMES, query
+from kcli.views.options import OPTION_NAMES, query
 from kcli.words import WordError
 
 
@@ -103,4 +103,4 @@ def test_options_select_partitions_and_rows():
 def test_every_option_is_in_the_table():
     from kcli.views import options
 
-    assert [name for name in NAMES if f"| `{name}`" not in options.__doc__] == []
+    assert [name for name in OPTION_NAMES if f"| `{name}`" not in options.__doc__] == []
