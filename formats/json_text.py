@@ -10,12 +10,12 @@ from typing import Any
 from formats.errors import CorruptError, LimitError
 from formats.types import Buffer
 
-LONGEST = 1 << 20
+LONGEST_JSON = 1 << 20
 
-_BLANKS = " \t\r\n"
+_JSON_BLANKS = " \t\r\n"
 
 
-def read_object(data: Buffer, *, longest: int = LONGEST) -> dict[str, Any]:
+def read_object(data: Buffer, *, longest: int = LONGEST_JSON) -> dict[str, Any]:
     """Return the JSON object at the start of the buffer; a repeated key's last value wins.
 
     CorruptError at the byte where it is not UTF-8, not JSON or no object;
@@ -28,7 +28,7 @@ def read_object(data: Buffer, *, longest: int = LONGEST) -> dict[str, Any]:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise CorruptError(error.start, "JSON", "UTF-8", f"byte 0x{raw[error.start]:02x}") from error
-    start = len(text) - len(text.lstrip(_BLANKS))
+    start = len(text) - len(text.lstrip(_JSON_BLANKS))
     try:
         value, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:

@@ -41,7 +41,7 @@ from formats.types import Buffer
 SIZE_POSITION = MESSAGE_V0.span("message_size")[0]
 ATTRIBUTES_POSITION = MESSAGE_V0.span("attributes")[0]
 
-_PREFIX = MESSAGE_V0.only("offset", "message_size")
+_MESSAGE_PREFIX = MESSAGE_V0.only("offset", "message_size")
 LENGTH_SIZE = 4
 """Bytes of the length before a key or value."""
 
@@ -199,7 +199,7 @@ def _survey(wrapper: BatchHeader, body: memoryview) -> tuple[int, int]:
         raise CorruptError(0, "messages", "one or more", "none that is whole")
     if wrapper.magic == 0 or wrapper.base_offset == 0:
         return 0, end
-    inner = _PREFIX.unpack_from(body, last)[0]
+    inner = _MESSAGE_PREFIX.unpack_from(body, last)[0]
     if wrapper.base_offset < inner:
         raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.base_offset}", inner)
     return wrapper.base_offset - inner, end
@@ -212,7 +212,7 @@ def _places(body: memoryview) -> Iterator[tuple[int, int]]:
     """
     position, left = 0, len(body)
     while left >= LOG_OVERHEAD:
-        size = _PREFIX.unpack_from(body, position)[1]
+        size = _MESSAGE_PREFIX.unpack_from(body, position)[1]
         if size < SMALLEST_LENGTH:
             raise CorruptError(position + SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", size)
         left -= LOG_OVERHEAD + size

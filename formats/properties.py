@@ -35,14 +35,14 @@ LOG_DIR = "log.dir"
 METADATA_LOG_DIR = "metadata.log.dir"
 DEFAULT_LOG_DIR = "/tmp/kafka-logs"  # noqa: S108 - Kafka's own default, never opened here
 
-_BLANKS = " \t\f"
+_PROPERTY_BLANKS = " \t\f"
 _TRIMMED = "".join(map(chr, range(33)))
 """What `String.trim` removes."""
 
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
-_ESCAPE = re.compile(r"\\(u(?P<code>[0-9A-Fa-f]{4})?|.)", re.DOTALL)
-_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_PROPERTY_ESCAPE = re.compile(r"\\(u(?P<code>[0-9A-Fa-f]{4})?|.)", re.DOTALL)
+_CONTROL_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class MetaProperties(NamedTuple):
@@ -171,7 +171,7 @@ def _logical_lines(data: Buffer) -> Iterator[Line]:
     text, number, position = "", 0, 0
     continued = False
     for count, (start, raw) in enumerate(byte_lines(data), 1):
-        part = raw.decode("latin-1").lstrip(_BLANKS)
+        part = raw.decode("latin-1").lstrip(_PROPERTY_BLANKS)
         continues = (len(part) - len(part.rstrip("\\"))) % 2 == 1
         if not text:
             number, position = count, start
@@ -198,10 +198,10 @@ def _unescape(line: Line, text: str) -> str:
             return chr(int(code, 16))
         if letter == "u":
             raise line.corrupt("four hexadecimal digits after \\u")
-        return _CONTROLS.get(letter, letter)
+        return _CONTROL_ESCAPES.get(letter, letter)
 
     # Java's characters are UTF-16 units: two escapes can be the halves of one character.
-    units = _ESCAPE.sub(replaced, text).encode("utf-16", "surrogatepass")
+    units = _PROPERTY_ESCAPE.sub(replaced, text).encode("utf-16", "surrogatepass")
     return units.decode("utf-16", "replace")
 
 

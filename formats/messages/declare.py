@@ -36,7 +36,7 @@ SCALARS: dict[str, Value] = {
 """Types that are no struct, and the value that a tagged field of the type has when it is left out."""
 
 INDENT = 4
-LATEST = 0x7FFF
+LATEST_VERSION = 0x7FFF
 
 _MESSAGE = re.compile(
     r"(?P<name>\w+) (?P<key>\d+) versions (?P<versions>[\d-]+)(?: flexible (?P<flexible>\d+)\+)?"
@@ -176,5 +176,5 @@ def _field(match: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
 def _versions(text: str) -> Versions:
     lowest, dash, highest = text.partition("-")
     if text.endswith("+"):
-        return Versions(int(text[:-1]), LATEST)
+        return Versions(int(text[:-1]), LATEST_VERSION)
     return Versions(int(lowest), int(highest) if dash else int(lowest))

@@ -29,8 +29,8 @@ from formats.names import CLUSTER_METADATA
 from formats.primitives import int16
 from formats.types import Buffer
 
-DELETED = "<DELETE>"
-CONSUMER = "consumer"
+TOMBSTONE_TEXT = "<DELETE>"
+CONSUMER_PROTOCOL_TYPE = "consumer"
 GROUP_METADATA = "GroupMetadataValue"
 
 KEPT_KEYS, LONGEST_KEPT = 4096, 256
@@ -74,7 +74,7 @@ def printed(
         if isinstance(decoded, Unknown):
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
-            return Printed(shown, DELETED, None)
+            return Printed(shown, TOMBSTONE_TEXT, None)
         found = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error.moved(0))
@@ -145,7 +145,7 @@ def value_json(
     base64. So do those with text that is not UTF-8, unless with `replace_invalid_utf8`.
     """
     data = message_json(value)
-    if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
+    if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:
         found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
         for shown, member in zip(data["members"], _members(value), strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():

@@ -55,7 +55,7 @@ from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, each_once
 from kcli.logdir.log_dirs import LogDirState, is_running, log_dir_state
-from kcli.logdir.partition import PARTITION_METADATA, Partition
+from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import Walk, only_zeros
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartedProducer, StartupBrokerRow, StartupRow
@@ -200,7 +200,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[Started]) 
     if (
         (holds_records or not is_running(partition.target))
         and _needs_topic_id(partition.target)
-        and PARTITION_METADATA not in partition.names
+        and PARTITION_METADATA_FILE not in partition.names
     ):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:

@@ -18,8 +18,8 @@ REMOVED = "not-found"
 SHRANK = "changed"
 """Codes of the FileErrors that a running broker can cause."""
 
-SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
-DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
+CHANGED_FILE_SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
+CHANGED_DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
 
 CLOCK_MS = 20
 """How far the time of a change may lie before the time of day at which it was made.
@@ -80,13 +80,15 @@ def _new_name(name: str, names: list[str]) -> str | None:
     Its own where it was replaced, None where not known.
     """
     plain = name
-    while plain.endswith(SUFFIXES):
+    while plain.endswith(CHANGED_FILE_SUFFIXES):
         plain = plain.rpartition(".")[0]
-    for candidate in (name, f"{name}.deleted", *(plain + suffix for suffix in ("", *SUFFIXES))):
+    for candidate in (name, f"{name}.deleted", *(plain + suffix for suffix in ("", *CHANGED_FILE_SUFFIXES))):
         if candidate in names:
             return candidate
     renamed = [
-        other for other in names if other.startswith(f"{name}.") and other.endswith(DIRECTORY_SUFFIXES)
+        other
+        for other in names
+        if other.startswith(f"{name}.") and other.endswith(CHANGED_DIRECTORY_SUFFIXES)
     ]
     return renamed[0] if len(renamed) == 1 else None
 

@@ -36,12 +36,12 @@ METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 RECOVERY_POINT = "recovery-point-offset-checkpoint"
 LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
+META_PROPERTIES_FILE = "meta.properties"
 INCOMPLETE = "incomplete"
 """The code of the problem of a meta.properties that lacks an id."""
 
-FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
+FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN_FILE)
 
 
 class DirectoryFacts(NamedTuple):
@@ -117,13 +117,13 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
     def offsets(data: bytes) -> Mapping[TopicPartition, int]:
         return MappingProxyType(dict(read_offset_checkpoint(data)))
 
-    meta: MetaProperties | None = read(META_PROPERTIES, read_meta_properties)
+    meta: MetaProperties | None = read(META_PROPERTIES_FILE, read_meta_properties)
     if meta and (missing := missing_ids(meta)):
-        problems.append(FileError(shown(os.path.join(log_dir, META_PROPERTIES)), INCOMPLETE, missing))
+        problems.append(FileError(shown(os.path.join(log_dir, META_PROPERTIES_FILE)), INCOMPLETE, missing))
     return DirectoryFacts(
         broker_id=meta.node_id if meta else None,
         cluster_id=meta.cluster_id if meta else None,
-        clean_shutdown=os.path.lexists(os.path.join(log_dir, CLEAN_SHUTDOWN)),
+        clean_shutdown=os.path.lexists(os.path.join(log_dir, CLEAN_SHUTDOWN_FILE)),
         recovery_points=read(RECOVERY_POINT, offsets),
         log_start_offsets=read(LOG_START, offsets),
         high_watermarks=read(HIGH_WATERMARK, offsets),
@@ -162,9 +162,9 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
 
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
-PARTITION_METADATA = "partition.metadata"
+PARTITION_METADATA_FILE = "partition.metadata"
 QUORUM_STATE = "quorum-state"
-LOCK = ".lock"
+LOCK_FILE = ".lock"
 FLOCK = struct.Struct("hhqqi4x")
 """`struct flock` of Linux on 64 bits: l_type, l_whence, l_start, l_len, l_pid."""
 
@@ -207,17 +207,17 @@ def log_dir_state(path: str) -> LogDirState:
     except OSError as error:
         return LogDirState(path, error=file_error(path, error))
     names = sorted(order)
-    meta, meta_error = _meta(os.path.join(path, META_PROPERTIES))
+    meta, meta_error = _meta(os.path.join(path, META_PROPERTIES_FILE))
     return LogDirState(
         path,
         meta,
         meta_error,
-        os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN)),
+        os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN_FILE)),
         tuple((name, parse_partition_dir(name)) for name in names if name != REMOTE_LOG_INDEX_CACHE),
         checkpoint_error=next(filter(None, (_checkpoint_error(path, name) for name in CHECKPOINTS)), None),
-        locked_by=_locked_by(os.path.join(path, LOCK)),
+        locked_by=_locked_by(os.path.join(path, LOCK_FILE)),
         has_topic_ids=meta is None
-        and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA)) for name in names),
+        and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA_FILE)) for name in names),
         order=order,
         quorum_state_error=quorum_state_error(os.path.join(path, METADATA_DIRECTORY)),
     )
@@ -284,7 +284,7 @@ def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
 
 def is_running(target: Target) -> bool:
     """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
-    return target.log_dir is not None and _locked_by(os.path.join(target.log_dir, LOCK)) is not None
+    return target.log_dir is not None and _locked_by(os.path.join(target.log_dir, LOCK_FILE)) is not None
 
 
 def _locked_by(path: str) -> int | None:

@@ -15,7 +15,7 @@ from kcli.logdir.segment import Segment
 from kcli.logdir.targets import Target
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
-PARTITION_METADATA = "partition.metadata"
+PARTITION_METADATA_FILE = "partition.metadata"
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Partition:
 
     def topic_id(self) -> str | None:
         """Return the topic id of partition.metadata, or None if there is no such file."""
-        metadata = decode_optional(os.path.join(self.path, PARTITION_METADATA), read_partition_metadata)
+        metadata = decode_optional(os.path.join(self.path, PARTITION_METADATA_FILE), read_partition_metadata)
         return None if metadata is None else metadata.topic_id
 
 

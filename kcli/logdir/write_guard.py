@@ -8,7 +8,7 @@ from formats.names import LOCK, LOG_DIR_FILES, WELL_KNOWN_KINDS, parse_file, par
 from kcli.logdir.classify import is_of_a_partition
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - never without a look at their rights
-LONGEST = 70  # bytes of its name: a socket in a directory in it must have a name of at most 107
+LONGEST_DIRECTORY = 70  # bytes of its name: a socket in a directory in it must have a name of at most 107
 TELLING = tuple(name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK)
 """Names that only log dirs have; others, too, have a .lock."""
 
@@ -48,7 +48,7 @@ def scratch_directory() -> str:
     """
     chosen = os.environ.get("TMPDIR", "")
     for directory in filter(os.path.isabs, (chosen, *PLACES)):
-        if len(os.fsencode(directory)) <= LONGEST and os.access(directory, os.W_OK | os.X_OK):
+        if len(os.fsencode(directory)) <= LONGEST_DIRECTORY and os.access(directory, os.W_OK | os.X_OK):
             if directory is chosen and log_dir_around(directory) is not None:
                 continue  # a broker would find the file, and not start
             tempfile.tempdir = directory

@@ -13,7 +13,7 @@ from kcli.kafka.kraft.meta_properties import BrokerConfig, StartFailure, brokers
 from kcli.logdir.buffers import shown
 from kcli.logdir.find import Found, Note
 from kcli.logdir.log_dirs import (
-    META_PROPERTIES,
+    META_PROPERTIES_FILE,
     QUORUM_STATE,
     LogDirState,
     lacks_quorum_state,
@@ -63,7 +63,9 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
         }
         for stop in verify(dirs, BrokerConfig(version=release_of(dirs))).stops:
             directory, name = os.path.split(stop.path)
-            if name == META_PROPERTIES and directory not in without_ids:  # these are findings of their own
+            if (
+                name == META_PROPERTIES_FILE and directory not in without_ids
+            ):  # these are findings of their own
                 yield Note(NOT_TOGETHER, shown(stop.path), f"{stop.exception}: {stop.message}")
 
 
@@ -76,7 +78,7 @@ def _clusters(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
         first = seen.setdefault((os.path.dirname(os.path.realpath(one.path)), one.meta.node_id), one)
         if first.meta is not None and first.meta.cluster_id != one.meta.cluster_id:
             words = f"cluster.id is {one.meta.cluster_id}, {shown(first.path)} has {first.meta.cluster_id}"
-            path = shown(os.path.join(one.path, META_PROPERTIES))
+            path = shown(os.path.join(one.path, META_PROPERTIES_FILE))
             yield Note(CLUSTERS, path, f"{words}: a broker {one.meta.node_id} of both does not start")
 
 

@@ -25,7 +25,7 @@ from kcli.kafka.storage.metadata_log import name_error, snapshots
 from kcli.logdir.buffers import CANNOT_READ, DataFile, FileError, irregular, read_optional, reading, shown
 from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.log_dirs import QUORUM_STATE, lacks_quorum_state
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 from kcli.logdir.partition_names import first_base
 
 MISSING, EMPTY = "missing", "without entries"
@@ -39,10 +39,10 @@ def copy_small_files(copy: PartitionCopy) -> str | None:
     id of a metadata log is always the same, and KRaft writes the file where there is none.
     """
     partition, is_metadata = copy.partition, copy.partition.topic == CLUSTER_METADATA
-    trouble = _copy_file(copy, PARTITION_METADATA, read_partition_metadata)
+    trouble = _copy_file(copy, PARTITION_METADATA_FILE, read_partition_metadata)
     if trouble is not None and not is_metadata and (trouble != MISSING or _has_topic_ids(partition)):
         message = f"{trouble}: the copy has none, and a KRaft broker renames such a directory to -stray"
-        copy.report(FILE_NOT_SAVED, PARTITION_METADATA, message)
+        copy.report(FILE_NOT_SAVED, PARTITION_METADATA_FILE, message)
     trouble = _copy_file(copy, QUORUM_STATE, read_quorum_state)
     if trouble is not None and (trouble != MISSING or (is_metadata and lacks_quorum_state(partition.path))):
         copy.report(FILE_NOT_SAVED, QUORUM_STATE, f"{trouble}: the copy has no vote")
@@ -75,7 +75,7 @@ def _has_topic_ids(partition: Partition) -> bool:
     """Whether the broker knew topic ids: one of KRaft does, and one that wrote such a file here."""
     log_dir = partition.target.log_dir
     return partition.directory.is_kraft or (
-        log_dir is not None and any(Path(log_dir).glob(f"*/{PARTITION_METADATA}"))
+        log_dir is not None and any(Path(log_dir).glob(f"*/{PARTITION_METADATA_FILE}"))
     )
 
 

@@ -49,7 +49,7 @@ from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError
-from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
+from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_path
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRound, TruncationRow
 
 if TYPE_CHECKING:
@@ -471,7 +471,7 @@ def input_warnings(partition: Partition, *, is_shutdown_given: bool) -> Iterator
                 "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the "
                 "other case)"
             )
-    if PARTITION_METADATA not in partition.names:
+    if PARTITION_METADATA_FILE not in partition.names:
         yield (
             "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never "
             "truncates it"

@@ -14,7 +14,7 @@ from formats.properties import MetaProperties
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION
 from kcli.logdir.buffers import CANNOT_READ
 from kcli.logdir.log_dirs import (
-    META_PROPERTIES,
+    META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
     LogDirState,
     has_own_files,
@@ -102,7 +102,7 @@ def brokers_of(directories: Iterable[str]) -> list[tuple[LogDirState, ...]]:
     """
     paths = list(dict.fromkeys(directories))
     own = [one for one in paths if has_own_files(one)]
-    formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES))]
+    formatted = [one for one in own if os.path.lexists(os.path.join(one, META_PROPERTIES_FILE))]
     bare = [one for one in paths if one not in own and any(_goes_with(one, other) for other in formatted)]
     return [dirs for dirs in by_broker([*own, *bare]) if any(one.path in own for one in dirs)]
 
@@ -217,7 +217,7 @@ def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfi
                 expected[name] = value
             elif value is not None and value != expected[name]:
                 message = f"{name} is {value}, expected {expected[name]}"
-                yield StartFailure(exception, message, f"{path}/{META_PROPERTIES}")
+                yield StartFailure(exception, message, f"{path}/{META_PROPERTIES_FILE}")
 
 
 def _directory_ids(
@@ -228,7 +228,7 @@ def _directory_ids(
     for path, meta in known:
         if meta.directory_id is None or config.version < ENSEMBLE:
             continue
-        file = f"{path}/{META_PROPERTIES}"
+        file = f"{path}/{META_PROPERTIES_FILE}"
         first = seen.setdefault(meta.directory_id, path)
         if _is_reserved(meta.directory_id):
             yield StartFailure(RUNTIME, f"directory.id {meta.directory_id} is reserved", file)
@@ -239,7 +239,7 @@ def _directory_ids(
 def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where a KRaft broker finds no meta.properties, or no id in it."""
     for one in live:
-        path = f"{one.path}/{META_PROPERTIES}"
+        path = f"{one.path}/{META_PROPERTIES_FILE}"
         if one.meta is None:
             missing = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
             yield StartFailure(missing, "no meta.properties: the directory is not formatted", path)

@@ -17,7 +17,7 @@ from kcli.kafka.storage.log_segment import Index, LoadedSegment, size_of
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer
 from kcli.kafka.storage.surviving_files import offset_of
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 
 DELETE_FILE: Final = "delete"
 FileAction: TypeAlias = Literal["keep", "create", "delete", "truncate", "rewrite", "rename"]
@@ -140,9 +140,9 @@ def _files_after(
         for name in (LEADER_EPOCH_CHECKPOINT, LEADER_EPOCH_CHECKPOINT + TEMPORARY):
             if name in paths:
                 yield name, AS_IT_IS
-    if partition.topic == CLUSTER_METADATA and PARTITION_METADATA not in paths:
+    if partition.topic == CLUSTER_METADATA and PARTITION_METADATA_FILE not in paths:
         content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
-        yield PARTITION_METADATA, _After(len(content), content, "there was none")
+        yield PARTITION_METADATA_FILE, _After(len(content), content, "there was none")
 
 
 def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:

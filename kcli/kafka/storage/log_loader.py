@@ -59,7 +59,7 @@ from kcli.kafka.storage.log_segment import (
 from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.logdir.buffers import FileError, read_optional
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 
 Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
 """What the configuration of a partition's topic says; None where that is not known."""
@@ -428,7 +428,7 @@ def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, Epo
 
 def check_partition_metadata(partition: Partition) -> str | None:
     """Return the topic id of partition.metadata, None without; BrokerError where the broker refuses it."""
-    path = os.path.join(partition.path, PARTITION_METADATA)
+    path = os.path.join(partition.path, PARTITION_METADATA_FILE)
     data = read_optional(path)
     if data is None:
         return None

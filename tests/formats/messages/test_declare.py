@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.messages.declare import LATEST, Field, Schema, Versions, by_key, declared, zero
+from formats.messages.declare import LATEST_VERSION, Field, Schema, Versions, by_key, declared, zero
 
 TABLE = """
 FirstKey 3 versions 0
@@ -27,9 +27,9 @@ def test_a_table():
     assert first[:4] == ("FirstValue", 3, Versions(0, 4), 2)
     assert [first.is_flexible(version) for version in range(5)] == [False, False, True, True, True]
     plain, some, text, one, other, inner, again = first.fields
-    assert plain == Field("plain", "int32", False, Versions(0, LATEST), False, None, 0, None)
+    assert plain == Field("plain", "int32", False, Versions(0, LATEST_VERSION), False, None, 0, None)
     assert (some.array, some.versions, some.default) == (True, Versions(1, 2), [])
-    assert (text.versions, text.nullable) == (Versions(3, LATEST), True)
+    assert (text.versions, text.nullable) == (Versions(3, LATEST_VERSION), True)
     assert (one.tag, one.default) == (0, "AAAAAAAAAAAAAAAAAAAAAA")
     assert (other.tag, other.default) == (1, -1)
     assert (inner.tag, inner.default) == (2, None)
