@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.rows.arrow_arrays import booleans, column, integers, repeated, words
+from kcli.rows.arrow_arrays import booleans, column, integers, words
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 
@@ -31,23 +31,9 @@ def test_numbers(count):
     assert booleans(missing) == pa.array(missing.tolist(), pa.bool_())
 
 
-def test_other_widths_become_int64():
-    for kind in ("i1", ">i2", ">i4", ">u4", ">i8"):
-        assert integers(np.array([1, 2, 100], kind)) == pa.array([1, 2, 100], pa.int64())
-
-
 def test_words():
     assert words(["none", "", "grün"], np.array([2, 0, 1, 2])) == pa.array(["grün", "none", "", "grün"])
     assert words(["create", "append"], np.array([True, False])) == pa.array(["append", "create"])
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [("ü", pa.string()), (7, pa.int64()), (None, pa.string()), (True, pa.bool_()), (b"x", pa.binary())],
-)
-def test_the_same_again_and_again(value, kind):
-    for count in (0, 1, 10):
-        assert repeated(value, kind, count) == pa.array([value] * count, kind)
 
 
 NESTED = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])

@@ -34,7 +34,6 @@ SEGMENT = bytes.fromhex(
     "0000000400"
 )
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
-PLACE = {"name": "foo", "id": "u4NdSfWRQjaZ_ENyxMXLJA", "partition": 0}
 RLMM = Path(__file__).parents[3] / "data" / "rlmm" / "values.json.gz"
 
 
@@ -43,49 +42,28 @@ def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
 
 
 @pytest.mark.parametrize(
-    ("topic", "key", "value", "expected"),
+    ("topic", "key", "value", "name", "version", "error"),
     [
-        (OFFSETS, b"\0\x63", b"\0\1", DecodedRecord("99", 1, None, None, "unknown record type 99")),
-        (OFFSETS, b"\xff\xff", None, DecodedRecord("-1", None, None, None, "unknown record type -1")),
-        (
-            OFFSETS,
-            OFFSET_KEY,
-            b"\0\5",
-            DecodedRecord("OffsetCommit", 5, KEY, None, "unknown version 5 of OffsetCommit"),
-        ),
-        (METADATA, None, b"\1\x0d\1\0", DecodedRecord("13", 1, None, None, "unknown record type 13")),
-        (
-            METADATA,
-            None,
-            b"\1\2\1\0",
-            DecodedRecord("TOPIC_RECORD", 1, None, None, "unknown version 1 of TOPIC_RECORD"),
-        ),
-        (
-            METADATA,
-            None,
-            b"\0\2\1\0",
-            DecodedRecord(None, None, None, None, "byte 0: frame version: expected 1, found 0"),
-        ),
-        (
-            REMOTE,
-            None,
-            b"\1\x09\0\0",
-            DecodedRecord("9", 0, None, None, "byte 1: api key: expected 0, 1, 2 or 3, found 9"),
-        ),
+        (OFFSETS, b"\0\x63", b"\0\1", "99", 1, "unknown record type 99"),
+        (OFFSETS, b"\xff\xff", None, "-1", None, "unknown record type -1"),
+        (OFFSETS, OFFSET_KEY, b"\0\5", "OffsetCommit", 5, "unknown version 5 of OffsetCommit"),
+        (METADATA, None, b"\1\x0d\1\0", "13", 1, "unknown record type 13"),
+        (METADATA, None, b"\1\2\1\0", "TOPIC_RECORD", 1, "unknown version 1 of TOPIC_RECORD"),
+        (METADATA, None, b"\0\2\1\0", None, None, "byte 0: frame version: expected 1, found 0"),
+        (REMOTE, None, b"\1\x09\0\0", "9", 0, "byte 1: api key: expected 0, 1, 2 or 3, found 9"),
         (
             REMOTE,
             None,
             b"\1\2\1" + DELETE[3:],
-            DecodedRecord(
-                "RemotePartitionDeleteMetadata", 1, None, None, "byte 2: message version: expected 0, found 1"
-            ),
+            "RemotePartitionDeleteMetadata",
+            1,
+            "byte 2: message version: expected 0, found 1",
         ),
     ],
 )
-def test_unknown_types_and_versions_are_reported_and_are_no_damage(
-    topic: str, key: bytes | None, value: bytes | None, expected: DecodedRecord
-):
-    assert decoded(topic, record(key, value)) == expected
+def test_unknown_types_and_versions_are_reported_and_are_no_damage(topic, key, value, name, version, error):
+    decoded_key = KEY if key is OFFSET_KEY else None
+    assert decoded(topic, record(key, value)) == DecodedRecord(name, version, decoded_key, None, error)
 
 
 @pytest.mark.parametrize(
