@@ -54,7 +54,6 @@ ELSEWHERE = {
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
     # dump: random logs, each fast way against the plain one
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",
-    "kcli/dump/options.py": "tests/kcli/dump/render/test_rows.py",
     "kcli/dump/small_files.py": "tests/kcli/dump/test_job.py",
     "kcli/dump/rescue.py": "tests/commands/test_rescue.py",
     "kcli/dump/pauses.py": "tests/kcli/dump/render/test_text.py",

@@ -12,7 +12,7 @@ from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, parse_integers, parse_offsets, parse_times
 
 if TYPE_CHECKING:
-    from kcli.dump.filter import RecordFilter
+    from kcli.dump.options import RecordFilter
 
 SELECTION, CONTENTS, TOOL = "Selection", "Contents", "As kafka-dump-log"
 DECODERS = {
@@ -118,7 +118,7 @@ class SelectionOptions(NamedTuple):
     def record_filter(self) -> "RecordFilter":
         """Return the filter that the options describe; UsageError for a bad value."""
         from formats.batch import COMPRESSION_NAMES
-        from kcli.dump.filter import RecordFilter
+        from kcli.dump.options import RecordFilter
 
         codecs = split_list(self.codec)
         for name in codecs:

@@ -15,8 +15,7 @@ from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
-from kcli.dump.filter import contents_at
-from kcli.dump.options import DumpOptions
+from kcli.dump.options import DumpOptions, contents_at
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import DamagedRange, Stop

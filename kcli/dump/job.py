@@ -22,8 +22,7 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.dump.bytes_as import shown_as, shown_row
-from kcli.dump.filter import in_range
-from kcli.dump.options import LARGEST_INT, DumpOptions
+from kcli.dump.options import LARGEST_INT, DumpOptions, in_range
 from kcli.dump.pauses import Pause, Reader, Scanned, read_until_pause
 from kcli.dump.render.indexes import INDEX_FILES, index_rows, index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line

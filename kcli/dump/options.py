@@ -1,9 +1,191 @@
-"""What `dump` shows of the files, and how."""
+"""What `dump` shows, and how: which batches and records, by offset, time, epoch, producer, flags, contents.
 
+A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose
+largest timestamp lies after the range may still hold a record inside it: then its records decide.
+"""
+
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    COMPRESSION_NAMES,
+    CONTROL_MASK,
+    TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_MASK,
+)
 from formats.bounds import LARGEST_BATCH
-from kcli.dump.filter import RecordFilter
+from formats.bulk import Fields
+from formats.magic import is_legacy
+from formats.record_columns import Ints, RecordColumns
+from kcli.logdir.partition_names import file_name
+from kcli.logdir.targets import Target
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+Range: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """What a batch or a record must have; None, or empty, for anything. Ranges are inclusive, times in ms.
+
+    `key` is the whole key; `grep` is a regular expression, searched in key, value, header keys and values.
+    """
+
+    offsets: Range | None = None
+    times: Range | None = None
+    epochs: frozenset[int] = frozenset()
+    producer_ids: frozenset[int] = frozenset()
+    transactional: bool | None = None
+    control: bool | None = None
+    codecs: frozenset[str] = frozenset()
+    key: bytes | None = None
+    grep: bytes | None = None
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.epochs
+            or self.producer_ids
+            or self.codecs
+            or any(
+                asked is not None
+                for asked in (self.offsets, self.times, self.transactional, self.control, self.key, self.grep)
+            )
+        )
+
+    @property
+    def contents(self) -> bool:
+        """Whether keys, values or headers of records are asked about."""
+        return self.key is not None or self.grep is not None
+
+    def may_match(self, fields: Fields) -> Mask:
+        """Return which batches may hold a matching record, as far as their headers say."""
+        attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
+        able = np.ones(len(fields), np.bool_)
+        if self.offsets is not None:
+            # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before
+            first = np.where(
+                is_v2 | (attributes & COMPRESSION_CODEC_MASK == 0), fields["base_offset"], LOWEST
+            )
+            able &= (first <= self.offsets[1]) & (last_offsets(fields) >= self.offsets[0])
+        if self.times is not None:
+            able &= fields["max_timestamp"] >= self.times[0]
+        if self.codecs:
+            codecs = [
+                codec
+                for codec in range(COMPRESSION_CODEC_MASK + 1)
+                if COMPRESSION_NAMES.get(codec, str(codec)) in self.codecs
+            ]
+            able &= np.isin(attributes & COMPRESSION_CODEC_MASK, codecs)
+        for asked, name in ((self.epochs, "partition_leader_epoch"), (self.producer_ids, "producer_id")):
+            if asked:
+                able &= np.isin(fields[name], sorted(asked))
+        for is_asked, mask in ((self.transactional, TRANSACTIONAL_MASK), (self.control, CONTROL_MASK)):
+            if is_asked is not None:
+                able &= ((attributes & mask != 0) & is_v2) == is_asked
+        return able
+
+    def is_open(self, fields: Fields) -> Mask:
+        """Return which of the batches that may match are shown only if one of their records does."""
+        if self.contents:
+            return np.ones(len(fields), np.bool_)
+        if self.times is None:
+            return np.zeros(len(fields), np.bool_)
+        late: Mask = fields["max_timestamp"] > self.times[1]
+        return late
+
+    def rules_out(self, fields: Fields) -> Mask:
+        """Return which of the batches that may match have times, all of them after the range."""
+        if self.times is None:
+            return np.zeros(len(fields), np.bool_)
+        appended = fields["attributes"] & TIMESTAMP_TYPE_MASK != 0
+        late: Mask = appended & (fields["max_timestamp"] > self.times[1]) & (fields["magic"] > 0)
+        return late
+
+    def matches(self, columns: RecordColumns) -> Ints:
+        """Return the numbers of the matching records, given batches that may match."""
+        able = np.ones(len(columns.offset), np.bool_)
+        for asked, values in ((self.offsets, columns.offset), (self.times, columns.timestamp)):
+            if asked is not None:
+                able &= (values >= asked[0]) & (values <= asked[1])
+        if self.key is not None:
+            able &= (columns.key_length == len(self.key)) & (self.key in columns.data)
+            able[able] = [
+                data == self.key
+                for data in contents_at(columns.data, columns.key_start[able], columns.key_length[able])
+            ]
+        if self.grep is not None:
+            able[able] = _contains(self.grep, columns, able.nonzero()[0])
+        return able.nonzero()[0]
+
+
+def last_offsets(fields: Fields) -> Ints:
+    """Return the last offset of each batch, inclusive."""
+    last: Ints = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"].astype(np.int64)
+    return last
+
+
+def _contains(pattern: bytes, columns: RecordColumns, numbers: Ints) -> list[bool]:
+    """Return whether a key, a value or a header of each record matches a regular expression."""
+    search, data = searcher(pattern), columns.data
+    contents = ((columns.key_start, columns.key_length), (columns.value_start, columns.value_length))
+    found = [
+        any(search(part) for part in pair if part is not None)
+        for pair in zip(
+            *(contents_at(data, starts[numbers], lengths[numbers]) for starts, lengths in contents),
+            strict=True,
+        )
+    ]
+    headers = (
+        (columns.header_key_start, columns.header_key_length),
+        (columns.header_value_start, columns.header_value_length),
+    )
+    firsts, counts = columns.headers_first[numbers].tolist(), columns.headers_count[numbers].tolist()
+    for at, (first, count) in enumerate(zip(firsts, counts, strict=True)):
+        if count and not found[at]:
+            span = slice(first, first + count)
+            found[at] = any(
+                search(part)
+                for starts, lengths in headers
+                for part in contents_at(data, starts[span], lengths[span])
+                if part is not None
+            )
+    return found
+
+
+def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
+    """Yield parts of the data, one at a time; None where a length is below 0."""
+    return (
+        None if length < 0 else data[start : start + length]
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    )
+
+
+@cache
+def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return what looks for a regular expression in bytes."""
+    return re.compile(pattern).search
+
+
+def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
+    """Return the logs of a partition directory that can hold the offsets of a filter, by their base offsets.
+
+    No name says where a log ends: segments may overlap. The index soon shows that a log has nothing.
+    """
+    if asked.offsets is None:
+        return logs
+    last = asked.offsets[1]
+    return [target for target in logs if (file_name(target).base_offset or 0) <= last]
+
 
 LARGEST_INT = 2**31 - 1
 EVERYTHING = RecordFilter()

@@ -32,8 +32,7 @@ from kcli.dump.blocks import (
     valid_of,
     window_slice,
 )
-from kcli.dump.filter import in_range, last_offsets
-from kcli.dump.options import LARGEST_INT, DumpOptions
+from kcli.dump.options import LARGEST_INT, DumpOptions, in_range, last_offsets
 from kcli.dump.pauses import Pause
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.log_findings import (

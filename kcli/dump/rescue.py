@@ -16,8 +16,7 @@ from formats.control import control_type
 from formats.names import LOG, parse_file
 from formats.record_columns import RecordColumns
 from kcli.dump.blocks import Block, headers_of, records_at, size_of_records
-from kcli.dump.filter import HIGHEST, RecordFilter, in_range
-from kcli.dump.options import DumpOptions
+from kcli.dump.options import HIGHEST, DumpOptions, RecordFilter, in_range
 from kcli.dump.pauses import Scanned, read_until_pause
 from kcli.dump.read_blocks import Log, byte_range, finished, read_blocks
 from kcli.dump.render.rows import batch_columns, is_control

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
-from kcli.dump.filter import RecordFilter
+from kcli.dump.options import RecordFilter
 from kcli.logdir.targets import Selection
 from kcli.views.definitions import BATCHES, RECORDS, RLMM, VIEWS
 from kcli.words import (

@@ -30,7 +30,7 @@ from formats.record import Record
 from formats.record_columns import RecordColumns, add_sequences
 from kcli.dump.blocks import Block, Ints, headers_of, records_at, size_of_records
 from kcli.dump.bytes_as import describe_contents, salted
-from kcli.dump.filter import last_offsets
+from kcli.dump.options import last_offsets
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.decoders import decoded, decoder_for

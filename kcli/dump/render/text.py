@@ -20,8 +20,7 @@ from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.dump.blocks import Block, Ints, records_at
 from kcli.dump.bytes_as import describe_contents, salted, slices_of, words_of
-from kcli.dump.filter import contents_at
-from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions
+from kcli.dump.options import LARGEST_INT, STRING_DECODER, DumpOptions, contents_at
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
 from kcli.dump.render.decoders import DECODER_CLASSES, shown_contents

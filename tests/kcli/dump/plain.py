@@ -7,8 +7,7 @@ from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
-from kcli.dump.filter import HIGHEST, LOWEST, searcher
-from kcli.dump.options import LARGEST_INT
+from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST, searcher
 from kcli.dump.render.decoders import decoded, shown_contents
 from kcli.dump.render.lines import RECORD_INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of

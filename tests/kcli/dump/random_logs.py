@@ -1,6 +1,6 @@
 """Random logs, damaged files, and the findings about them."""
 
-from kcli.dump.filter import RecordFilter
+from kcli.dump.options import RecordFilter
 from kcli.kafka.findings.findings import merged
 from tests.builders import put_record, put_records
 

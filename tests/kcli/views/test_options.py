@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kcli.dump.filter import LOWEST, RecordFilter
+from kcli.dump.options import LOWEST, RecordFilter
 from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from kcli.views.options import OPTION_NAMES, query
 from kcli.words import WordError

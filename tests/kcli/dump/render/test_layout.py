@@ -10,9 +10,8 @@ import pytest
 
 from formats.batch import BATCH
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
-from kcli.dump.filter import RecordFilter
 from kcli.dump.job import LOG_KINDS, Dump
-from kcli.dump.options import DumpOptions
+from kcli.dump.options import DumpOptions, RecordFilter
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.layout import LAYOUT_KINDS, attributes_text, layout_lines
 from kcli.engine.contract import Unit
