@@ -32,7 +32,7 @@ GROUPS = {
 
 A module, named with `_` for `-`, has a group as `app`, or a function of its own name.
 """
-COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+COMMAND_NAMES = tuple(chain.from_iterable(GROUPS.values()))
 
 EPILOG = """
 Start here:
@@ -57,7 +57,7 @@ class Commands(GroupOfCommands):
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         """Return the names in the order of the help."""
-        return list(COMMANDS)
+        return list(COMMAND_NAMES)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands in their groups."""
@@ -71,12 +71,12 @@ class Commands(GroupOfCommands):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the words begin with; one that is unknown gives a suggestion."""
         self.named_below = args[1:2]
-        if args[0] in COMMANDS or args[0].startswith("-") or ctx.resilient_parsing:
+        if args[0] in COMMAND_NAMES or args[0].startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         from kcli.output.suggest import did_you_mean
 
         with boundary():
-            advice = did_you_mean(args[0], COMMANDS).rstrip() or "kcli -h lists the commands"
+            advice = did_you_mean(args[0], COMMAND_NAMES).rstrip() or "kcli -h lists the commands"
             raise UsageError(f"no such command: {args[0]}; {advice}")
 
     def make_parser(self, ctx: Any) -> Any:
@@ -85,7 +85,7 @@ class Commands(GroupOfCommands):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Return the command of this name, or None."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMAND_NAMES:
             return None
         group = _group(cmd_name)
         named = tuple(one.name for one in group.registered_commands if one.name in self.named_below)

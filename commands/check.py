@@ -68,7 +68,7 @@ def run_check(
     """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
     from kcli.cli.inputs import node_of
     from kcli.cli.run import Command, run
-    from kcli.jobs.check.check import ACCEPTS, CheckLog, expand, reducer
+    from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
     from kcli.jobs.scan.scan import ScanLog, group_directories
@@ -95,7 +95,7 @@ def run_check(
         name=name,
         job=CheckLog(scan),
         job_of=job_of,
-        accepts=ACCEPTS,
+        accepts=CHECK_ACCEPTS,
         expand=lambda found: expand(found, has_log_dirs=not codes),
         split=split,
         reduce=reduce_of,

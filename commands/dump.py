@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcli.dump.options import DumpOptions
     from kcli.rows import Item
 
-TEXT = "text"
+TEXT_WORD = "text"
 
 
 def dump(
@@ -38,7 +38,7 @@ def dump(
     Example: kcli dump --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
     if contents.layout and output.format is None and output.out is None:
-        output = output._replace(format=TEXT)
+        output = output._replace(format=TEXT_WORD)
     _refuse_contradictions(contents, selection, tool, checks, output)
     from kcli.cli.run import run
     from kcli.dump.job import Dump
@@ -67,7 +67,7 @@ def _refuse_contradictions(
         )
     if contents.bytes_as and (tool.key_decoder_class or tool.value_decoder_class):
         raise UsageError("--bytes and the decoder classes both say how contents are shown: use only one")
-    if output.format == TEXT and (output.only or output.columns or output.sort or output.where):
+    if output.format == TEXT_WORD and (output.only or output.columns or output.sort or output.where):
         raise UsageError("--only, --columns, --where and --sort are about rows; -o text prints lines")
 
 
@@ -81,7 +81,7 @@ def _job_options(
     """Return the options of the job."""
     from kcli.dump.options import DumpOptions
 
-    as_text, layout = output.format == TEXT, contents.layout
+    as_text, layout = output.format == TEXT_WORD, contents.layout
     topic = tool.topic() or contents.topic()
     record_filter = selection.record_filter()
     is_decoded = bool(topic or tool.key_decoder_class or tool.value_decoder_class)

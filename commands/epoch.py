@@ -30,7 +30,7 @@ FROM = option(
     show_default=False,
 )
 
-TEXT = "text"
+TEXT_WORD = "text"
 BROKERS = ("starting", "running")
 
 BROKER_OPTION = option(
@@ -68,7 +68,7 @@ def show(
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
-    if output.format == TEXT:
+    if output.format == TEXT_WORD:
         if source != "batches":
             raise UsageError("-o text prints the file that the batches give; use --from batches")
         if output.only or output.columns or output.sort or output.where or output.limit:
@@ -80,7 +80,7 @@ def show(
     from kcli.jobs.epoch import epoch_cache as jobs
 
     def of_one_partition(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - Command.split
-        if output.format == TEXT and len(units) > 1:
+        if output.format == TEXT_WORD and len(units) > 1:
             raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
         return units
 

@@ -36,7 +36,7 @@ LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
 LAYOUT_OPTION = option(
     "--layout", "As brokers do, or as KIP-405 says (rows only).", default=KAFKA, choices=(KAFKA, KIP)
 )
-TEXT = "text"
+TEXT_WORD = "text"
 DEFAULT_PARTITIONS = 50
 HISTORY, REPLAY = "--history", "--replay"
 FIRST_TIME_MS = 100_000_000_000
@@ -84,11 +84,11 @@ def dump(
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
-    if text_format is not None and output.format != TEXT:
+    if text_format is not None and output.format != TEXT_WORD:
         raise UsageError("--format needs -o text")
     if properties and text_format != KIP:
         raise UsageError("--property needs --format kip")
-    if layout == KIP and output.format == TEXT:
+    if layout == KIP and output.format == TEXT_WORD:
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs.metadata_partitions import expand
@@ -380,7 +380,7 @@ def bootstrap(
     has_paths = bool(inputs.paths or inputs.files_from or inputs.server_config)
     if events and has_paths:
         raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
-    if output.format == TEXT and not events:
+    if output.format == TEXT_WORD and not events:
         raise UsageError("-o text needs --events")
     milliseconds = duration_ms(timeout)
     if not 0 < milliseconds <= LONGEST_WAIT_MS:

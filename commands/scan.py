@@ -32,7 +32,7 @@ def scan(
     """
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs.check.contradictions import with_contradictions
-    from kcli.jobs.scan.log_targets import ACCEPTS, expand, unread
+    from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand, unread
     from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
     from kcli.output.formats import format_of, is_run_directory
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
@@ -62,7 +62,7 @@ def scan(
     command = Command(
         name="scan",
         job=ScanLog(options),
-        accepts=ACCEPTS,
+        accepts=LOG_ACCEPTS,
         expand=lambda found: expand(with_contradictions(found), starts=True),
         answer=Answer(possible=options.rows),
         split=lambda units, _: group_directories(units),

@@ -31,10 +31,10 @@ from formats.batch import (
 )
 from formats.layout import INT16, INT32, UINT8, Layout
 from formats.legacy import read_header
-from formats.magic import FORMATS, LATEST, is_legacy
+from formats.magic import BATCH_FORMATS, LATEST, is_legacy
 from formats.types import Buffer
 
-SMALLEST_LENGTHS = np.array([FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
+SMALLEST_LENGTHS = np.array([BATCH_FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have after its window: else the window is copied to look at its last messages.
 """

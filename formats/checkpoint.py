@@ -25,7 +25,7 @@ from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.java_text import BLANKS, INT_BITS, LONG_BITS, Line, integer, lines, split
 from formats.types import Buffer, TopicPartition
 
-VERSION = 0
+CHECKPOINT_VERSION = 0
 FIRST_ENTRY_LINE = 3
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ def read_committed_offsets(data: Buffer) -> dict[int, int]:
 
 
 EPOCH_ENTRY, OFFSET_ENTRY = "epoch start_offset", "topic partition offset"
-COUNT = "the number of entries"
+COUNT_FIELD = "the number of entries"
 IO_EXCEPTION = "IOException"
 
 
@@ -118,7 +118,7 @@ def java_exception(error: FormatError) -> str:
     if error.expected in {EPOCH_ENTRY, OFFSET_ENTRY}:
         words = split(BLANKS, text)
         return "NumberFormatException" if len(words) == len(str(error.expected).split()) else IO_EXCEPTION
-    if error.expected == COUNT and integer(text, INT_BITS) is not None:
+    if error.expected == COUNT_FIELD and integer(text, INT_BITS) is not None:
         return "IllegalArgumentException"
     return IO_EXCEPTION
 
@@ -129,14 +129,14 @@ def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
     if first is None:
         return []
     version = _number(first, "the version")
-    if version != VERSION:
-        raise UnsupportedError(first.position, "version", VERSION, version)
+    if version != CHECKPOINT_VERSION:
+        raise UnsupportedError(first.position, "version", CHECKPOINT_VERSION, version)
     second = next(rest, None)
     if second is None:
         return []
-    count = _number(second, COUNT)
+    count = _number(second, COUNT_FIELD)
     if count < 0:
-        raise second.corrupt(COUNT)
+        raise second.corrupt(COUNT_FIELD)
     entries = [(line, parse(line)) for line in rest]
     if len(entries) != count:
         raise CorruptError(second.position, f"{second.field}, the number of entries", count, len(entries))

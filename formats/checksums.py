@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from formats.batch import CRC_FROM, LOG_OVERHEAD
 from formats.bulk import Headers
 from formats.crc import crc32, crc32c_function
-from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from formats.legacy import MESSAGE_CRC_FROM as LEGACY_CRC_FROM
 from formats.magic import is_legacy
 from formats.types import Buffer
 

@@ -61,7 +61,7 @@ ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED = 1, 2, 3
 ZSTD_CONTENT_SIZE = {0: 0, 1: 2, 2: 4, 3: 8}
 ZSTD_DICTIONARY_ID = {0: 0, 1: 1, 2: 2, 3: 4}
 
-_INT32 = struct.Struct(">i")
+_INT32_STRUCT = struct.Struct(">i")
 _UINT32_LE = struct.Struct("<I")
 _STRIPE = struct.Struct("<4I")
 
@@ -192,9 +192,9 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         return
     position = XERIAL_HEADER_SIZE
     # fewer than four bytes after the last block are passed over, as SnappyInputStream does
-    while len(data) - position >= _INT32.size:
-        start = position + _INT32.size
-        if data[position:start] == XERIAL_MAGIC[: _INT32.size]:
+    while len(data) - position >= _INT32_STRUCT.size:
+        start = position + _INT32_STRUCT.size
+        if data[position:start] == XERIAL_MAGIC[: _INT32_STRUCT.size]:
             # streams may follow each other; what only begins like a header ends the stream, there as here
             if len(data) - position < XERIAL_HEADER_SIZE:
                 raise TruncatedError(
@@ -204,7 +204,7 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
                 return
             position += XERIAL_HEADER_SIZE
             continue
-        length = _INT32.unpack_from(data, position)[0]
+        length = _INT32_STRUCT.unpack_from(data, position)[0]
         if length < 0:
             raise CorruptError(position, "snappy block length", "0 or more", length)
         if length > len(data) - start:

@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple
 from formats import primitives
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.layout import INT16, FieldSpan, Layout
-from formats.messages.control import VALUES
+from formats.messages.control import CONTROL_VALUES
 from formats.messages.declare import Schema
 from formats.messages.reader import STRUCT_WEIGHT, Collector, Message, read_message
 from formats.types import Buffer
@@ -43,7 +43,7 @@ CONTROL_NAMES = {
     KRAFT_VERSION: "KRAFT_VERSION",
     KRAFT_VOTERS: "KRAFT_VOTERS",
 }
-VALUE_SCHEMAS: dict[int, Schema] = {ABORT: VALUES[COMMIT], **VALUES}
+VALUE_SCHEMAS: dict[int, Schema] = {ABORT: CONTROL_VALUES[COMMIT], **CONTROL_VALUES}
 """Number of a type -> the message in its value."""
 
 
@@ -138,7 +138,7 @@ def _value_version(schema: Schema, value: Buffer) -> int:
     """
     field = f"{schema.name} version"
     version, _ = primitives.int16(value, 0, field)
-    if schema is VALUES[COMMIT]:
+    if schema is CONTROL_VALUES[COMMIT]:
         _not_negative(version, schema.name)
     highest = schema.versions.highest
     if version > highest > 0:

@@ -28,7 +28,7 @@ BLANKS = r"[ \t\n\x0b\f\r]+"
 """Java's `\\s+` without its Unicode flag."""
 
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_NUMBER = re.compile(r"([+-]?)(\d+)")
+_INTEGER = re.compile(r"([+-]?)(\d+)")
 _LAST_BMP = "\uffff"
 _LONG_DIGITS, _NAME_DIGITS = 19, 20
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
@@ -103,7 +103,7 @@ def integer(text: str, bits: int) -> int | None:
     limit = 1 << (bits - 1)
     if len(text) <= _NAME_DIGITS and text.isdecimal() and text.isascii():  # most of them
         return value if (value := int(text)) < limit else None
-    match = _NUMBER.fullmatch(text)
+    match = _INTEGER.fullmatch(text)
     if match is None or max(text) > _LAST_BMP:
         return None
     sign, digits = match.groups()

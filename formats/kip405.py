@@ -118,7 +118,7 @@ class LineParts(NamedTuple):
 
 EVERY_PART = LineParts(print_partition=True, print_message_offset=True, print_version=True)
 PROPERTIES = {name.replace("_", "."): name for name in LineParts._fields}
-_TYPES = {
+_KIP405_TYPES = {
     "RemotePartitionDeleteMetadata": "DeletePartitionState",
     "RemoteLogSegmentMetadataSnapshot": "RemoteLogSegmentMetadataStored",
 }
@@ -151,7 +151,7 @@ def line(partition: int | None, offset: int | None, record: RemoteLogMetadata, s
     fields = {
         "partition": partition if shown.print_partition else ...,
         "message-offset": offset if shown.print_message_offset else ...,
-        "type": _TYPES.get(kind, kind),
+        "type": _KIP405_TYPES.get(kind, kind),
         "version": record.version if shown.print_version else ...,
         "event-value": f"{{{shown.sep.join(_value_fields(record, shown))}}}",
     }

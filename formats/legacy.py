@@ -61,9 +61,9 @@ class MessageHeaderV1(NamedTuple):
 
 MESSAGE_V0 = Layout(MessageHeaderV0, "message header, magic 0")
 MESSAGE_V1 = Layout(MessageHeaderV1, "message header, magic 1")
-CRC_FROM = MESSAGE_V0.span("magic")[0]
+MESSAGE_CRC_FROM = MESSAGE_V0.span("magic")[0]
 _CRC = MESSAGE_V0.only("crc")
-_MAGIC = MESSAGE_V0.only("magic")
+_MESSAGE_MAGIC = MESSAGE_V0.only("magic")
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
@@ -74,7 +74,7 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     left = len(buffer) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, MESSAGE_V0.name, f"{HEADER_UP_TO_MAGIC} bytes", max(left, 0))
-    (magic,) = _MAGIC.unpack_from(buffer, position)
+    (magic,) = _MESSAGE_MAGIC.unpack_from(buffer, position)
     if magic not in (0, 1):
         raise UnsupportedError(position + MAGIC_POSITION, "magic", "0 or 1", magic)
     message = (MESSAGE_V1 if magic else MESSAGE_V0).values(buffer, position)
@@ -104,4 +104,4 @@ def is_valid(message: Buffer) -> bool:
     """
     if len(message) < LOG_OVERHEAD + SMALLEST_LENGTH:
         return False
-    return bool(_CRC.unpack_from(message)[0] == crc32(memoryview(message)[CRC_FROM:]))
+    return bool(_CRC.unpack_from(message)[0] == crc32(memoryview(message)[MESSAGE_CRC_FROM:]))

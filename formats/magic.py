@@ -1,4 +1,4 @@
-"""What differs between the batches of a log by their magic: one table, `FORMATS`.
+"""What differs between the batches of a log by their magic: one table, `BATCH_FORMATS`.
 
     magic  structure            header    least length  checksum
     0      message              18 bytes  14            CRC-32 from the magic to the end
@@ -50,12 +50,12 @@ class BatchFormat(NamedTuple):
     """Reads the checksum as stored from the bytes of a batch."""
 
 
-FORMATS = {
+BATCH_FORMATS = {
     0: BatchFormat(
         0,
         MESSAGE_V0,
         MESSAGE_V0.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
-        legacy.CRC_FROM,
+        legacy.MESSAGE_CRC_FROM,
         crc32,
         MESSAGE_V0.only("crc"),
     ),
@@ -63,7 +63,7 @@ FORMATS = {
         1,
         MESSAGE_V1,
         MESSAGE_V1.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
-        legacy.CRC_FROM,
+        legacy.MESSAGE_CRC_FROM,
         crc32,
         MESSAGE_V1.only("crc"),
     ),
@@ -73,7 +73,7 @@ FORMATS = {
 }
 
 
-HEADER_SIZES = tuple(form.layout.size for form in FORMATS.values())
+HEADER_SIZES = tuple(form.layout.size for form in BATCH_FORMATS.values())
 """Bytes of a header by magic, from 0 on."""
 LARGEST_HEADER = max(HEADER_SIZES)
 """Bytes that hold the header of any batch."""
@@ -105,7 +105,7 @@ def is_above_latest(magic: Any) -> Any:
 
 def format_of(magic: int) -> BatchFormat:
     """Return the format in which Kafka reads a batch of this magic: above 2 that of 2, below 0 that of 1."""
-    return FORMATS.get(magic, FORMATS[1 if magic < 0 else LATEST])
+    return BATCH_FORMATS.get(magic, BATCH_FORMATS[1 if magic < 0 else LATEST])
 
 
 def holds_header(data: Buffer, position: int = 0) -> bool:

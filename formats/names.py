@@ -123,9 +123,9 @@ _TIERED_DIRECTORY = re.compile(r"(.+)-([0-9]+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 _TOPIC_DIRECTORY = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 """Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
-_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+_UUID_PATTERN = re.compile(r"[A-Za-z0-9_-]{22}")
 _KRAFT = re.compile(r"(.{20}).(.{10}).*\.checkpoint((?:\.part|\.deleted)?)", re.DOTALL)
-_WELL_KNOWN = re.compile(r"(.+?)((?:\.tmp)?)")
+_WELL_KNOWN_NAME = re.compile(r"(.+?)((?:\.tmp)?)")
 _JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
 
 
@@ -271,7 +271,7 @@ def _without_uuid(name: str, end: int) -> tuple[str, str | None]:
 
 
 def _well_known(name: str) -> FileName | None:
-    match = _WELL_KNOWN.fullmatch(name)
+    match = _WELL_KNOWN_NAME.fullmatch(name)
     kind = WELL_KNOWN_KINDS.get(match.group(1)) if match else None
     if match is None or kind is None:
         return None
@@ -307,7 +307,7 @@ def _segment_file(name: str) -> FileName | None:
         return None
     start, _, segment_id = stem.partition("_")
     base_offset = integer(start, LONG_BITS)
-    if kind is not None and base_offset is not None and _UUID.fullmatch(segment_id):
+    if kind is not None and base_offset is not None and _UUID_PATTERN.fullmatch(segment_id):
         is_canonical = start == str(base_offset)
         return FileName(name, kind, IN_INDEX_CACHE, base_offset, suffix, None, segment_id, is_canonical)
     tiered = _TIERED_STEM.fullmatch(stem)

@@ -35,7 +35,7 @@ STRING_MAX = SHORT_MAX
 """Bytes of a string, the compact kind too: more stops Kafka's own readers."""
 
 _INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
+_INT32_STRUCT = struct.Struct(">i")
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = str.maketrans("-_+/", "+/??")
 
@@ -113,7 +113,7 @@ def int16(buffer: Buffer, position: int, field: str = "int16") -> tuple[int, int
 
 def int32(buffer: Buffer, position: int, field: str = "int32") -> tuple[int, int]:
     """Return a signed integer of 32 bits and the position after it."""
-    return _fixed(buffer, position, field, _INT32)
+    return _fixed(buffer, position, field, _INT32_STRUCT)
 
 
 def compact_length(buffer: Buffer, position: int, field: str = "length") -> tuple[int, int]:
@@ -148,7 +148,7 @@ def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -
 
 def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return bytes of i32 length, None for null, and the position after them."""
-    return _sized(buffer, position, *_fixed(buffer, position, field, _INT32, "a length of "), field)
+    return _sized(buffer, position, *_fixed(buffer, position, field, _INT32_STRUCT, "a length of "), field)
 
 
 def utf8(data: bytes, position: int, field: str) -> str:

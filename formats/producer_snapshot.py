@@ -19,8 +19,8 @@ from formats.errors import CorruptError, TruncatedError, UnsupportedError
 from formats.layout import INT16, INT32, INT64, UINT32, Layout
 from formats.types import Buffer
 
-VERSION = 1
-CRC_FROM = 6
+PRODUCER_SNAPSHOT_VERSION = 1
+SNAPSHOT_CRC_FROM = 6
 SHOWN_CRC = "0x{:08x}"
 
 
@@ -73,7 +73,7 @@ class ProducerSnapshot(NamedTuple):
 
 
 SNAPSHOT_VERSION = Layout(SnapshotVersion, "producer snapshot version")
-SNAPSHOT_HEADER = Layout(ProducerSnapshotHeader, "producer snapshot header")
+PRODUCER_SNAPSHOT_HEADER = Layout(ProducerSnapshotHeader, "producer snapshot header")
 PRODUCER_ENTRY = Layout(ProducerEntry, "producer snapshot entry")
 
 
@@ -86,21 +86,21 @@ def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
     CorruptSnapshotException. Bytes after the entries are counted, not refused.
     """
     version = SNAPSHOT_VERSION.read(buffer).version
-    if version != VERSION:
-        raise UnsupportedError(0, "version", VERSION, version)
-    header = SNAPSHOT_HEADER.read(buffer)
+    if version != PRODUCER_SNAPSHOT_VERSION:
+        raise UnsupportedError(0, "version", PRODUCER_SNAPSHOT_VERSION, version)
+    header = PRODUCER_SNAPSHOT_HEADER.read(buffer)
     if header.entries_count < 0:
-        raise CorruptError(CRC_FROM, "entries_count", ">= 0", header.entries_count)
-    end = SNAPSHOT_HEADER.size + header.entries_count * PRODUCER_ENTRY.size
+        raise CorruptError(SNAPSHOT_CRC_FROM, "entries_count", ">= 0", header.entries_count)
+    end = PRODUCER_SNAPSHOT_HEADER.size + header.entries_count * PRODUCER_ENTRY.size
     if end > len(buffer):
-        whole = (len(buffer) - SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
-        place = SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
+        whole = (len(buffer) - PRODUCER_SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
+        place = PRODUCER_SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
         raise TruncatedError(
             place, "entries", f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes", whole
         )
     view = memoryview(buffer)
-    computed = crc32c(view[CRC_FROM:])
+    computed = crc32c(view[SNAPSHOT_CRC_FROM:])
     if computed != header.crc:
         raise CorruptError(2, "crc", SHOWN_CRC.format(computed), SHOWN_CRC.format(header.crc))
-    entries = tuple(PRODUCER_ENTRY.rows(view[SNAPSHOT_HEADER.size : end]))
+    entries = tuple(PRODUCER_ENTRY.rows(view[PRODUCER_SNAPSHOT_HEADER.size : end]))
     return ProducerSnapshot(version, header.crc, entries, len(buffer) - end)

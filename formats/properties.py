@@ -30,8 +30,8 @@ META_PROPERTIES_VERSIONS = (0, 1)
 PARTITION_METADATA_VERSION = 0
 ZERO_UUID = uuid_text(bytes(16))
 
-LOG_DIRS = "log.dirs"
-LOG_DIR = "log.dir"
+LOG_DIRS_PROPERTY = "log.dirs"
+LOG_DIR_PROPERTY = "log.dir"
 METADATA_LOG_DIR = "metadata.log.dir"
 DEFAULT_LOG_DIR = "/tmp/kafka-logs"  # noqa: S108 - Kafka's own default, never opened here
 
@@ -152,7 +152,7 @@ def log_dirs(configuration: Mapping[str, str]) -> LogDirs:
     `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped. An empty value names none,
     and no broker starts with it. The metadata log lies in `metadata.log.dir`, else in the first of them.
     """
-    text = configuration.get(LOG_DIRS, configuration.get(LOG_DIR, DEFAULT_LOG_DIR))
+    text = configuration.get(LOG_DIRS_PROPERTY, configuration.get(LOG_DIR_PROPERTY, DEFAULT_LOG_DIR))
     names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)
     return LogDirs(names, configuration.get(METADATA_LOG_DIR) or (names[0] if names else ""))
 

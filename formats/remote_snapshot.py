@@ -23,7 +23,7 @@ from formats.primitives import int32
 from formats.remote_metadata import RemoteLogSegmentMetadataSnapshot, decode
 from formats.types import Buffer
 
-VERSION = 0
+REMOTE_SNAPSHOT_VERSION = 0
 LENGTH_SIZE = 4
 LONGEST_ENTRY = 64 * 1024 * 1024
 """Bound on one entry: far beyond what a broker writes, far below what a damaged length could ask for."""
@@ -61,8 +61,8 @@ def read_header(buffer: Buffer) -> RemoteLogSnapshotHeader | None:
     if not len(buffer):
         return None
     header = SNAPSHOT_HEADER.read(buffer)
-    if header.version != VERSION:
-        raise UnsupportedError(0, "version", VERSION, header.version)
+    if header.version != REMOTE_SNAPSHOT_VERSION:
+        raise UnsupportedError(0, "version", REMOTE_SNAPSHOT_VERSION, header.version)
     if header.entries < 0:
         raise CorruptError(SNAPSHOT_HEADER.span("entries")[0], "entries", "0 or more", header.entries)
     return header

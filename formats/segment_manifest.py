@@ -45,17 +45,17 @@ from formats.names import (
 from formats.primitives import int32
 from formats.types import Buffer
 
-VERSION = "1"
+MANIFEST_VERSION = "1"
 FIXED, VARIABLE = "fixed", "variable"
 LARGEST_MANIFEST = 16 << 20
 LARGEST_SIZES = 10 << 20
 """Bytes of the unpacked `transformedChunks`: the plugin's own bound."""
 MOST_CHUNKS = 1 << 20
-WIDEST = 4
+WIDEST_SIZE = 4
 """Bytes of a chunk size less the base."""
 
 
-PARTS = {
+INDEX_PARTS = {
     "offset": OFFSET_INDEX,
     "timestamp": TIME_INDEX,
     "producerSnapshot": PRODUCER_SNAPSHOT,
@@ -150,8 +150,8 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
     """
     content = read_object(data, longest=LARGEST_MANIFEST)
     version = _member(content, "version", "version")
-    if version != VERSION:
-        raise UnsupportedError(0, "version", f'"{VERSION}"', _shown(version))
+    if version != MANIFEST_VERSION:
+        raise UnsupportedError(0, "version", f'"{MANIFEST_VERSION}"', _shown(version))
     _no_others(content, _MEMBERS, "manifest")
     compression = _member(content, "compression", "compression")
     if not isinstance(compression, bool):
@@ -180,8 +180,8 @@ def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
         return (_last_size(data, start),) if count else ()
     base, start = int32(data, start, "chunk sizes header")
     width = data[start] if start < len(data) else 0
-    if not 1 <= width <= WIDEST:
-        raise CorruptError(start, "bytes of a chunk size", f"1 to {WIDEST}", width)
+    if not 1 <= width <= WIDEST_SIZE:
+        raise CorruptError(start, "bytes of a chunk size", f"1 to {WIDEST_SIZE}", width)
     start += 1
     end = start + (count - 1) * width
     if end > len(data):
@@ -231,9 +231,9 @@ def _transformed_chunks(text: str) -> tuple[int, ...]:
 
 
 def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
-    _no_others(content, PARTS, "segmentIndexes")
+    _no_others(content, INDEX_PARTS, "segmentIndexes")
     found = {}
-    for name, kind in PARTS.items():
+    for name, kind in INDEX_PARTS.items():
         path = f"segmentIndexes.{name}"
         if name == "transaction" and _member(content, name, path) is None:
             continue

@@ -19,8 +19,8 @@ MOST_NUMBERS = 1_000_000
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-DURATION = re.compile(r"([0-9]{1,12}(ms|[smhdw]))+")
-EXPECTED = "expected epoch milliseconds, ISO-8601, 1h or @-1h (ago), now, today or yesterday"
+DURATION_TEXT = re.compile(r"([0-9]{1,12}(ms|[smhdw]))+")
+EXPECTED_TIME = "expected epoch milliseconds, ISO-8601, 1h or @-1h (ago), now, today or yesterday"
 
 LIKE_SECONDS = range(1_000_000_000, 10_000_000_000)
 """Epoch seconds of 2001 to 2286; as milliseconds they are of the first months of 1970."""
@@ -102,7 +102,7 @@ def parse_rate(text: str, option: str) -> int:
 
 def duration_ms(text: str) -> int:
     """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`; WordError for what is none."""
-    if not DURATION.fullmatch(text):
+    if not DURATION_TEXT.fullmatch(text):
         raise WordError(f"duration {text!r}: expected a duration such as 500ms, 30s, 15m, 1h, 2d or 1w")
     duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
     if duration > INT64:
@@ -136,9 +136,9 @@ def moment_ms(text: str, now_ms: int | None = None) -> int:
         return now - now % UNITS["d"] + DAYS[text] * UNITS["d"]
     if text == "now":
         return _now(now_ms)
-    if DURATION.fullmatch(text):
+    if DURATION_TEXT.fullmatch(text):
         return _bounded(text, _now(now_ms) - duration_ms(text))
-    if text.startswith("-") and DURATION.fullmatch(text[1:]):
+    if text.startswith("-") and DURATION_TEXT.fullmatch(text[1:]):
         raise WordError(f"time {text!r}: for so long ago write {text[1:]}")
     if text.startswith(("@-", "@+")):
         by = duration_ms(text[2:])
@@ -151,7 +151,7 @@ def moment_ms(text: str, now_ms: int | None = None) -> int:
             moment = moment.replace(tzinfo=UTC)
         return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     except (ValueError, OverflowError) as error:
-        raise WordError(f"time {text!r}: {EXPECTED}") from error
+        raise WordError(f"time {text!r}: {EXPECTED_TIME}") from error
 
 
 def _now(now_ms: int | None) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.app import COMMANDS as COMMANDS_OF_KCLI
+from commands.app import COMMAND_NAMES as COMMANDS_OF_KCLI
 from kcli.kafka.findings.catalogue import CATALOGUE, PARTS
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.manual import TOPICS, page

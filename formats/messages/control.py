@@ -8,7 +8,7 @@ Each begins with its version: a frame for the marker, a field of the others.
 
 from formats.messages.declare import declared
 
-SCHEMAS = declared("""
+CONTROL_SCHEMAS = declared("""
 EndTxnMarker 1 versions 0
     version           int16
     coordinatorEpoch  int32
@@ -40,5 +40,5 @@ VotersRecord 6 versions 0 flexible 0+
             minSupportedVersion  int16
             maxSupportedVersion  int16
 """)
-VALUES = {schema.api_key: schema for schema in SCHEMAS.values()}
+CONTROL_VALUES = {schema.api_key: schema for schema in CONTROL_SCHEMAS.values()}
 """By the number of their ControlRecordType; ABORT (0) has the marker's, too."""

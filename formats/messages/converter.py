@@ -14,14 +14,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
-from formats.messages.control import VALUES
+from formats.messages.control import CONTROL_VALUES
 from formats.messages.declare import Field, Schema, Value
 from formats.messages.reader import Message
 
 Writer: TypeAlias = Callable[[Any], Any]
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*')
+_NUMBER_OR_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*')
 """A string, or a number."""
 _OTHER_IN_JAVA = re.compile(r"\\u|\d\.\d|\de[\d+-]")
 """What Python writes otherwise, if it is outside of a string: there it changes nothing."""
@@ -42,7 +42,7 @@ def json_text(node: Any) -> str:
     No blanks, control characters as upper case hex, doubles as Java.
     """
     text = _ENCODER.encode(node)
-    return _TOKEN.sub(_token_in_java, text) if _OTHER_IN_JAVA.search(text) else text
+    return _NUMBER_OR_TEXT.sub(_token_in_java, text) if _OTHER_IN_JAVA.search(text) else text
 
 
 def _token_in_java(token: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def _struct(fields: tuple[Field, ...], version: int) -> Writer:
 
 def _node(field: Field, version: int) -> Writer | None:
     """Return what makes JSON of a field's value, None where the value is JSON already."""
-    one = _struct(field.struct, version) if field.struct is not None else _SCALARS.get(field.type)
+    one = _struct(field.struct, version) if field.struct is not None else _SCALAR_JSON.get(field.type)
     if one is None:
         return None
     if field.array:
@@ -95,7 +95,7 @@ def _number(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-_SCALARS: dict[str, Writer] = {"bytes": _base64, "float64": _number}
+_SCALAR_JSON: dict[str, Writer] = {"bytes": _base64, "float64": _number}
 
 
 def _double(value: float) -> str:
@@ -129,4 +129,4 @@ def _parts(value: float) -> tuple[str, str, int]:
 
 def control_json(message: Message) -> dict[str, Any]:
     """Return a decoded value of a control record as Kafka's JSON converter for it writes it."""
-    return to_json(VALUES[message.api_key], message.version, message.fields)
+    return to_json(CONTROL_VALUES[message.api_key], message.version, message.fields)

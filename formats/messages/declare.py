@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 Value: TypeAlias = "bool | int | float | str | bytes | list[Value] | dict[str, Value] | None"
 """A field's value; uuids as Kafka prints them, bytes as bytes, null as None."""
 
-SCALARS: dict[str, Value] = {
+SCALAR_DEFAULTS: dict[str, Value] = {
     "bool": False,
     "int8": 0,
     "int16": 0,
@@ -114,7 +114,7 @@ def zero(field: Field) -> Value:
         return []
     if field.struct is not None:
         return {inner.name: zero(inner) for inner in field.struct}
-    return SCALARS[field.type]
+    return SCALAR_DEFAULTS[field.type]
 
 
 def _line(text: str) -> _Line:
@@ -144,7 +144,7 @@ def _fields(
         if match is None:
             raise ValueError(f"no field: {lines[at].text}")
         at += 1
-        if match["type"] not in SCALARS and match["type"] not in structs:
+        if match["type"] not in SCALAR_DEFAULTS and match["type"] not in structs:
             structs[match["type"]], at = _fields(lines, at, depth + 1, structs)
         found.append(_field(match, structs.get(match["type"])))
     return tuple(found), at

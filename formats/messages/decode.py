@@ -28,33 +28,33 @@ from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE,
 from formats.types import Buffer
 
 KEYS: dict[str, dict[int, Schema]] = {
-    CONSUMER_OFFSETS: group.KEYS,
-    TRANSACTION_STATE: transaction.KEYS,
-    SHARE_GROUP_STATE: share_group.KEYS,
+    CONSUMER_OFFSETS: group.GROUP_KEYS,
+    TRANSACTION_STATE: transaction.TRANSACTION_KEYS,
+    SHARE_GROUP_STATE: share_group.SHARE_KEYS,
 }
 VALUES: dict[str, dict[int, Schema]] = {
-    CONSUMER_OFFSETS: group.VALUES,
-    TRANSACTION_STATE: transaction.VALUES,
-    SHARE_GROUP_STATE: share_group.VALUES,
-    CLUSTER_METADATA: metadata.RECORDS,
+    CONSUMER_OFFSETS: group.GROUP_VALUES,
+    TRANSACTION_STATE: transaction.TRANSACTION_VALUES,
+    SHARE_GROUP_STATE: share_group.SHARE_VALUES,
+    CLUSTER_METADATA: metadata.METADATA_RECORDS,
 }
-PREVIEW_KEYS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.PREVIEW_KEYS}
+PREVIEW_KEYS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.GROUP_PREVIEW_KEYS}
 PREVIEWS: dict[str, dict[int, Schema]] = {
-    CONSUMER_OFFSETS: group.PREVIEWS,
-    SHARE_GROUP_STATE: share_group.PREVIEWS,
+    CONSUMER_OFFSETS: group.GROUP_PREVIEWS,
+    SHARE_GROUP_STATE: share_group.SHARE_PREVIEWS,
 }
 """What a preview of consumer or share groups wrote and 4.3 does not read."""
 
-TOPICS = tuple(VALUES)
+COORDINATOR_TOPICS = tuple(VALUES)
 """The topics whose records are read here."""
 
 SCHEMAS: dict[str, Schema] = {
-    **group.SCHEMAS,
-    **transaction.SCHEMAS,
-    **share_group.SCHEMAS,
-    **metadata.SCHEMAS,
-    **remote.SCHEMAS,
-    **control.SCHEMAS,
+    **group.GROUP_SCHEMAS,
+    **transaction.TRANSACTION_SCHEMAS,
+    **share_group.SHARE_SCHEMAS,
+    **metadata.METADATA_SCHEMAS,
+    **remote.REMOTE_SCHEMAS,
+    **control.CONTROL_SCHEMAS,
     **{
         schema.name: schema
         for table in (PREVIEW_KEYS, PREVIEWS)

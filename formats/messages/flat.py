@@ -19,7 +19,7 @@ Printer: TypeAlias = Callable[[Buffer, int], str | None]
 
 _INTEGERS = {"int8", "int16", "uint16", "int32", "int64"}
 INT16_SIZE = 2
-_PLAIN = re.compile(rb"[ !#-\[\]-~]*")
+_PLAIN_TEXT = re.compile(rb"[ !#-\[\]-~]*")
 """What JSON has as it is."""
 _ONE_BYTE = 0x80
 """An unsigned varint below it is one byte."""
@@ -65,7 +65,7 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
             length, start = _compact(data, start) if flexible else _fixed(data, start)
             position = start + length
             word = bytes(data[start:position])
-            if length < 0 or len(word) != length or _PLAIN.fullmatch(word) is None:
+            if length < 0 or len(word) != length or _PLAIN_TEXT.fullmatch(word) is None:
                 return None
             found.append(word.decode("ascii"))
         after = tags(data, position) if flexible else ""

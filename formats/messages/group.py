@@ -7,12 +7,12 @@ message; no value is a tombstone. Before 4.0 the i16 was called the key's versio
 
 Consumer groups in the preview of 3.7 and share groups in that of 4.0 wrote some
 records in other layouts under the same numbers, which 4.3.1 cannot read, and a
-type of their own: `PREVIEWS`. 3.8 wrote consumer groups as 4.3 does.
+type of their own: `GROUP_PREVIEWS`. 3.8 wrote consumer groups as 4.3 does.
 """
 
 from formats.messages.declare import by_key, declared
 
-SCHEMAS = declared("""
+GROUP_SCHEMAS = declared("""
 LegacyOffsetCommitKey 0 versions 0
     group      string
     topic      string
@@ -236,10 +236,10 @@ StreamsGroupTopologyValue 23 versions 0 flexible 0+
             sourceTopicRegex         []int16
             repartitionSourceTopics  []int16
 """)
-KEYS = by_key(SCHEMAS, "Key")
-VALUES = by_key(SCHEMAS, "Value")
+GROUP_KEYS = by_key(GROUP_SCHEMAS, "Key")
+GROUP_VALUES = by_key(GROUP_SCHEMAS, "Value")
 
-_PREVIEWS = declared("""
+_GROUP_PREVIEWED = declared("""
 ConsumerGroupPartitionMetadataValue_3_7 4 versions 0 flexible 0+
     epoch   int32
     topics  []TopicMetadata
@@ -297,8 +297,8 @@ ShareGroupPartitionMetadataValue_4_0 9 versions 0 flexible 0+
 ShareGroupMetadataValue_4_0 11 versions 0 flexible 0+
     epoch  int32
 """)
-PREVIEW_KEYS = {schema.api_key: schema for name, schema in _PREVIEWS.items() if "Key" in name}
-PREVIEWS = {schema.api_key: schema for name, schema in _PREVIEWS.items() if "Value" in name}
+GROUP_PREVIEW_KEYS = {schema.api_key: schema for name, schema in _GROUP_PREVIEWED.items() if "Key" in name}
+GROUP_PREVIEWS = {schema.api_key: schema for name, schema in _GROUP_PREVIEWED.items() if "Value" in name}
 """Values that a preview alone wrote, or in another layout; the release ends the name."""
 
 CONSUMER_PROTOCOL = declared("""

@@ -24,7 +24,7 @@ from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, r
 from formats.names import CLUSTER_METADATA
 from formats.types import Buffer
 
-SCHEMAS = declared("""
+METADATA_SCHEMAS = declared("""
 RegisterBrokerRecord 0 versions 0-4 flexible 0+
     brokerId              int32
     isMigratingZkBroker   bool              2+
@@ -173,7 +173,7 @@ RegisterControllerRecord 27 versions 0 flexible 0+
 ClearElrRecord 28 versions 0 flexible 0+
     topicName  string
 """)
-RECORDS = {schema.api_key: schema for schema in SCHEMAS.values()}
+METADATA_RECORDS = {schema.api_key: schema for schema in METADATA_SCHEMAS.values()}
 
 FRAME_VERSION = 1
 
@@ -207,7 +207,7 @@ def decode_metadata(
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
     api_key, after_key = primitives.short_varint(value, at, "record type")
     version, start = primitives.short_varint(value, after_key, "record version")
-    schema = RECORDS.get(api_key)
+    schema = METADATA_RECORDS.get(api_key)
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     known = max(min(version, schema.versions.highest), schema.versions.lowest)

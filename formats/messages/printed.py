@@ -123,7 +123,7 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
     `version` is shown instead of the one that the value was read as.
     """
     data = value_json(value, elements, replace_invalid_utf8=True)
-    if value.name in metadata.SCHEMAS:
+    if value.name in metadata.METADATA_SCHEMAS:
         return json_text(
             {
                 "type": metadata.type_name(value.name),
@@ -156,7 +156,7 @@ def value_json(
 def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
     try:
         record = decode_metadata(value, elements, replace_invalid_utf8=True)
-        if isinstance(record, Unknown) and record.api_key in metadata.RECORDS:
+        if isinstance(record, Unknown) and record.api_key in metadata.METADATA_RECORDS:
             # Kafka's readers of structs look whether they know a version, those of whole messages do not
             nearest = decode_metadata(value, elements, replace_invalid_utf8=True, nearest=True)
             if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):

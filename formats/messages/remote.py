@@ -43,7 +43,7 @@ TAIL_OF_3_0 = 2
 metadata.
 """
 
-SCHEMAS = declared("""
+REMOTE_SCHEMAS = declared("""
 RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
     remoteLogSegmentId     RemoteLogSegmentIdEntry
         topicIdPartition  TopicIdPartitionEntry
@@ -97,7 +97,7 @@ RemoteLogSegmentMetadataSnapshotRecord 3 versions 0-2 flexible 0+
     remoteLogSegmentState  int8
     txnIndexEmpty          bool                       2+ tag 0
 """)
-RECORDS = {schema.api_key: schema for schema in SCHEMAS.values()}
+REMOTE_TYPES = {schema.api_key: schema for schema in REMOTE_SCHEMAS.values()}
 
 
 class Envelope(NamedTuple):
@@ -114,7 +114,7 @@ _ENVELOPES = {
     bytes((FRAME_VERSION, api_key, MESSAGE_VERSION)): Envelope(
         FRAME_VERSION, api_key, MESSAGE_VERSION, SHORTEST_ENVELOPE
     )
-    for api_key in RECORDS
+    for api_key in REMOTE_TYPES
 }
 """Those that Kafka writes, by their bytes."""
 
@@ -128,7 +128,7 @@ def read_envelope(value: Buffer) -> Envelope:
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
     api_key, after = short_varint(value, at, "api key")
-    if api_key not in RECORDS:
+    if api_key not in REMOTE_TYPES:
         raise UnsupportedError(at, "api key", "0, 1, 2 or 3", api_key)
     version, end = short_varint(value, after, "message version")
     if version != MESSAGE_VERSION:
@@ -144,7 +144,7 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     than the collector allows, CorruptError otherwise.
     """
     envelope = read_envelope(value)
-    schema = RECORDS[envelope.api_key]
+    schema = REMOTE_TYPES[envelope.api_key]
     if collector.spans is not None:
         _keep_envelope(value, schema.name, collector)
     read_head, read_old_tail, read_tail = _readers(envelope.api_key)
@@ -174,7 +174,7 @@ def _readers(api_key: int) -> tuple[Reader, Reader, Reader]:
 
     Found by the api key: the hash of a schema costs more than the reading of most fields.
     """
-    schema = RECORDS[api_key]
+    schema = REMOTE_TYPES[api_key]
     names = [field.name for field in schema.fields]
     at = names.index("customMetadata") if "customMetadata" in names else len(names)
     tail = schema._replace(fields=schema.fields[at:])

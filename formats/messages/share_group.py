@@ -4,12 +4,12 @@ Lives in `__share_group_state-N`; written by the share coordinator. The truth is
 `org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde` with the schemas
 of the module share-coordinator, 4.3.1. Keys and values are framed as in
 `__consumer_offsets`. The preview of 4.0 wrote another layout under the same
-numbers, which 4.3.1 cannot read: `PREVIEWS`.
+numbers, which 4.3.1 cannot read: `SHARE_PREVIEWS`.
 """
 
 from formats.messages.declare import by_key, declared
 
-SCHEMAS = declared("""
+SHARE_SCHEMAS = declared("""
 ShareSnapshotKey 0 versions 0
     groupId    string
     topicId    uuid
@@ -42,10 +42,10 @@ ShareUpdateValue 1 versions 0 flexible 0+
         deliveryState  int8
         deliveryCount  int16
 """)
-KEYS = by_key(SCHEMAS, "Key")
-VALUES = by_key(SCHEMAS, "Value")
+SHARE_KEYS = by_key(SHARE_SCHEMAS, "Key")
+SHARE_VALUES = by_key(SHARE_SCHEMAS, "Value")
 
-_PREVIEWS = declared("""
+_SHARE_PREVIEWED = declared("""
 ShareSnapshotValue_4_0 0 versions 0 flexible 0+
     snapshotEpoch  uint16
     stateEpoch     int32
@@ -66,5 +66,5 @@ ShareUpdateValue_4_0 1 versions 0 flexible 0+
         deliveryState  int8
         deliveryCount  int16
 """)
-PREVIEWS = {schema.api_key: schema for schema in _PREVIEWS.values()}
+SHARE_PREVIEWS = {schema.api_key: schema for schema in _SHARE_PREVIEWED.values()}
 """Values as the preview wrote them; the release ends the name."""

@@ -7,7 +7,7 @@ transaction-coordinator, 4.3.1. Keys and values are framed as in `__consumer_off
 
 from formats.messages.declare import by_key, declared
 
-SCHEMAS = declared("""
+TRANSACTION_SCHEMAS = declared("""
 TransactionLogKey 0 versions 0
     transactionalId  string
 TransactionLogValue 0 versions 0-1 flexible 1+
@@ -25,5 +25,5 @@ TransactionLogValue 0 versions 0-1 flexible 1+
     transactionStartTimestampMs       int64
     clientTransactionVersion          int16               1+ tag 2 = 0
 """)
-KEYS = by_key(SCHEMAS, "Key")
-VALUES = by_key(SCHEMAS, "Value")
+TRANSACTION_KEYS = by_key(TRANSACTION_SCHEMAS, "Key")
+TRANSACTION_VALUES = by_key(TRANSACTION_SCHEMAS, "Value")

@@ -160,9 +160,9 @@ def _advise(error: Any, words: list[str], params: list[Any]) -> None:
         )
         error.possibilities = None
     if option[1:].isdigit():
-        from kcli.words import DURATION
+        from kcli.words import DURATION_TEXT
 
-        times = [word[1:] for word in words if word.startswith(option) and DURATION.fullmatch(word[1:])]
+        times = [word[1:] for word in words if word.startswith(option) and DURATION_TEXT.fullmatch(word[1:])]
         if times:
             error.message = f"No such option: -{times[0]}; for so long ago write {times[0]}"
 

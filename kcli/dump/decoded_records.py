@@ -14,10 +14,10 @@ from formats.layout import FieldSpan
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.decode import (
+    COORDINATOR_TOPICS,
     INT16_SIZE,
     KEYS,
     PREVIEW_KEYS,
-    TOPICS,
     VALUES,
     decode_key,
     decode_preview,
@@ -29,7 +29,7 @@ from formats.messages.metadata import decode_metadata
 from formats.messages.printed import value_json
 from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX, Message, Unknown
 from formats.messages.remote import FRAME_VERSION
-from formats.messages.remote import RECORDS as REMOTE_RECORDS
+from formats.messages.remote import REMOTE_TYPES as REMOTE_RECORDS
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.primitives import int16, short_varint
 from formats.record import Record
@@ -37,7 +37,7 @@ from formats.remote_metadata import LONGEST_VALUE, row_of
 from formats.types import Buffer
 from kcli.kafka.remote.serde import unreadable
 
-DECODED_TOPICS = frozenset({*TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
+DECODED_TOPICS = frozenset({*COORDINATOR_TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 AnyRecord: TypeAlias = Record | LegacyRecord
 
 NULL_VALUE = "null value"

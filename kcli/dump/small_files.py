@@ -20,7 +20,7 @@ from formats.names import (
 from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
-from formats.segment_manifest import PARTS, VERSION, read_segment_manifest
+from formats.segment_manifest import INDEX_PARTS, MANIFEST_VERSION, read_segment_manifest
 from kcli.dump.options import DumpOptions
 from kcli.dump.pauses import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
@@ -90,7 +90,7 @@ def _manifest_values(data: bytes) -> tuple[Any, ...]:
     found = read_segment_manifest(data)
     chunks, indexes = found.chunk_index, found.indexes
     return (
-        VERSION,
+        MANIFEST_VERSION,
         chunks.type,
         chunks.original_chunk_size,
         chunks.original_file_size,
@@ -98,7 +98,7 @@ def _manifest_values(data: bytes) -> tuple[Any, ...]:
         chunks.chunk_count,
         found.compression,
         None if found.encryption is None else found.encryption.key_id,
-        tuple(StoredIndex(name, *indexes[kind]) for name, kind in PARTS.items() if kind in indexes),
+        tuple(StoredIndex(name, *indexes[kind]) for name, kind in INDEX_PARTS.items() if kind in indexes),
         found.segment,
     )
 

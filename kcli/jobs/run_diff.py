@@ -12,7 +12,7 @@ from kcli.rows.checks import RunDiffRow
 from kcli.rows.partitions import Where
 
 UNREADABLE = "unreadable"
-RESULTS = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
+RANKED = ("starts", "loads", "clean", "warning", "damaged", "fails", "will-not-load", UNREADABLE)
 """The better first."""
 COMPARED = ("result", "log_start_offset", "log_end_offset", "latest_epoch", "log_bytes", "segments")
 COLUMNS: dict[str, dict[str, str]] = {
@@ -212,7 +212,7 @@ def _new_codes(appeared: list[RunFinding], rank: int) -> str | None:
 def _damage(first: Facts, last: Facts, appeared: list[RunFinding]) -> str | None:
     """Return what is damaged now and was not."""
     before, now = first.get("result"), last.get("result")
-    is_worse = _rank(now) > max(_rank(before), RESULTS.index("warning"))
+    is_worse = _rank(now) > max(_rank(before), RANKED.index("warning"))
     result = f"{before or 'not in the first run'} before, {now} now" if is_worse else None
     return _new_codes(appeared, -2) or result
 
@@ -239,7 +239,7 @@ def _fall(name: str, first: Facts, last: Facts) -> str | None:
 
 
 def _rank(result: str | None) -> int:
-    return RESULTS.index(result) if result in RESULTS else -1 if result is None else len(RESULTS)
+    return RANKED.index(result) if result in RANKED else -1 if result is None else len(RANKED)
 
 
 def _grew(name: str, before: Facts, after: Facts) -> bool:

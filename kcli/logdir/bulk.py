@@ -19,7 +19,7 @@ from kcli.logdir.background import BackgroundCall
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
-WINDOW = 4 << 20
+BULK_WINDOW = 4 << 20
 WIDE_WINDOW, LARGE_BATCH = 12 << 20, 8 << 10
 """For batches of so many bytes on average, where a thread reads ahead: it is started anew for each window."""
 SMALLEST_WINDOW = 1 << 16
@@ -71,7 +71,7 @@ class BulkWalk:
         self.end = file.size if end is None else min(end, file.size)
         self.verify = verify
         self.stop: Stop | None = None
-        size, widest = WINDOW, WIDE_WINDOW if BackgroundCall.enabled else WINDOW
+        size, widest = BULK_WINDOW, WIDE_WINDOW if BackgroundCall.enabled else BULK_WINDOW
         if file.reading.rate:
             widest = size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size, self._widest = size, widest

@@ -41,7 +41,7 @@ META_PROPERTIES_FILE = "meta.properties"
 INCOMPLETE = "incomplete"
 """The code of the problem of a meta.properties that lacks an id."""
 
-FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN_FILE)
+START_FILES = (META_PROPERTIES_FILE, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN_FILE)
 
 
 class DirectoryFacts(NamedTuple):
@@ -78,7 +78,7 @@ def directory_facts(log_dir: str) -> DirectoryFacts:
 
 @lru_cache(maxsize=512)
 def _paths(log_dir: str) -> tuple[str, ...]:
-    return tuple(os.path.join(log_dir, name) for name in FILES)
+    return tuple(os.path.join(log_dir, name) for name in START_FILES)
 
 
 def version_of(path: str) -> tuple[int, int, int] | None:

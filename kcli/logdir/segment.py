@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
-from formats.magic import FORMATS, LARGEST_HEADER, LATEST, read_header
+from formats.magic import BATCH_FORMATS, LARGEST_HEADER, LATEST, read_header
 from kcli.logdir.buffers import DataFile
 
-WINDOW = 256 * 1024
+WALK_WINDOW = 256 * 1024
 SKIP_FROM = 4096
 """Batches at least this large are hopped over: only the next header is read, not what lies between."""
 
@@ -98,7 +98,7 @@ def batches(
     end: int,
     *,
     readable: bool = False,
-    ahead: int = WINDOW,
+    ahead: int = WALK_WINDOW,
     hop_from: int = SKIP_FROM,
 ) -> Generator[FileBatch, None, Stop]:
     """Yield the batches between two positions as `FileLogInputStream.nextBatch` returns them.
@@ -121,7 +121,7 @@ def batches(
         if readable:
             if magic < 0:
                 return Stop(BAD_MAGIC, position, magic)
-            if length < FORMATS.get(magic, FORMATS[LATEST]).smallest_length:
+            if length < BATCH_FORMATS.get(magic, BATCH_FORMATS[LATEST]).smallest_length:
                 return Stop(BAD_LENGTH, position, length)
         size = LOG_OVERHEAD + length
         yield FileBatch(position, size, offset, magic, window, at)
@@ -143,7 +143,7 @@ class Walk:
     """
 
     def __init__(
-        self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WINDOW
+        self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WALK_WINDOW
     ) -> None:
         self.file = file
         self.ahead = ahead
@@ -170,7 +170,7 @@ def with_zeros(file: DataFile, stop: Stop, end: int) -> Stop:
 def only_zeros(file: DataFile, position: int, end: int) -> bool:
     """Whether nothing but zero bytes lies between two positions."""
     while position < end:
-        chunk = file.read(position, min(WINDOW, end - position))
+        chunk = file.read(position, min(WALK_WINDOW, end - position))
         if chunk.count(0) != len(chunk):
             return False
         position += len(chunk)

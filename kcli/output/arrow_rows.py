@@ -71,7 +71,7 @@ def _schema(kind: DataType) -> Schema:
         return record({field.name: _nullable(_schema(field.type)) for field in kind})
     if types.is_nested(kind) and hasattr(kind, "value_type"):
         return {"type": "array", "items": _nullable(_schema(kind.value_type))}
-    schema = next((schema for is_such, schema in _SCALARS if is_such(kind)), {"type": "string"})
+    schema = next((schema for is_such, schema in _SCALAR_SCHEMAS if is_such(kind)), {"type": "string"})
     return {**schema, "arrow": kind} if _is_large(kind) else schema
 
 
@@ -85,7 +85,7 @@ def _is_whole(kind: DataType) -> bool:
     return bool(types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0))
 
 
-_SCALARS: tuple[tuple[Callable[[DataType], bool], Schema], ...] = (
+_SCALAR_SCHEMAS: tuple[tuple[Callable[[DataType], bool], Schema], ...] = (
     (_is_whole, {"type": "integer"}),
     (types.is_floating, {"type": "number"}),
     (types.is_decimal, {"type": "number"}),

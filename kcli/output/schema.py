@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-_TEXT: Schema = {"type": "string"}
+_TEXT_SCHEMA: Schema = {"type": "string"}
 _MAYBE_TEXT: Schema = {"type": ["string", "null"]}
 _MAYBE_INTEGER: Schema = {"type": ["integer", "null"]}
 _MAYBE_FACT: Schema = {"type": ["string", "integer", "null"]}
@@ -29,12 +29,12 @@ def _closed(title: str, properties: Schema) -> Schema:
     }
 
 
-FINDING = _closed(
+FINDING_SCHEMA = _closed(
     "finding",
     {
         "code": {"enum": sorted(CATALOGUE)},
         "severity": {"enum": list(SEVERITIES)},
-        "message": _TEXT,
+        "message": _TEXT_SCHEMA,
         "dir": {
             **_MAYBE_TEXT,
             "description": "directory of the file, or of the partition that it belongs to",
@@ -53,13 +53,13 @@ ERROR = _closed(
     "error",
     {
         "path": {
-            **_TEXT,
+            **_TEXT_SCHEMA,
             "description": "as reached from the argument; empty when no single path is to blame",
         },
-        "error": _TEXT,
+        "error": _TEXT_SCHEMA,
         "position": _MAYBE_INTEGER,
         "field": _MAYBE_TEXT,
-        "message": _TEXT,
+        "message": _TEXT_SCHEMA,
     },
 )
 
@@ -90,7 +90,7 @@ def document_schema(command: str) -> Schema:
         },
     )
     defs = {row_type.name: _row(row_type, tagged=len(types) > 1) for row_type in types}
-    return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING, "error": ERROR}}
+    return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING_SCHEMA, "error": ERROR}}
 
 
 def pretty(schema: Schema) -> str:

@@ -7,14 +7,14 @@ from kcli.output.values import iso
 from kcli.words import DAY
 
 EPOCH_MS = re.compile(r"(?<![\w.-])1[0-9]{12}(?!\w)", re.ASCII)
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def size(count: int) -> str:
     """Return a number of bytes in binary units, with one decimal below ten: 460 B, 7.3 KiB, 20 MiB."""
     value = float(count)
-    for unit in UNITS:
-        if abs(value) < 1023.5 or unit == UNITS[-1]:
+    for unit in SIZE_UNITS:
+        if abs(value) < 1023.5 or unit == SIZE_UNITS[-1]:
             break
         value /= 1024
     return f"{value:.1f} {unit}" if unit != "B" and abs(value) < 9.95 else f"{value:.0f} {unit}"

@@ -16,16 +16,16 @@ from kcli.rows.declare import RowType, Value
 from kcli.words import WordError, moment_ms
 
 Get: TypeAlias = Callable[[tuple[Value, ...]], Any]
-KINDS = {"int": "a number", "timestamp": "a number", "float": "a number", "str": "text", "bytes": "bytes"}
-KINDS |= {"bool": "a boolean", "NoneType": "null"}
+KIND_TEXT = {"int": "a number", "timestamp": "a number", "float": "a number", "str": "text", "bytes": "bytes"}
+KIND_TEXT |= {"bool": "a boolean", "NoneType": "null"}
 TESTS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le}
 TESTS |= {ast.Gt: operator.gt, ast.GtE: operator.ge}
 TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|@[-+]\w+|\w+|[<>!=]=|<>|.""", re.DOTALL)
-TIME = re.compile(r"@[-+]\w+|([0-9]+(ms|[smhdw]))+")
+TIME_TOKEN = re.compile(r"@[-+]\w+|([0-9]+(ms|[smhdw]))+")
 WORDS = {"=": "==", "<>": "!=", "null": "None", "true": "True", "false": "False"}
 WORDS |= {word: word for word in ("and", "or", "not", "in", "is")}
 ALLOWED = "expected columns, numbers and texts with comparisons, in (...), is null, and, or, not"
-UNKNOWN = 0.5
+UNDECIDED = 0.5
 """Neither true nor false; so `and` is the least, `or` the largest of its parts."""
 LONGEST_CONDITION = 2000
 """Characters, and so a bound on how deep it is nested."""
@@ -80,7 +80,7 @@ class _Compiler(NamedTuple):
         kind, get = self.value(node)
         if kind not in {None, "a boolean"}:
             raise self.refused(node, f"this is {kind}, and no condition; compare it")
-        return lambda values: value if isinstance(value := get(values), bool) else UNKNOWN
+        return lambda values: value if isinstance(value := get(values), bool) else UNDECIDED
 
     def comparison(self, word: ast.cmpop, left: ast.expr, right: ast.expr) -> Get:
         """Return what compares two values; UNKNOWN where one is null."""
@@ -109,18 +109,18 @@ class _Compiler(NamedTuple):
         match node:
             case ast.Name(id=name):
                 place, kind = self.columns.get(name, (None, ""))
-                return KINDS.get(kind), lambda values: None if place is None else values[place]
+                return KIND_TEXT.get(kind), lambda values: None if place is None else values[place]
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as positive)):
                 return "a number", lambda _: -positive
             case ast.Constant(value=int() | float() | str() | None as constant):
                 kind = self.columns.get(other.id, (0, ""))[1] if isinstance(other, ast.Name) else ""
                 if not isinstance(constant, str) or kind not in {"timestamp", "bytes"}:
-                    return KINDS[type(constant).__name__], lambda _: constant
+                    return KIND_TEXT[type(constant).__name__], lambda _: constant
                 try:
                     fitting = constant.encode() if kind == "bytes" else moment_ms(constant, self.where.now_ms)
                 except (WordError, UnicodeEncodeError) as error:
                     raise self.refused(node, str(error)) from error
-                return KINDS[kind], lambda _: fitting
+                return KIND_TEXT[kind], lambda _: fitting
         raise self.refused(node)
 
 
@@ -134,7 +134,7 @@ def _parse(text: str) -> tuple[ast.expr, list[int]]:
         word = token[0]
         if len(word) > 1 and word[0] in "'\"":
             word = ascii(word[1:-1].replace(word[0] * 2, word[0]))
-        elif TIME.fullmatch(word):
+        elif TIME_TOKEN.fullmatch(word):
             word = ascii(word)
         words.append(" " if word.isspace() else WORDS.get(word.lower(), word))
         positions += [token.start() + 1] * len(words[-1].encode(errors="surrogatepass"))
@@ -161,8 +161,8 @@ def _compared(work: Callable[[Any, Any], Any], left: Get, right: Get) -> Get:
     def compared(values: tuple[Value, ...]) -> Any:
         one, other = left(values), right(values)
         try:
-            return UNKNOWN if one is None or other is None else work(one, other)
+            return UNDECIDED if one is None or other is None else work(one, other)
         except TypeError:
-            return UNKNOWN
+            return UNDECIDED
 
     return compared

@@ -52,7 +52,7 @@ COMMANDS = {
     "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
     "partition-for": "lookups.PARTITION_FOR",
     "uuid": "lookups.UUID",
-    "ls": "partitions.PARTITION",
+    "ls": "partitions.LISTED_PARTITION",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",
     "diff": "checks.RUN_DIFF",

@@ -144,7 +144,7 @@ def _is_named_tuple(annotation: Any) -> bool:
 
 
 _KINDS = {int: "int", str: "str", bool: "bool", bytes: "bytes"}
-_SCHEMAS: dict[Any, Schema] = {
+_TYPE_SCHEMAS: dict[Any, Schema] = {
     int: {"type": "integer"},
     str: {"type": "string"},
     bool: {"type": "boolean"},
@@ -189,7 +189,7 @@ def _schema(annotation: Any) -> Schema:
         return {"type": "array", "items": _schema(get_args(kind)[0])}
     if origin is Literal:
         return {"enum": list(get_args(kind))}
-    schema = {"type": "object"} if origin is dict else _SCHEMAS[kind]
+    schema = {"type": "object"} if origin is dict else _TYPE_SCHEMAS[kind]
     return {**schema, "type": [schema["type"], "null"]} if nullable else schema
 
 
@@ -211,7 +211,7 @@ def column_schema(column: Column) -> Schema:
     return {**schema, "description": column.doc}
 
 
-_SCALARS = {**{name: _SCHEMAS[kind] for kind, name in _KINDS.items()}, "timestamp": _SCHEMAS[int]}
+_SCALARS = {**{name: _TYPE_SCHEMAS[kind] for kind, name in _KINDS.items()}, "timestamp": _TYPE_SCHEMAS[int]}
 
 
 def row_schema(declared: RowType) -> Schema:

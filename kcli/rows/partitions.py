@@ -46,7 +46,7 @@ class PartitionRow(NamedTuple):
 
 WHERE = columns_of(Where)
 FROM_FILE = columns_of(FromFile)
-PARTITION = row_type("partition", PartitionRow)
+LISTED_PARTITION = row_type("partition", PartitionRow)
 
 
 class CheckpointRow(NamedTuple):

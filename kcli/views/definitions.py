@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
-from kcli.rows.partitions import PARTITION, WHERE
+from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
 
@@ -60,7 +60,7 @@ VIEWS: dict[str, RowType] = {
     SEGMENTS: SCAN_SEGMENT,
     EPOCHS: EPOCH,
     RLMM: RLMM_EVENT,
-    OFFSETS: PARTITION,
+    OFFSETS: LISTED_PARTITION,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

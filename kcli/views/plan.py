@@ -127,7 +127,7 @@ def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers:
 def readable(found: Found) -> Found:
     """Return the same without the files that no view reads; each is an error, as of `scan`."""
     unknown = [target for target in found.targets if target.kind == UNKNOWN]
-    _, failures = plan(Found(targets=unknown), log_targets.ACCEPTS)
+    _, failures = plan(Found(targets=unknown), log_targets.LOG_ACCEPTS)
     return replace(
         found,
         targets=[target for target in found.targets if target.kind != UNKNOWN],
@@ -162,7 +162,7 @@ def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewComma
         leftovers = query.selection.include_leftovers
         return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
 
-    return ViewCommand(job, log_targets.ACCEPTS, expand)
+    return ViewCommand(job, log_targets.LOG_ACCEPTS, expand)
 
 
 def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool) -> Iterator[Target]:
@@ -184,7 +184,7 @@ def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCom
 def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
     return ViewCommand(
         SCAN,
-        log_targets.ACCEPTS,
+        log_targets.LOG_ACCEPTS,
         lambda found: log_targets.expand(with_contradictions(found), starts=True),
         lambda units, _: group_directories(units),
         _scan_reduce,
@@ -207,7 +207,7 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
     known = known_settings(metadata_of(found))
     job = check.CheckLog(CHECKED, starts_leftovers=not query.selection.include_leftovers, known=known)
     return ViewCommand(
-        job, check.ACCEPTS, check.expand, lambda units, _: group_directories(units), _check_reduce
+        job, check.CHECK_ACCEPTS, check.expand, lambda units, _: group_directories(units), _check_reduce
     )
 
 

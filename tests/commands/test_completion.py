@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from commands.app import COMMANDS
+from commands.app import COMMAND_NAMES
 from commands.completion import SHELLS
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS
@@ -98,7 +98,7 @@ def words(candidates):
         (["lookup", "offset", ""], ["earliest", "latest"]),
         (["lookup", "offset", "5", ""], []),
         (["replica", "simulate", "uncl"], ["unclean"]),
-        ([""], list(COMMANDS)),
+        ([""], list(COMMAND_NAMES)),
     ],
 )
 def test_words_that_may_follow(words, line, expected):
@@ -108,7 +108,7 @@ def test_words_that_may_follow(words, line, expected):
 def test_every_column_finding_and_page_is_offered(words):
     assert words("ls", "--columns", "") == list(row_types("ls")[0].names)
     assert words("explain", "") == list(CATALOGUE)
-    assert {*TOPICS, *COMMANDS, "columns"} == set(words("help", ""))
+    assert {*TOPICS, *COMMAND_NAMES, "columns"} == set(words("help", ""))
 
 
 def test_words_have_a_meaning_where_the_shell_shows_it(candidates):

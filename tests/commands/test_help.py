@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import pytest
 
-from commands.app import COMMANDS, GROUPS
+from commands.app import COMMAND_NAMES, GROUPS
 from kcli import __version__
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
@@ -122,7 +122,7 @@ def test_the_commands_are_grouped_and_a_beginner_sees_what_to_type(kcli):
     titles = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
 
     assert titles == ["Options", *GROUPS, "Start here"]
-    for command in COMMANDS:
+    for command in COMMAND_NAMES:
         assert f"\n  {command} " in shown
     assert "kcli ls /var/lib/kafka/data" in shown
 

@@ -292,12 +292,12 @@ def test_a_topic_of_a_view_may_be_a_glob(kcli, dirs):
 
 
 def test_the_schema_of_a_document_holds(kcli, dirs):
-    from kcli.output.schema import ERROR, FINDING
+    from kcli.output.schema import ERROR, FINDING_SCHEMA
 
     document = json.loads(kcli("sql", "FROM batches LIMIT 1", *dirs, "-o", "json").stdout)
 
     for finding in document["findings"]:
-        jsonschema.validate(finding, FINDING)
+        jsonschema.validate(finding, FINDING_SCHEMA)
     for error in document["errors"]:
         jsonschema.validate(error, ERROR)
 

@@ -6,7 +6,16 @@ from formats import legacy
 from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD, MAGIC_V2, SMALLEST_LENGTH
 from formats.bulk import SMALLEST_LENGTHS
 from formats.errors import TruncatedError, UnsupportedError
-from formats.magic import FORMATS, LATEST, format_of, is_legacy, is_valid, magic_of, read_header, record_count
+from formats.magic import (
+    BATCH_FORMATS,
+    LATEST,
+    format_of,
+    is_legacy,
+    is_valid,
+    magic_of,
+    read_header,
+    record_count,
+)
 from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches
 
@@ -14,14 +23,15 @@ BATCH_OF_2 = put_records([put_record(value=b"v")])
 
 
 def test_the_table_has_a_row_for_each_magic_up_to_the_latest():
-    assert {magic: row.magic for magic, row in FORMATS.items()} == {m: m for m in range(LATEST + 1)}
-    assert [row.smallest_length for row in FORMATS.values()] == [14, 22, 49] == SMALLEST_LENGTHS.tolist()
-    assert min(row.smallest_length for row in FORMATS.values()) == SMALLEST_LENGTH
+    assert {magic: row.magic for magic, row in BATCH_FORMATS.items()} == {m: m for m in range(LATEST + 1)}
+    smallest = [row.smallest_length for row in BATCH_FORMATS.values()]
+    assert smallest == [14, 22, 49] == SMALLEST_LENGTHS.tolist()
+    assert min(smallest) == SMALLEST_LENGTH
 
 
-@pytest.mark.parametrize("magic", FORMATS)
+@pytest.mark.parametrize("magic", BATCH_FORMATS)
 def test_offset_length_and_magic_lie_at_the_same_bytes_in_every_format(magic):
-    layout = FORMATS[magic].layout
+    layout = BATCH_FORMATS[magic].layout
     first, length, *_ = layout.fields
     assert (first.offset, layout.span(length.name), layout.span("magic")) == (0, (8, 12), (16, 17))
     assert length.name in {"batch_length", "message_size"}
@@ -29,7 +39,7 @@ def test_offset_length_and_magic_lie_at_the_same_bytes_in_every_format(magic):
 
 @pytest.mark.parametrize(("magic", "read_as"), [(-128, 1), (-1, 1), (0, 0), (1, 1), (2, 2), (3, 2), (127, 2)])
 def test_numbers_that_no_release_writes_are_read_as_kafka_reads_them(magic, read_as):
-    assert format_of(magic) is FORMATS[read_as]
+    assert format_of(magic) is BATCH_FORMATS[read_as]
     assert is_legacy(magic) == (read_as < MAGIC_V2)
 
 

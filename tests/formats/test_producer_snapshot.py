@@ -8,7 +8,7 @@ from formats.crc import crc32c
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.producer_snapshot import (
     PRODUCER_ENTRY,
-    SNAPSHOT_HEADER,
+    PRODUCER_SNAPSHOT_HEADER,
     ProducerEntry,
     ProducerSnapshotHeader,
     read_snapshot,
@@ -26,7 +26,7 @@ I32 = st.integers(-(2**31), 2**31 - 1)
 def snapshot(rows, tail=b"", version=1, count=None):
     body = (len(rows) if count is None else count).to_bytes(4, "big", signed=True)
     body += b"".join(map(PRODUCER_ENTRY.pack, rows)) + tail
-    return SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(version, crc32c(body), 0))[:6] + body
+    return PRODUCER_SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(version, crc32c(body), 0))[:6] + body
 
 
 def test_vector():

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from commands.app import COMMANDS as COMMANDS_OF_KCLI
+from commands.app import COMMAND_NAMES as COMMANDS_OF_KCLI
 from formats.crc import crc32c
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
+from formats.producer_snapshot import (
+    PRODUCER_ENTRY,
+    PRODUCER_SNAPSHOT_HEADER,
+    ProducerEntry,
+    ProducerSnapshotHeader,
+)
 from tests.partitions import orders, put_range
 
 pytestmark = pytest.mark.slow
@@ -100,7 +105,7 @@ def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean
     directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=clean)
     entry = PRODUCER_ENTRY.pack(ProducerEntry(1, 0, 0, 1, 1, 1000, 0, -1))
     body = struct.pack(">i", 1) + entry
-    header = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), 1))
+    header = PRODUCER_SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), 1))
     Path(directory, f"{2:020d}.snapshot").write_bytes(header + entry)
     words = ["ls", "--recover", str(directory), "-o", "ndjson"]
     packages, modules, printed = loaded(AFTER_ANSWER.format(words=words))

@@ -46,9 +46,9 @@ pytestmark = pytest.mark.oracle
 
 NOT_IN_4_3 = {"AccessControlRecord"}
 WRITTEN = {
-    name: 0 if name in remote.SCHEMAS else schema.versions.highest
+    name: 0 if name in remote.REMOTE_SCHEMAS else schema.versions.highest
     for name, schema in SCHEMAS.items()
-    if name not in NOT_IN_4_3 and "_" not in name and name not in control.SCHEMAS
+    if name not in NOT_IN_4_3 and "_" not in name and name not in control.CONTROL_SCHEMAS
 }
 """The highest version that Kafka 4.3 writes of each message.
 
@@ -77,7 +77,7 @@ def test_every_type_and_version_of_kafka_is_declared(types: dict[str, dict]):
         for topic, schemas in table.items()
         for schema in schemas.values()
     }
-    topics |= dict.fromkeys(remote.SCHEMAS, REMOTE_LOG_METADATA)
+    topics |= dict.fromkeys(remote.REMOTE_SCHEMAS, REMOTE_LOG_METADATA)
     assert {name: topics[name] for name in theirs} == {name: types[name]["topic"] for name in theirs}
     protocol = {
         name: (kind["lowest"], kind["highest"])
@@ -92,7 +92,7 @@ ALL = [(name, version) for name, highest in WRITTEN.items() for version in range
 
 def decoded(name: str, data: bytes) -> Message:
     schema = SCHEMAS[name]
-    if name in remote.SCHEMAS:
+    if name in remote.REMOTE_SCHEMAS:
         return decode_remote(data, replace_invalid_utf8=True)
     if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
         return decode_metadata(data, replace_invalid_utf8=True)
@@ -111,7 +111,7 @@ def test_decoded_as_kafka_prints_it(oracle: Oracle, oracle_seed: int, name: str,
     for made in asked["messages"]:
         found = decoded(name, base64.b64decode(made["bytes"]))
         assert (found.name, found.api_key, found.rest) == (name, SCHEMAS[name].api_key, b"")
-        assert found.version == version or name in remote.SCHEMAS
+        assert found.version == version or name in remote.REMOTE_SCHEMAS
         assert json_text(message_json(found)) == made["json"]
         tags = [(tag.struct, tag.tag, base64.b64encode(tag.data).decode()) for tag in found.unknown_tags]
         assert sorted(tags) == sorted((struct, tag, data) for struct, tag, data in made["unknown_tags"])
@@ -153,14 +153,14 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
             ):  # a key of another type is not asked for
                 assert theirs is None or "error" in theirs, (name, value.hex(), ours, theirs)
                 continue
-            if ours.name in remote.SCHEMAS and ours.version < min(1, SCHEMAS[name].versions.highest):
+            if ours.name in remote.REMOTE_SCHEMAS and ours.version < min(1, SCHEMAS[name].versions.highest):
                 assert (
                     "error" in theirs
                 )  # what is left of the value is one of the oldest layout, which 4.3.1 does not read
                 continue
             # parsed: Java before 19 prints a digit too many of some doubles
             assert json.loads(json_text(message_json(ours))) == json.loads(theirs["json"]), value.hex()
-            version = 0 if ours.name in remote.SCHEMAS else ours.version
+            version = 0 if ours.name in remote.REMOTE_SCHEMAS else ours.version
             assert (ours.name, version, len(ours.rest)) == (
                 theirs["name"],
                 theirs["version"],

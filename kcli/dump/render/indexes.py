@@ -13,7 +13,7 @@ from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
 from formats.errors import FormatError
 from formats.index import TXN_REFUSED_VERSION, ZERO_ENTRY
 from formats.legacy import MESSAGE_V1
-from formats.magic import FORMATS, LARGEST_HEADER, holds_header, is_legacy, magic_of, read_header
+from formats.magic import BATCH_FORMATS, LARGEST_HEADER, holds_header, is_legacy, magic_of, read_header
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION, OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from formats.record import batch_records
@@ -48,7 +48,7 @@ from kcli.rows.dump import DumpIndexRow, DumpProducerRow, DumpTimeindexRow, Dump
 
 _LAST_OFFSET = {
     magic: (form.layout.only("base_offset", "batch_length", "last_offset_delta"), form.smallest_length)
-    for magic, form in FORMATS.items()
+    for magic, form in BATCH_FORMATS.items()
     if not is_legacy(magic)
 }
 INTERVAL = 8 << 10

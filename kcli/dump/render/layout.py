@@ -41,7 +41,7 @@ from formats.names import (
     REMOTE_LOG_METADATA,
     REMOTE_LOG_SNAPSHOT,
 )
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
+from formats.producer_snapshot import PRODUCER_ENTRY, PRODUCER_SNAPSHOT_HEADER, read_snapshot
 from formats.record import batch_records, record_parts, unpacked
 from formats.remote_snapshot import LENGTH_SIZE, read_entries
 from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
@@ -440,10 +440,10 @@ def _index(unit: Unit, findings: FindingCollector) -> Scanned:
 def _producers(unit: Unit, _: FindingCollector) -> Scanned:
     start, data = read_target(unit.target)
     place, end, count = ByteRange(source_of(unit.target), data, start), 0, 0
-    if len(data) >= SNAPSHOT_HEADER.size:
-        end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
+    if len(data) >= PRODUCER_SNAPSHOT_HEADER.size:
+        end, count = PRODUCER_SNAPSHOT_HEADER.size, PRODUCER_SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
-            yield from place.rows(SNAPSHOT_HEADER)
+            yield from place.rows(PRODUCER_SNAPSHOT_HEADER)
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
     for number in range(unit.position, whole):
         yield Pause(ResumePoint(number))

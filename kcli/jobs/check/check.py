@@ -59,7 +59,7 @@ from kcli.logdir.targets import PARTITION, Server, Target
 from kcli.rows import Failure
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
-ACCEPTS = log_targets.ACCEPTS | {LOG_DIR}
+CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS = "EPOCH-001"

@@ -63,9 +63,7 @@ def _not_together(groups: Iterable[tuple[LogDirState, ...]]) -> Iterator[Note]:
         }
         for stop in verify(dirs, BrokerConfig(version=release_of(dirs))).stops:
             directory, name = os.path.split(stop.path)
-            if (
-                name == META_PROPERTIES_FILE and directory not in without_ids
-            ):  # these are findings of their own
+            if name == META_PROPERTIES_FILE and directory not in without_ids:  # findings of their own
                 yield Note(NOT_TOGETHER, shown(stop.path), f"{stop.exception}: {stop.message}")
 
 

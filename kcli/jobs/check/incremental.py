@@ -26,7 +26,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.partition_names import SWAP, listed
 from kcli.logdir.targets import PARTITION, Target
 
-VERSION = 5
+STATE_VERSION = 5
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
 STALE_INDEX = "IDX-010"
 OF_PRODUCERS = ("PROD-", "IDX-008")
@@ -112,7 +112,7 @@ class IncrementalState:
             if os.path.isdir(path) or not os.path.isdir(os.path.dirname(path))
         }
         text = json.dumps(kept, separators=(",", ":"))
-        head = {"version": VERSION, "records": self.records, "crc": crc32(text.encode())}
+        head = {"version": STATE_VERSION, "records": self.records, "crc": crc32(text.encode())}
         return f"{json.dumps(head)}\n{text}"
 
 
@@ -122,8 +122,10 @@ def _loads(text: str, *, records: bool) -> dict[str, dict[int, WholeSegment]]:
     try:
         first, _, rest = text.partition("\n")
         head = json.loads(first)
-        if head["version"] != VERSION:
-            raise StateError(f"a state of version {head['version']}, this release writes {VERSION}: {again}")
+        if head["version"] != STATE_VERSION:
+            raise StateError(
+                f"a state of version {head['version']}, this release writes {STATE_VERSION}: {again}"
+            )
         if head["crc"] != crc32(rest.encode()):
             raise StateError(f"its checksum does not match: {again}")
         if records and not head["records"]:

@@ -42,7 +42,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.partitions import Where
 
-CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
+CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 
 def missing_directories(target: Target) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def missing_directories(target: Target) -> Iterator[Finding]:
     if partitions is None:
         return
     there = {(name.topic, name.partition) for name in partitions}
-    for name in CHECKPOINTS:
+    for name in CHECKED_CHECKPOINTS:
         path = os.path.join(target.path, name)
         try:
             data = read_optional(path)

@@ -16,7 +16,7 @@ from kcli.logdir.partition_names import listed, listed_log, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 
-ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
+LOG_ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
 def expand(found: Found, *, starts: bool = False) -> Found:
@@ -30,7 +30,7 @@ def expand(found: Found, *, starts: bool = False) -> Found:
     directories: dict[str, dict[str, Target]] = {}
     real = cache(os.path.realpath)
     for target in found.targets:
-        if target.kind not in ACCEPTS | {REMOTE_SEGMENTS}:
+        if target.kind not in LOG_ACCEPTS | {REMOTE_SEGMENTS}:
             result.targets.append(target)
             continue
         try:

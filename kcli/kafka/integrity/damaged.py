@@ -55,7 +55,7 @@ SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
 LEGACY_ATTRIBUTES = 0x0F
 HIGHEST_CODEC = 4
-SIGN = 0x80
+SIGN_BIT = 0x80
 
 _LENGTH = BATCH.only("batch_length")
 
@@ -233,7 +233,7 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides
     # most places.
     first = np.frombuffer(data, np.uint8)
-    at = at[(first[at] < SIGN) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
+    at = at[(first[at] < SIGN_BIT) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
     size = lengths[at].astype(np.int64) + LOG_OVERHEAD
     fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
     at, size = at[fits], size[fits]

@@ -28,7 +28,7 @@ from formats.magic import is_legacy
 MOST_IDS = 10_000
 """Producers, epochs or transactions that are counted one by one; of more only that is known."""
 NOT_OPENED = -1
-CODECS = COMPRESSION_CODEC_MASK + 1
+CODEC_COUNT = COMPRESSION_CODEC_MASK + 1
 
 Ids: TypeAlias = frozenset[int] | None
 """Different numbers, or None for more than MOST_IDS of them."""
@@ -94,7 +94,7 @@ class Summary(NamedTuple):
     transactional: int = 0
     control: int = 0
     transactions: Transactions | None = Transactions({}, frozenset())
-    codecs: tuple[Codec, ...] = (Codec(),) * CODECS
+    codecs: tuple[Codec, ...] = (Codec(),) * CODEC_COUNT
     gaps: Tally = Tally()
     backwards: Tally = Tally()
 
@@ -296,8 +296,8 @@ def _codecs(
     packed: NDArray[np.int64] | None,
     unpacked: NDArray[np.int64] | None,
 ) -> tuple[Codec, ...]:
-    found = [Codec()] * CODECS
-    for number in np.bincount(codec, minlength=CODECS).nonzero()[0].tolist():
+    found = [Codec()] * CODEC_COUNT
+    for number in np.bincount(codec, minlength=CODEC_COUNT).nonzero()[0].tolist():
         here = codec == number
         found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
         if packed is not None and unpacked is not None:

@@ -227,10 +227,10 @@ def snapshot_bytes(producers: Mapping[int, Producer]) -> bytes:
         return EMPTY_SNAPSHOT
     from formats.crc import crc32c
     from formats.producer_snapshot import (
-        CRC_FROM,
         PRODUCER_ENTRY,
-        SNAPSHOT_HEADER,
-        VERSION,
+        PRODUCER_SNAPSHOT_HEADER,
+        PRODUCER_SNAPSHOT_VERSION,
+        SNAPSHOT_CRC_FROM,
         ProducerEntry,
         ProducerSnapshotHeader,
     )
@@ -241,9 +241,9 @@ def snapshot_bytes(producers: Mapping[int, Producer]) -> bytes:
         first_open = -1 if open_since is None else open_since
         entry = ProducerEntry._make((number, epoch, *last_batch, timestamp, coordinator_epoch, first_open))
         body += PRODUCER_ENTRY.pack(entry)
-    count = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(VERSION, 0, len(producers)))[CRC_FROM:]
-    header = ProducerSnapshotHeader(VERSION, crc32c(count + body), len(producers))
-    return SNAPSHOT_HEADER.pack(header) + body
+    header = ProducerSnapshotHeader(PRODUCER_SNAPSHOT_VERSION, 0, len(producers))
+    count = PRODUCER_SNAPSHOT_HEADER.pack(header)[SNAPSHOT_CRC_FROM:]
+    return PRODUCER_SNAPSHOT_HEADER.pack(header._replace(crc=crc32c(count + body))) + body
 
 
 def _in_java_order(numbers: Collection[int]) -> list[int]:

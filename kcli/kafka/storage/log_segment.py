@@ -25,7 +25,7 @@ from formats.index import (
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0
-from formats.magic import FORMATS, format_of, is_legacy, read_header
+from formats.magic import BATCH_FORMATS, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Stop, batches
@@ -36,7 +36,9 @@ LARGEST_WRAPPER = 64 * 1024 * 1024
 E = TypeVar("E", bound=tuple[Any, ...])
 
 _DELTAS = {
-    magic: form.layout.only("last_offset_delta") for magic, form in FORMATS.items() if not is_legacy(magic)
+    magic: form.layout.only("last_offset_delta")
+    for magic, form in BATCH_FORMATS.items()
+    if not is_legacy(magic)
 }
 _ATTRIBUTES = MESSAGE_V0.only("attributes")
 

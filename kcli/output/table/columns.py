@@ -34,7 +34,7 @@ def _time(value: int, symbols: Symbols, **parts: bool) -> str:
     return units.moment(value, **parts) if value >= 0 else symbols.null
 
 
-TEXT = Kind(lambda value, _: str(value))
+TEXT_KIND = Kind(lambda value, _: str(value))
 RIGHT_TEXT = Kind(lambda value, _: str(value), is_right=True)
 NUMBER = Kind(lambda value, _: str(value), is_right=True)
 """What identifies: offsets, epochs, positions."""
@@ -66,7 +66,7 @@ class ShownColumn(NamedTuple):
 
     header: str
     value: str | Callable[[Any], Any]
-    kind: Kind = TEXT
+    kind: Kind = TEXT_KIND
     rank: int = 0
     least: int | None = None
     style: Callable[[Any], str] | str = ""

@@ -25,7 +25,7 @@ from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 NONE = -1
 UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
-MOST_BYTES = 300
+MOST_BYTES_SHOWN = 300
 """Of a key or a value: no terminal shows more in a column."""
 LEAST_KEY, LEAST_VALUE = 10, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
@@ -68,7 +68,7 @@ def _batch_total(rows: Sequence[DumpBatchRow]) -> str:
     return f"{total}{used}. {f'{counted(bad, BAD_CHECKSUM)}.' if bad else 'Every checksum is right.'}"
 
 
-BATCHES = TableView(
+BATCH_VIEW = TableView(
     columns=(
         ShownColumn("AT BYTE", "position", NUMBER),
         ShownColumn(
@@ -145,15 +145,15 @@ def _contents(value: Any) -> str:
     """Return the beginning of a key or value: text as it is, other bytes in hex, the rest as JSON."""
     if isinstance(value, bytes):
         try:
-            text = value[:MOST_BYTES].decode()
+            text = value[:MOST_BYTES_SHOWN].decode()
         except UnicodeDecodeError as error:
             # a character that is cut in two is no reason for hex
-            is_cut = error.start > MOST_BYTES - 4
-            text = value[: error.start].decode() if is_cut else f"0x{value[:MOST_BYTES].hex()}"
+            is_cut = error.start > MOST_BYTES_SHOWN - 4
+            text = value[: error.start].decode() if is_cut else f"0x{value[:MOST_BYTES_SHOWN].hex()}"
         return one_line(text)
     if isinstance(value, (list, dict)):
-        return one_line(beginning(value, MOST_BYTES))
-    return one_line(value[:MOST_BYTES] if isinstance(value, str) else cell(value))
+        return one_line(beginning(value, MOST_BYTES_SHOWN))
+    return one_line(value[:MOST_BYTES_SHOWN] if isinstance(value, str) else cell(value))
 
 
 CONTENTS = Kind(lambda value, _: _contents(value))

@@ -108,7 +108,7 @@ def _epochs_verdict(rows: Sequence[EpochRow]) -> str:
     return f"Epochs differ from offset {offset} on: a follower truncates there, at the latest."
 
 
-EPOCHS = TableView(
+EPOCH_VIEW = TableView(
     columns=(
         ShownColumn("EPOCH", "epoch", NUMBER),
         ShownColumn("START", "start_offset", NUMBER),
@@ -178,7 +178,7 @@ RULES = {
     "between": "ends where the next epoch begins",
 }
 """What each rule of LeaderEpochFileCache.endOffsetFor means."""
-ERRORS = {
+ERROR_TEXTS = {
     "FENCED_LEADER_EPOCH": "FENCED_LEADER_EPOCH: the partition's epoch is newer",
     "UNKNOWN_LEADER_EPOCH": "UNKNOWN_LEADER_EPOCH: the partition's epoch is older",
     "NOT_LEADER_OR_FOLLOWER": "NOT_LEADER_OR_FOLLOWER: this broker does not lead",
@@ -194,7 +194,7 @@ def _partition_epoch(row: EndOffsetRow) -> str | None:
 
 
 def _why(row: EndOffsetRow) -> str:
-    return RULES.get(row.rule, row.rule) if row.error is None else ERRORS.get(row.error, row.error)
+    return RULES.get(row.rule, row.rule) if row.error is None else ERROR_TEXTS.get(row.error, row.error)
 
 
 def _end_offsets_verdict(rows: Sequence[EndOffsetRow]) -> str:

@@ -13,7 +13,7 @@ from kcli.output.table.table_view import FEW, TableView
 from kcli.output.units import counted, moment, number, readable
 from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
 
-EXPECTED = {"in batch", "found"}
+EXPECTED_REASONS = {"in batch", "found"}
 """Reasons that say no more than where it lies."""
 
 
@@ -29,7 +29,7 @@ def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
 
 
 def _reason(row: Any) -> str:
-    return "" if row.reason in EXPECTED else readable(row.reason).partition(";")[0]
+    return "" if row.reason in EXPECTED_REASONS else readable(row.reason).partition(";")[0]
 
 
 def _draw_reasons(rows: Sequence[Any], screen: Screen) -> Iterator[RenderableType]:
@@ -45,7 +45,7 @@ def _total(rows: Sequence[Any]) -> str:
     return f"Found in {number(sum(row.found for row in rows))} of {counted(len(rows), 'partition')}."
 
 
-OFFSETS = TableView(
+OFFSET_VIEW = TableView(
     columns=(
         ShownColumn("SEGMENT", "batch.segment_base_offset", NUMBER),
         ShownColumn("AT BYTE", "batch.position", NUMBER, style="bold"),

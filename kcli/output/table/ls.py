@@ -81,7 +81,7 @@ def _checkpoints_verdict(rows: Sequence[CheckpointRow]) -> str:
     return f"{violating} of {counted(len(rows), 'partition')} with checkpoints that contradict the log."
 
 
-CHECKPOINTS = TableView(
+CHECKPOINT_VIEW = TableView(
     columns=(
         ShownColumn("FIRST", "first_segment_offset", NUMBER, rank=4),
         ShownColumn("START", "log_start_offset", NUMBER),

@@ -268,7 +268,7 @@ def _failover_verdict(rows: Sequence[FailoverRow]) -> str:
     return f"{counted(len(rows), 'partition')}: {tally(counts)}."
 
 
-FAILOVER = TableView(
+FAILOVER_VIEW = TableView(
     columns=(
         ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
         ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),

@@ -42,7 +42,7 @@ from kcli.rows.remote_tiers import RlmmClusterOffsetRow, RlmmCoverageRow, RlmmLo
 
 COPYING, COPIED, DELETING = "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED"
 DELETED = "DELETE_SEGMENT_FINISHED"
-STATES = {
+STATE_TEXTS = {
     COPYING: "copying",
     COPIED: "copied",
     DELETING: "deleting",
@@ -55,7 +55,7 @@ STATES = {
 UNFINISHED = {COPYING: "copy not finished", DELETING: "deletion not finished"}
 SUPERSEDED = "superseded"
 STATE_STYLES = {"copied": "green", "deleted": "red", "deleting": "red"}
-UNREADABLE = "cannot be decoded"
+UNREADABLE_TEXT = "cannot be decoded"
 TO_READ, IS_DELETED, OTHERS, NOWHERE = "to read", "deleted", "not to read", "in none of these"
 MOST_TIERS, LEAST_TIERS, ROOM_BESIDE_TIERS = 32, 12, 60
 """Columns of a line of tiers, and of what is beside it."""
@@ -77,7 +77,7 @@ DIR = SharedColumn(
     are_paths=True,
     is_last=True,
 )
-PARTITION = (NAME, TOPIC_ID, METADATA, DIR)
+PARTITION_COLUMNS = (NAME, TOPIC_ID, METADATA, DIR)
 
 
 def _style_state(text: str) -> str:
@@ -92,8 +92,8 @@ def _topic_partition(row: RlmmEventRow) -> str | None:
 
 def _event(row: RlmmEventRow) -> str:
     if row.error is not None:
-        return f"{UNREADABLE}: {row.error}"
-    return STATES.get(row.state or "", row.state or row.record_type or "")
+        return f"{UNREADABLE_TEXT}: {row.error}"
+    return STATE_TEXTS.get(row.state or "", row.state or row.record_type or "")
 
 
 def _count_states(states: Sequence[str], read: str = "copied") -> str:
@@ -145,7 +145,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
     if segments:
         findings = () if offsets else answer.findings
-        yield from draw_table(SEGMENTS, answer._replace(rows=segments, findings=findings))
+        yield from draw_table(SEGMENT_VIEW, answer._replace(rows=segments, findings=findings))
     if offsets:
         yield from [""] if segments else []
         yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets))
@@ -202,7 +202,7 @@ def _state(row: RemoteSegmentRow) -> str:
 
 
 def _state_in_words(row: RemoteSegmentRow) -> str:
-    return UNFINISHED.get(row.state) or STATES.get(_state(row), _state(row))
+    return UNFINISHED.get(row.state) or STATE_TEXTS.get(_state(row), _state(row))
 
 
 def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
@@ -211,7 +211,7 @@ def _segments_total(rows: Sequence[RemoteSegmentRow]) -> str:
     return f"{counted(len(rows), 'remote segment')}: {states}."
 
 
-SEGMENTS = TableView(
+SEGMENT_VIEW = TableView(
     columns=(
         ShownColumn("SEGMENT ID", "segment_id"),
         offsets_column("start_offset", "end_offset"),
@@ -224,7 +224,7 @@ SEGMENTS = TableView(
     ),
     severity=lambda row: "warning" if row.state in UNFINISHED else None,
     closing=_segments_total,
-    shared=PARTITION,
+    shared=PARTITION_COLUMNS,
     above=draw_line,
 )
 HIGHEST = TableView(
@@ -232,12 +232,12 @@ HIGHEST = TableView(
         ShownColumn("EPOCH", "epoch", NUMBER),
         ShownColumn("HIGHEST OFFSET", "highest_offset", NUMBER),
     ),
-    shared=PARTITION,
+    shared=PARTITION_COLUMNS,
 )
 
 
 def _history_event(row: RemoteHistoryRow) -> str:
-    word = STATES.get(row.state, row.state)
+    word = STATE_TEXTS.get(row.state, row.state)
     return word if row.refused is None else f"{word}: not taken ({row.refused.replace('-', ' ')})"
 
 
@@ -249,7 +249,7 @@ HISTORY = TableView(
         ShownColumn("BY", "broker_id", NUMBER),
         ShownColumn("EVENT", _history_event, least=12, style=_style_state),
     ),
-    shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION),
+    shared=(SharedColumn("SEGMENT ID", lambda row: row.segment_id, "segment {}"), *PARTITION_COLUMNS),
 )
 
 
@@ -300,7 +300,7 @@ CHECKS = TableView(
         ShownColumn("EVENTS", "events", COUNT, rank=3),
         ShownColumn("FINDINGS", "findings", COUNT),
     ),
-    shared=PARTITION,
+    shared=PARTITION_COLUMNS,
     verdict=_check_verdict,
     severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
 )

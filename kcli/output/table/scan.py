@@ -14,7 +14,7 @@ from kcli.rows.scan import ScanSegmentRow, ScanSummary
 ZEROS = "LOG-004"
 IN_NUMBERS = {"LOG-009", ZEROS, "LOG-001", "LOG-003", "LOG-002"}
 """Findings that the numbers of a row say in words."""
-WORDS = {
+CODE_TEXTS = {
     "IDX-002": "ends elsewhere by its index",
     "LOG-008": "does not load",
     "START-003": "unfinished change",
@@ -30,7 +30,7 @@ def view_partitions(answer: TableInput) -> TableView:
 
 def view_segments(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
-    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT, "segment")
+    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, "segment")
 
 
 def _segment(row: ScanSegmentRow) -> str:
@@ -98,7 +98,7 @@ def _result(row: Any, findings: Sequence[Finding]) -> str:
         counted(summary.invalid_batches, "wrong checksum") if summary.invalid_batches else "",
         f"{size(summary.damaged_bytes)} are no batches" if summary.damaged_ranges else "",
         f"{tail}, {size(summary.tail_bytes)}" if summary.tail_bytes else "",
-        *(WORDS.get(code, code) for code in sorted(codes - IN_NUMBERS)),
+        *(CODE_TEXTS.get(code, code) for code in sorted(codes - IN_NUMBERS)),
         f"{open_transactions} from {summary.first_open_offset}" if summary.open_transactions else "",
         "checksums not checked" if summary.unchecked_batches else "",
     )
@@ -118,4 +118,4 @@ def _total(rows: Sequence[Any]) -> str:
 
 
 SEGMENT_COUNT = ShownColumn("SEGS", "segments", NUMBER, rank=2)
-SEGMENT = ShownColumn("SEGMENT", _segment, NUMBER)
+SEGMENT_CELL = ShownColumn("SEGMENT", _segment, NUMBER)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT, Kind, ShownColumn
+from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT_KIND, Kind, ShownColumn
 from kcli.output.units import counted
 from kcli.rows.partitions import Where
 
@@ -27,7 +27,7 @@ class SharedColumn(NamedTuple):
     value: Callable[[Any], Any]
     title: str = "{}"
     noun: tuple[str, ...] = ()
-    kind: Kind = TEXT
+    kind: Kind = TEXT_KIND
     rank: int = 0
     are_paths: bool = False
     is_last: bool = False

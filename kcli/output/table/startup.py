@@ -59,7 +59,7 @@ def _log_dirs(
     """Yield the log dirs where there are several, or one is offline."""
     if len(log_dirs) > 1 or any(map(_is_offline, log_dirs)):
         yield from [] if is_first else [""]
-        yield table((*DIR.column(log_dirs), *LOG_DIRS), log_dirs, screen)
+        yield table((*LOG_DIR_COLUMN.column(log_dirs), *LOG_DIRS), log_dirs, screen)
 
 
 def _verdict(row: StartupBrokerRow) -> list[str]:
@@ -120,7 +120,7 @@ def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
         stay = len(row.files) - len(changes)
         yield ""
         yield sentences(screen, f"{name_of(row.where)}: {counted(len(changes), 'file')} change, {stay} stay.")
-        yield table(FILES, changes[:MOST_FILES], screen)
+        yield table(FILE_COLUMNS, changes[:MOST_FILES], screen)
     if len(changes) > MOST_FILES:
         yield sentences(screen, f"{number(len(changes) - MOST_FILES)} more: -o json")
 
@@ -138,7 +138,7 @@ PARTITIONS = TableView(
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,
 )
-DIR = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
+LOG_DIR_COLUMN = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
 LOG_DIRS = (
     ShownColumn("STOPPED", _stop, rank=2),
     ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
@@ -147,7 +147,7 @@ LOG_DIRS = (
     ShownColumn("READS", "bytes_read", SIZE, rank=5),
     ShownColumn("WHY", "error", least=12, rank=1),
 )
-FILES = (
+FILE_COLUMNS = (
     ShownColumn("", "action", style=lambda text: ACTION_STYLES.get(text, "")),
     ShownColumn("FILE", "file"),
     ShownColumn("BEFORE", "size_before", SIZE, rank=2),

@@ -14,7 +14,7 @@ from kcli.output.table.columns import (
     CLOCK,
     NUMBER,
     SIZE,
-    TEXT,
+    TEXT_KIND,
     TIME,
     TIME_OF_DAY,
     ShownColumn,
@@ -150,13 +150,13 @@ def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
 
 
 def _column(place: int, column: Column, row: Any) -> ShownColumn:
-    kind = {"int": NUMBER, "timestamp": TIME}.get(column.kind, TEXT)
+    kind = {"int": NUMBER, "timestamp": TIME}.get(column.kind, TEXT_KIND)
     if kind is NUMBER and column.name.endswith(("_bytes", "_size")):
         kind = SIZE
     header = column.name if isinstance(row, PlainRow) else column.name.upper().replace("_", " ")
     header += " (UTC)" if kind is TIME else ""
-    least = LEAST_OF_A_TEXT if kind is TEXT else None
-    value = partial(_value, place, is_text=kind is TEXT)
+    least = LEAST_OF_A_TEXT if kind is TEXT_KIND else None
+    value = partial(_value, place, is_text=kind is TEXT_KIND)
     return ShownColumn(header, value, kind, rank=place + 1, least=least)
 
 

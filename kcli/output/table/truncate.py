@@ -56,7 +56,7 @@ def _draw_plans(rows: Sequence[TruncationRow], screen: Screen) -> Iterator[Rende
         if row.kind != NONE:
             yield StyledLines(_offset_lines(row, screen), screen)
             yield ""
-            yield table(SEGMENTS, list(_segment_lines(row)), screen)
+            yield table(SEGMENT_COLUMNS, list(_segment_lines(row)), screen)
         if row.kind != NONE and row.warnings:
             yield ""
         for warning in row.warnings:
@@ -112,7 +112,7 @@ def _segment_lines(row: TruncationRow) -> Iterator[SegmentLine]:
                 yield SegmentLine(segment, ends.get(segment.base_offset, segment.base_offset), note)
 
 
-SEGMENTS = (
+SEGMENT_COLUMNS = (
     ShownColumn("", lambda line: SIGNS[line.segment.action], style=lambda sign: SIGN_STYLES[sign]),
     ShownColumn("SEGMENT", "segment.base_offset", NUMBER),
     ShownColumn("OFFSETS", lambda line: span(line.segment.base_offset, line.end)),

@@ -10,7 +10,15 @@ from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
 from formats.layout import FieldSpan
 from formats.messages import control, remote
 from formats.messages.converter import json_text
-from formats.messages.decode import SCHEMAS, TOPICS, Message, Unknown, decode_key, decode_value, message_json
+from formats.messages.decode import (
+    COORDINATOR_TOPICS,
+    SCHEMAS,
+    Message,
+    Unknown,
+    decode_key,
+    decode_value,
+    message_json,
+)
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import ELEMENTS_MAX, UnknownTag
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -37,7 +45,7 @@ def test_every_version_of_every_message_is_in_the_data():
     schemas = {
         name: schema
         for name, schema in SCHEMAS.items()
-        if name not in remote.SCHEMAS and name not in control.SCHEMAS and "_" not in name
+        if name not in remote.REMOTE_SCHEMAS and name not in control.CONTROL_SCHEMAS and "_" not in name
     }
     declared = {
         (name, version) for name, schema in schemas.items() for version in range(schema.versions.highest + 1)
@@ -81,7 +89,7 @@ def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
                 json_text(message_json(found))
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", COORDINATOR_TOPICS)
 @examples(200)
 @given(
     key=st.binary(max_size=40),

@@ -144,7 +144,7 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
     monkeypatch.setattr(pauses, "BYTES_PER_CALL", 20_000)
     monkeypatch.setattr(pauses, "ROWS_PER_CALL", 100)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 4000)
-    monkeypatch.setattr(bulk, "WINDOW", 4000)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 4000)
     batches = [bytearray(put_range(number * 3, 3)) for number in range(400)]
     for number in (1, 10, 300):
         batches[number][-1] ^= 1

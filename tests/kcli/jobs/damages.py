@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD
 from formats.crc import crc32c
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER
+from formats.producer_snapshot import PRODUCER_ENTRY, PRODUCER_SNAPSHOT_HEADER
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 
@@ -117,7 +117,7 @@ def producer(offset: int, number: int, **fields: int) -> Callable[[Path], object
     def damage(root: Path) -> None:
         path = file(offset, "snapshot")(root)
         raw = bytearray(path.read_bytes())
-        at = SNAPSHOT_HEADER.size + number * PRODUCER_ENTRY.size
+        at = PRODUCER_SNAPSHOT_HEADER.size + number * PRODUCER_ENTRY.size
         entry = PRODUCER_ENTRY.read(bytes(raw), at)._replace(**fields)
         raw[at : at + PRODUCER_ENTRY.size] = PRODUCER_ENTRY.pack(entry)
         raw[2:6] = struct.pack(">I", crc32c(bytes(raw[6:])))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs.common import plan
-from kcli.jobs.scan.log_targets import ACCEPTS, expand
+from kcli.jobs.scan.log_targets import LOG_ACCEPTS, expand
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
@@ -46,7 +46,7 @@ def write(directory, base, raws):
 
 
 def units_of(*paths):
-    units, failures = plan(expand(find(list(map(str, paths)), Selection())), ACCEPTS)
+    units, failures = plan(expand(find(list(map(str, paths)), Selection())), LOG_ACCEPTS)
     assert failures == []
     return units
 

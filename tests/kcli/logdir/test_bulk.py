@@ -73,7 +73,7 @@ def twins(path, data, **where):
 @pytest.fixture(params=WINDOWS)
 def window(request, monkeypatch):
     smallest, largest = request.param
-    monkeypatch.setattr(bulk, "WINDOW", largest)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", largest)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", smallest)
     return request.param
 
@@ -135,7 +135,7 @@ def test_batches_larger_than_the_window(tmp_path, window):
 )
 def test_random_logs(tmp_path_factory, pieces, size, worth_a_thread):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "WINDOW", size[1])
+        patch.setattr(bulk, "BULK_WINDOW", size[1])
         patch.setattr(bulk, "SMALLEST_WINDOW", size[0])
         patch.setattr(bulk, "WORTH_A_THREAD", worth_a_thread)
         twins(tmp_path_factory.mktemp("random") / "log", b"".join(pieces))
@@ -188,7 +188,7 @@ def test_the_rate_is_kept(tmp_path):
 
 
 def test_a_file_that_shrinks(tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "WINDOW", 1000)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 1000)
     path = tmp_path / "log"
     path.write_bytes(large(500) * 30)
     with DataFile(str(path)) as file:

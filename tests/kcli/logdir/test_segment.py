@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import SKIP_FROM, WINDOW, Stop, Walk, batches, next_batch
+from kcli.logdir.segment import SKIP_FROM, WALK_WINDOW, Stop, Walk, batches, next_batch
 from tests.builders import put_record, put_records
 from tests.partitions import put_range
 
@@ -61,7 +61,7 @@ def test_every_cut_ends_somewhere(tmp_path):
 
 
 def test_batches_larger_than_the_window(tmp_path):
-    sizes = [WINDOW * 2 + 5, 10, SKIP_FROM, 1, WINDOW - 30]
+    sizes = [WALK_WINDOW * 2 + 5, 10, SKIP_FROM, 1, WALK_WINDOW - 30]
     batches = [put_records([put_record(value=b"x" * size)], base_offset=n) for n, size in enumerate(sizes)]
     positions, stop = walked(tmp_path / "log", b"".join(batches))
     assert positions == [sum(map(len, batches[:n])) for n in range(len(batches))]
@@ -78,7 +78,7 @@ def test_large_batches_are_hopped_over(tmp_path, monkeypatch):
     )
     with DataFile(str(tmp_path / "log")) as file:
         assert len(list(Walk(file))) == 5
-    assert sum(read) <= WINDOW + 4 * 61
+    assert sum(read) <= WALK_WINDOW + 4 * 61
 
 
 def negative(batch):

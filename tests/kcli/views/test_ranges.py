@@ -44,7 +44,7 @@ def some(chance, numbers):
 @pytest.mark.parametrize("seed", range(10))
 def test_rows_of_random_logs_are_those_of_dump(seed, view, kcli, tmp_path, monkeypatch):
     chance = random.Random(seed)
-    monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
+    monkeypatch.setattr(bulk, "BULK_WINDOW", chance.choice([400, 3000, 1 << 20]))
     batches = random_log(chance)
     data = bytearray(b"".join(batches))
     for _ in range(chance.choice([0, 0, 1, 2])):
@@ -69,7 +69,7 @@ def test_rows_of_random_logs_are_those_of_dump(seed, view, kcli, tmp_path, monke
 def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(
     seed, view, kcli, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(bulk, "WINDOW", 700)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 700)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 100)
     chance = random.Random(seed)
     folder = log_dir(tmp_path / "d") / "orders-0"
@@ -104,7 +104,7 @@ def test_records_of_recorded_logs(name, tmp_path):
 
 
 def test_reading_ends_after_the_range(tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "WINDOW", 400)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 400)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 400)
     monkeypatch.setattr("kcli.dump.pauses.BYTES_PER_CALL", 1)
     batches = [put_range(number * 5, 5) for number in range(200)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.messages.decode import TOPICS
+from formats.messages.decode import COORDINATOR_TOPICS
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.dump.decoded_records import DecodedRecord
@@ -167,7 +167,7 @@ def test_remote_metadata_as_rlmm_dump_names_it():
     assert len(kinds) == 4
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", COORDINATOR_TOPICS)
 def test_every_type_and_version_is_json(topic: str):
     """What Kafka's converters wrote of the same bytes."""
     keys = {

@@ -80,7 +80,7 @@ def assert_as_plain(path, options):
 @pytest.mark.parametrize("seed", range(2))
 def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
-    monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
+    monkeypatch.setattr(bulk, "BULK_WINDOW", chance.choice([400, 3000, 1 << 20]))
     monkeypatch.setattr(pauses, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
@@ -107,7 +107,7 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_recorded_logs(options, tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "WINDOW", 2000)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 2000)
     for name in (*recorded.LOGS, *recorded.LEGACY):
         path = tmp_path / f"{0:020}.log"
         path.write_bytes(recorded.stored(f"{name}.log"))

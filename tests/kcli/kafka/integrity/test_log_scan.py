@@ -43,7 +43,7 @@ def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
 
 
 def test_many_windows_and_blocks_add_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "WINDOW", 700)
+    monkeypatch.setattr(bulk, "BULK_WINDOW", 700)
     monkeypatch.setattr(log_scan, "BATCHES_A_BLOCK", 7)
     compare(tmp_path / "log", b"".join(random_batches(1, 300)))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.messages.metadata import RECORDS
+from formats.messages.metadata import METADATA_RECORDS
 from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, Metadata
 from kcli.logdir.buffers import DataFile, FileError
 from tests.builders import put_record, put_records
@@ -16,7 +16,7 @@ OTHERS = 3000
 
 def topic(name):
     """Return a TopicRecord, the id of which begins with the name's first byte."""
-    assert RECORDS[2].name == "TopicRecord"
+    assert METADATA_RECORDS[2].name == "TopicRecord"
     return b"\x01\x02\x00" + bytes([len(name) + 1]) + name + name[:1] * 16 + b"\x00"
 
 
@@ -81,7 +81,8 @@ def test_what_is_after_the_last_whole_batch_is_a_finding(log):
 def test_a_transaction_counts_with_records_without_effect_in_it(log):
     path, _ = log
     begin, end = b"\x01\x17\x00\x00", b"\x01\x18\x00\x00"
-    assert (RECORDS[23].name, RECORDS[24].name) == ("BeginTransactionRecord", "EndTransactionRecord")
+    names = [METADATA_RECORDS[api_key].name for api_key in (23, 24)]
+    assert names == ["BeginTransactionRecord", "EndTransactionRecord"]
     data = [batch(0, begin, NO_OP, topic(b"a"), NO_OP), batch(4, NO_OP)]
     assert read(path, data)[1] == []
     assert read(path, [*data, batch(5, end)])[1] == ["a"]

@@ -7,7 +7,12 @@ import pytest
 
 from formats.bounds import LARGEST_CONTROL_BATCH
 from formats.crc import crc32c
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
+from formats.producer_snapshot import (
+    PRODUCER_ENTRY,
+    PRODUCER_SNAPSHOT_HEADER,
+    ProducerEntry,
+    ProducerSnapshotHeader,
+)
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
 from kcli.kafka.storage.producer_state import (
@@ -63,7 +68,8 @@ def segment(tmp_path, base, *batches):
 
 def snapshot_file(path, *entries):
     body = struct.pack(">i", len(entries)) + b"".join(PRODUCER_ENTRY.pack(entry) for entry in entries)
-    path.write_bytes(SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), len(entries))) + body[4:])
+    header = ProducerSnapshotHeader(1, crc32c(body), len(entries))
+    path.write_bytes(PRODUCER_SNAPSHOT_HEADER.pack(header) + body[4:])
     return str(path)
 
 
