@@ -97,8 +97,7 @@ def sleeps(given):
 def wide(given):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
     return Outcome(
-        number=given.number,
-        rows=[Row(given.number, random.Random(given.number).randbytes(10_000))],
+        number=given.number, rows=[Row(given.number, random.Random(given.number).randbytes(10_000))]
     )
 
 
@@ -125,8 +124,7 @@ def add(left, right):
 
 def paths(given):
     return Outcome(
-        number=given.number,
-        rows=[Row(given.target.path, given.target.log_dir, given.target.shown)],
+        number=given.number, rows=[Row(given.target.path, given.target.log_dir, given.target.shown)]
     )
 
 
@@ -144,10 +142,7 @@ class EngineSuite:
         outcomes = list(engine(Job(scan), units(*["answer"] * 200)))
 
         assert [outcome.number for outcome in outcomes] == list(range(200))
-        assert outcomes[7].rows == [
-            Row(7, 0, b"\0\xff", None),
-            Row(7, 1, b"\0\xff", None),
-        ]
+        assert outcomes[7].rows == [Row(7, 0, b"\0\xff", None), Row(7, 1, b"\0\xff", None)]
 
     def test_options_bound_to_the_scan_arrive(self, engine):
         (outcome,) = engine(Job(partial(scan, rows=5)), units("answer"))

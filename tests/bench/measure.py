@@ -63,10 +63,7 @@ def run(argv: Sequence[str], output: Path) -> tuple[float, int]:
 
 
 def alternate(
-    commands: Mapping[str, Sequence[str]],
-    most: int,
-    scratch: Path,
-    check: Callable[[dict[str, Path]], None],
+    commands: Mapping[str, Sequence[str]], most: int, scratch: Path, check: Callable[[dict[str, Path]], None]
 ) -> dict[str, Measured]:
     """Run commands in turn: once unmeasured, for `check`; then until times are steady, at most so often.
 

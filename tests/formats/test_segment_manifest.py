@@ -27,15 +27,7 @@ from formats.segment_manifest import (
     read_chunk_sizes,
     read_segment_manifest,
 )
-from tests.plugin import (
-    ENCODED_10_20_30,
-    MANIFEST,
-    METADATA,
-    NO_KEY,
-    VARIABLE,
-    encoded_sizes,
-    packed,
-)
+from tests.plugin import ENCODED_10_20_30, MANIFEST, METADATA, NO_KEY, VARIABLE, encoded_sizes, packed
 
 pytestmark = pytest.mark.slow
 

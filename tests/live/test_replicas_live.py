@@ -29,12 +29,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 ROLES = {100: "controller", 1: "broker", 2: "broker"}
 BROKERS = {"A": 1, "B": 2}
 TOPIC, TIERED = "story", "tiered"
-ERRORS = {
-    None: 0,
-    "NOT_LEADER_OR_FOLLOWER": 6,
-    "FENCED_LEADER_EPOCH": 74,
-    "UNKNOWN_LEADER_EPOCH": 75,
-}
+ERRORS = {None: 0, "NOT_LEADER_OR_FOLLOWER": 6, "FENCED_LEADER_EPOCH": 74, "UNKNOWN_LEADER_EPOCH": 75}
 LAST_FETCH_SECONDS = 0.8
 """So long the fetch of a paused follower waits at the leader; a record written then would be its answer."""
 

@@ -104,12 +104,7 @@ def another_history(choose: random.Random, epochs: list[list[int]]) -> list[list
 
 
 def copy(
-    choose: random.Random,
-    log: Path,
-    bounds: tuple[int, int],
-    newest: int,
-    history: list[list[int]],
-    way: str,
+    choose: random.Random, log: Path, bounds: tuple[int, int], newest: int, history: list[list[int]], way: str
 ) -> list[dict[str, Any]]:
     """Return the events of one copy of a segment, from its first offset to before that of the next one."""
     start, last, own = bounds[0], bounds[1] - 1, history

@@ -89,11 +89,7 @@ def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
 
 
 def one_case(
-    oracle: Oracle,
-    log: RandomLog,
-    choose: random.Random,
-    into: Path,
-    kcli: Callable[..., Any] | None,
+    oracle: Oracle, log: RandomLog, choose: random.Random, into: Path, kcli: Callable[..., Any] | None
 ) -> None:
     unit, done = damaged(log, choose, into)
     directory = into / log.directory.name

@@ -19,7 +19,7 @@ MISREAD = {
             f'"voterDirectoryId":"{directory}"}}],"grantingVoters":[]}}'
             for directory in ("AAAAAAAAAAAAAAAAAAAAAA", "AAEAAAAAAAAAAAAAAAAAAQ")
         ),
-    ),
+    )
 }
 """The same, of control records that no recording has.
 

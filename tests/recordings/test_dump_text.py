@@ -40,7 +40,7 @@ DIFFERENCES = {
             "it is empty"
         ),
         lambda section: is_zero_slot(section) and section.kcli in ((f"{section.path} is empty.",), ()),
-    ),
+    )
 }
 """What kcli prints otherwise on purpose: why, and whether a section is of that sort."""
 

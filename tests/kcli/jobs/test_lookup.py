@@ -74,10 +74,7 @@ def test_an_offset_is_found_through_the_index(directory, offset, segment_base, p
     row, found_codes = by_offset(directory, offset)
     assert row["found"]
     assert (row["segment_base_offset"], row["position"]) == (segment_base, position)
-    assert (row["file"], row["path"]) == (
-        f"{segment_base:020d}.log",
-        f"{directory}/{segment_base:020d}.log",
-    )
+    assert (row["file"], row["path"]) == (f"{segment_base:020d}.log", f"{directory}/{segment_base:020d}.log")
     assert (row["batch_base_offset"], row["batch_last_offset"]) == span
     assert (row["index_entry_offset"], row["index_entry_position"]) == entry
     assert row["reason"].partition(":")[0] == word

@@ -38,11 +38,7 @@ def plain(path, data, start=0, end=None):
         for position, header in walk:
             raw = data[position : position + header.size]
             found.append(
-                (
-                    position,
-                    *header,
-                    is_valid(raw) if header.magic >= MAGIC_V2 else legacy.is_valid(raw),
-                )
+                (position, *header, is_valid(raw) if header.magic >= MAGIC_V2 else legacy.is_valid(raw))
             )
         return found, walk.stop
 

@@ -37,8 +37,7 @@ def test_no_place_in_a_directory_of_a_broker(tmp_path, holds):
 
 
 @pytest.mark.parametrize(
-    "holds",
-    [".lock", "build-7/", "build-7/notes.txt", "build-7/.lock", "00000000000000000000.log"],
+    "holds", [".lock", "build-7/", "build-7/notes.txt", "build-7/.lock", "00000000000000000000.log"]
 )
 def test_a_directory_with_names_like_those_of_a_broker_may_be_written_to(tmp_path, holds):
     file = tmp_path / holds

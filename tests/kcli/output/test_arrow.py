@@ -208,8 +208,7 @@ def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
 
 
 @pytest.mark.parametrize(
-    ("number", "held"),
-    [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 + 5, 5), (-(2**63) - 1, 2**63 - 1)],
+    ("number", "held"), [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 + 5, 5), (-(2**63) - 1, 2**63 - 1)]
 )
 def test_numbers_wrap_as_longs_of_java_do(number, held):
     row_type = RowType("t", (Column("a", "int", False, ""), Column("b", "bool", False, "")))

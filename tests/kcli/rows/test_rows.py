@@ -28,10 +28,7 @@ def test_a_title_stays_one():
 
 @pytest.mark.parametrize(
     ("item", "name"),
-    [
-        (RlmmPartitionRow("t", 0, 3), "rlmm_partition"),
-        (ArrowBlock("dump_batch", None), "dump_batch"),
-    ],
+    [(RlmmPartitionRow("t", 0, 3), "rlmm_partition"), (ArrowBlock("dump_batch", None), "dump_batch")],
 )
 def test_every_item_has_the_name_of_its_type(item, name):
     assert type_name(item) == name

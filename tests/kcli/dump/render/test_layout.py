@@ -445,10 +445,7 @@ def test_control_characters_cannot_break_a_line():
 
 
 def test_a_file_without_a_layout_is_named():
-    rows = (
-        DumpFileRow(from_file("notes"), "unknown", 12),
-        DumpFileRow(from_file("folder"), "unknown", None),
-    )
+    rows = (DumpFileRow(from_file("notes"), "unknown", 12), DumpFileRow(from_file("folder"), "unknown", None))
     assert lines(*rows) == ["orders-0/notes", "unknown  12", "", "orders-0/folder", "unknown"]
 
 

@@ -211,12 +211,7 @@ def test_without_events_what_a_replay_adds_is_not_known(kcli, data):
 
 @pytest.mark.parametrize(
     ("content", "status", "words"),
-    [
-        (b"\0\1" + bytes(16), 3, "version"),
-        (HEADER + i32(5), 3, "entry"),
-        (b"", 0, ""),
-        (HEADER[:9], 1, ""),
-    ],
+    [(b"\0\1" + bytes(16), 3, "version"), (HEADER + i32(5), 3, "entry"), (b"", 0, ""), (HEADER[:9], 1, "")],
 )
 def test_a_damaged_file_is_an_error_and_the_others_are_answered(kcli, data, content, status, words):
     path = data(COVERED, 3, events=())

@@ -45,10 +45,7 @@ def test_rows(data):
     assert [
         (row["segments"], row["batches"], row["records"], row["base_offset"], row["last_offset"])
         for row in partitions
-    ] == [
-        (3, 40, 80, 0, 79),
-        (2, 31, 60, 0, 61),
-    ]
+    ] == [(3, 40, 80, 0, 79), (2, 31, 60, 0, 61)]
     assert (partitions[0]["epochs"], partitions[0]["producers"], partitions[0]["open_transactions"]) == (
         2,
         20,

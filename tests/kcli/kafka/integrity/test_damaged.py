@@ -5,13 +5,7 @@ import random
 
 import pytest
 
-from kcli.kafka.integrity.damaged import (
-    Budget,
-    DamagedRange,
-    VerifiedBatch,
-    search_batch,
-    verified_batches,
-)
+from kcli.kafka.integrity.damaged import Budget, DamagedRange, VerifiedBatch, search_batch, verified_batches
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from tests.builders import put_record, put_records

@@ -85,10 +85,7 @@ def test_markers_that_cannot_be_read(tmp_path, broken):
     piece = compare(tmp_path / "log", in_transaction(0, 7) + (bad := marker(2, 7, **broken)) + bad)
 
     assert piece.summary.transactions.open == {7: 0}
-    assert piece.defects["DUMP-002"][:2] == (
-        2,
-        len(in_transaction(0, 7)),
-    )
+    assert piece.defects["DUMP-002"][:2] == (2, len(in_transaction(0, 7)))
 
 
 @pytest.mark.slow
@@ -165,10 +162,7 @@ def test_what_cannot_be_decompressed_is_reported(tmp_path):
     )
     piece = read(tmp_path / "log", unpack=True)
 
-    assert piece.defects["DUMP-002"][:2] == (
-        2,
-        len(put_range(0, 1)),
-    )
+    assert piece.defects["DUMP-002"][:2] == (2, len(put_range(0, 1)))
     assert [codec.opened for codec in piece.summary.codecs] == [1, 0, 0, 0, 0, 0, 0, 0]
 
 

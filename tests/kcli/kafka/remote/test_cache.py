@@ -1,8 +1,6 @@
 """What a broker's cache makes of events: rules easy to get wrong; random events are in tests.oracle."""
 
-from formats.remote_metadata import (
-    RemotePartitionDeleteMetadata,
-)
+from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.kafka.remote.cache import (
     INVALID_TRANSITION,
     NOT_STARTED,

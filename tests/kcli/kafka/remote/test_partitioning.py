@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from formats.errors import CorruptError
-from kcli.kafka.remote.partitioning import (
-    hash_code,
-    murmur2,
-    partition_of_events,
-)
+from kcli.kafka.remote.partitioning import hash_code, murmur2, partition_of_events
 
 DATA = Path(__file__).parents[3] / "data" / "rlmm"
 

@@ -8,12 +8,7 @@ import pytest
 from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage import log_segment
 from kcli.kafka.storage.loaded_log import Settings
-from kcli.kafka.storage.log_segment import (
-    BrokerError,
-    file_batches,
-    first_offset,
-    translate_offset,
-)
+from kcli.kafka.storage.log_segment import BrokerError, file_batches, first_offset, translate_offset
 from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection

@@ -15,12 +15,7 @@ from formats.producer_snapshot import (
 )
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
-from kcli.kafka.storage.producer_state import (
-    EMPTY_SNAPSHOT,
-    Producer,
-    ProducerState,
-    replay,
-)
+from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer, ProducerState, replay
 from kcli.logdir.buffers import FileError
 from kcli.logdir.targets import PRODUCER_EXPIRATION_MS
 from tests.builders import put_record, put_records

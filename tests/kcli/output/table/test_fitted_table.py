@@ -43,8 +43,7 @@ def test_numbers_stand_right_and_nulls_are_marked():
 
 
 @pytest.mark.parametrize(
-    ("width", "header"),
-    [(80, "NAME  NUMBER  COUNT  TEXT"), (30, "NAME  COUNT  TEXT"), (20, "NAME  TEXT")],
+    ("width", "header"), [(80, "NAME  NUMBER  COUNT  TEXT"), (30, "NAME  COUNT  TEXT"), (20, "NAME  TEXT")]
 )
 def test_columns_of_the_highest_rank_go_first(width, header):
     found = lines(COLUMNS, [Row("a", 1000, "long text, longer")], width)
@@ -102,10 +101,7 @@ def test_a_long_name_that_stands_right_does_not_touch_the_one_before():
 
     assert lines([ShownColumn("TEXT", "text"), name, ShownColumn("NUMBER", "number", NUMBER)], rows, 20)[
         -2:
-    ] == [
-        "text  a longer name",
-        "                 2",
-    ]
+    ] == ["text  a longer name", "                 2"]
 
 
 def test_wide_characters_take_two_columns():
