@@ -1,7 +1,7 @@
 """`kcli epoch`: leader epochs of partitions, and the answers to OffsetForLeaderEpoch."""
 
 from functools import partial
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
@@ -180,7 +180,8 @@ def validate(
 
     job = partial(
         jobs.validate_positions,
-        consumer=jobs.Consumer(tuple(map(_position, split_list(position))), reset),
+        positions=tuple(map(_position, split_list(position))),
+        reset=reset,
         fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
@@ -231,12 +232,7 @@ def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     run_check("epoch check", ScanOptions(rows=frozenset()), inputs, output, engine, codes=EPOCH_CODES)
 
 
-class _Cache(TypedDict):
-    source: str
-    running: bool
-
-
-def _cache(source: str, broker: str) -> _Cache:
+def _cache(source: str, broker: str) -> dict[str, str | bool]:
     return {"source": source, "running": broker == "running"}
 
 

@@ -65,8 +65,8 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         if said.get("log_end_offset", end) != end:
             assert epoch_cache.show(unit).rows == [], output
             (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
-            consumer = epoch_cache.Consumer((Position(5, 0),), "latest")
-            (valid,) = map(named, epoch_cache.validate_positions(unit, consumer=consumer).rows)
+            validated = epoch_cache.validate_positions(unit, positions=(Position(5, 0),), reset="latest")
+            (valid,) = map(named, validated.rows)
             assert cut["high_watermark_before"] == valid["high_watermark"] == said["high_watermark"], output
             assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output
         oracle.discard(directory)

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from functools import wraps
+from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
@@ -12,7 +12,7 @@ from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.log_search import resolve
-from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone
+from kcli.jobs.replica_pairs import report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -52,10 +52,7 @@ FROM_BATCHES = "batches"
 
 
 class Cache(NamedTuple):
-    """Which epoch cache is asked for.
-
-    `source` (checkpoint or batches), of a starting or a `running` broker.
-    """
+    """Which epoch cache is asked for: its `source` (checkpoint or batches), of which broker."""
 
     source: str
     running: bool
@@ -68,6 +65,7 @@ class LogBounds(NamedTuple):
     checkpointed one there.
     """
 
+    cache: Cache
     log_start_offset: int
     log_end_offset: int
     source: str
@@ -88,20 +86,40 @@ class Fence(NamedTuple):
 NO_FENCE = Fence()
 
 
-class Consumer(NamedTuple):
-    """Positions of a consumer, and its auto.offset.reset: earliest, latest or none."""
+def job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
+    """Make a job of `work`, which takes a partition, its epoch cache, its log, and options by their names.
 
-    positions: tuple[Position, ...]
-    reset: str
+    The job answers about a unit's partition, or about the one around a leader-epoch-checkpoint. With a
+    `log_end_offset` and epochs from the checkpoint the log is not read.
+    """
+
+    @wraps(work)
+    def run(
+        unit: Unit,
+        *,
+        source: str = FROM_CHECKPOINT,
+        running: bool = False,
+        log_end_offset: int | None = None,
+        **options: object,
+    ) -> Outcome:
+        cache, is_file = Cache(source, running), unit.target.kind != PARTITION
+
+        def rows(partition: Partition) -> Yield:
+            log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
+            entries = yield from entries_of(partition, log)
+            yield from work(partition, entries, log, **options)
+
+        return answer(replace(unit, targets=(partition_of(unit.target),)) if is_file else unit, rows)
+
+    return run
 
 
-Work: TypeAlias = Callable[[Partition, EpochCache, LogBounds], Yield]
-
-
-def show(unit: Unit, *, source: str = FROM_CHECKPOINT, running: bool = False) -> Outcome:
-    """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
-    cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_show, source))
+@job
+def show(partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
+    """Yield one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
+    place, epoch_ends = where(partition), leader_epochs.ends(entries, log.log_end_offset)
+    for entry, end in zip(entries, epoch_ends, strict=True):
+        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=log.cache.source)
 
 
 def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -111,48 +129,12 @@ def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
         yield from epoch_bytes(entries).decode().splitlines()
 
 
-def end_offset(
-    unit: Unit,
-    *,
-    asked: tuple[int, ...] | None,
-    fence: Fence = NO_FENCE,
-    log_end_offset: int | None = None,
-    source: str = FROM_CHECKPOINT,
-    running: bool = False,
-) -> Outcome:
-    """Return one row per requested epoch (None: `requested_all`).
-
-    The broker's answer, and the rule that gave it. With a `log_end_offset` and epochs from the checkpoint the
-    log is not read.
-    """
-    cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_end_offset, asked, fence), log_end_offset)
-
-
-def at(unit: Unit, *, offset: int | str, source: str = FROM_CHECKPOINT, running: bool = False) -> Outcome:
-    """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
-    cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_at, offset))
-
-
-def answer_from_cache(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
-    """Return what `work` gives of the unit's partition, or of the one around a leader-epoch-checkpoint."""
-    is_file = unit.target.kind != PARTITION
-
-    def job(partition: Partition) -> Yield:
-        log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
-        entries = yield from entries_of(cache, partition, log)
-        yield from work(partition, entries, log)
-
-    return answer(replace(unit, targets=(partition_of(unit.target),)) if is_file else unit, job)
-
-
 def _log(
     partition: Partition, cache: Cache, log_end_offset: int | None, *, is_file: bool
 ) -> Generator[Finding, None, LogBounds]:
     if log_end_offset is not None and cache.source == FROM_CHECKPOINT:
         given = checkpoints(partition).log_start_offset
-        return LogBounds(given, log_end_offset, GIVEN, given, None)
+        return LogBounds(cache, given, log_end_offset, GIVEN, given, None)
     # A broker that runs has recovered its log: the log ends where the file does.
     loaded = yield from start(partition, exact=not cache.running)
     if is_file and not loaded.has_log and log_end_offset is None:
@@ -165,18 +147,19 @@ def _log(
     end, source = (
         (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
     )
-    return LogBounds(loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
+    return LogBounds(cache, loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
 
 
-def _show(source: str, partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
-    place = where(partition)
-    for entry, end in zip(entries, leader_epochs.ends(entries, log.log_end_offset), strict=True):
-        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=source)
-
-
-def _end_offset(
-    asked: tuple[int, ...] | None, fence: Fence, partition: Partition, entries: EpochCache, log: LogBounds
+@job
+def end_offset(
+    partition: Partition,
+    entries: EpochCache,
+    log: LogBounds,
+    *,
+    asked: tuple[int, ...] | None,
+    fence: Fence = NO_FENCE,
 ) -> Yield:
+    """Yield one row per requested epoch (None: `requested_all`): the broker's answer, and its rule."""
     place = where(partition)
     known = yield from leadership_of(partition, fence, entries)
     for requested in leader_epochs.requested_all(entries) if asked is None else asked:
@@ -196,7 +179,9 @@ def _end_offset(
         )
 
 
-def _at(offset: int | str, partition: Partition, entries: EpochCache, log: LogBounds) -> Yield:
+@job
+def at(partition: Partition, entries: EpochCache, log: LogBounds, *, offset: int | str) -> Yield:
+    """Yield one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     number = resolve(offset, log.log_start_offset, log.log_end_offset)
     yield from _outside("offset", number, partition, log)
     epoch, start_offset = leader_epochs.epoch_for_offset(entries, number) or (None, None)
@@ -215,8 +200,9 @@ def _outside(name: str, offset: int, partition: Partition, log: LogBounds) -> It
         )
 
 
-def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
+def entries_of(partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
+    cache = log.cache
     if cache.source == FROM_BATCHES and log.loaded is not None:
         before = yield from epochs_of_batches(partition, log.loaded)
     else:
@@ -316,22 +302,17 @@ def has_truncated(row: Item) -> bool:
     return isinstance(row, PositionRow) and row.outcome in {TRUNCATED, UNDEFINED, OUT_OF_RANGE}
 
 
+@job
 def validate_positions(
-    unit: Unit,
+    partition: Partition,
+    entries: EpochCache,
+    log: LogBounds,
     *,
-    consumer: Consumer,
+    positions: tuple[Position, ...],
+    reset: str,
     fence: Fence = NO_FENCE,
-    source: str = FROM_CHECKPOINT,
-    running: bool = False,
-) -> Outcome:
-    """Return a row for each position of a consumer."""
-    cache = Cache(source, running)
-    return answer_from_cache(unit, cache, partial(_validate, consumer, fence))
-
-
-def _validate(
-    consumer: Consumer, fence: Fence, partition: Partition, entries: EpochCache, log: LogBounds
 ) -> Yield:
+    """Yield a row for each position of a consumer; `reset`: its auto.offset.reset."""
     known = yield from leadership_of(partition, fence, entries)
     watermark = checkpoints(partition).high_watermark
     if log.loaded is not None and log.loaded.high_watermark is not None:
@@ -340,10 +321,10 @@ def _validate(
         watermark = log.loaded.bounded(watermark)
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
-    for position in consumer.positions:
+    for position in positions:
         error, end = answer_to(position.epoch, entries, log, fence, known)
-        checked = validate(position, error, end, consumer.reset, bounds)
-        checked = after_fetch(checked, consumer.reset, bounds, log.log_end_offset)
+        checked = validate(position, error, end, reset, bounds)
+        checked = after_fetch(checked, reset, bounds, log.log_end_offset)
         yield PositionRow(
             place,
             position.offset,
@@ -352,7 +333,7 @@ def _validate(
             error=error,
             leader_epoch=end.epoch,
             end_offset=end.end_offset,
-            reset=consumer.reset,
+            reset=reset,
             next_offset=checked.next_offset,
             next_offset_epoch=checked.next_epoch,
             exception=checked.exception,
@@ -380,14 +361,14 @@ def diff(unit: Unit) -> Outcome:
     def work(partition: Partition) -> Yield:
         here = yield from start(partition)
         other = Partition(unit.targets[1])
-        there = yield from load_other(other)
+        there = yield from start(other)
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
             if log.epoch_lines is None:
                 yield no_epochs(replica)
         yield from _row(partition, here, other, there)
 
-    return answer_with_others(unit, work)
+    return answer(unit, work)
 
 
 def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
