@@ -166,11 +166,16 @@ def _is_troubled(outcome: Outcome) -> bool:
 
 
 def failed(unit: Unit, error: FileError) -> Outcome:
-    """Return the outcome of a unit that met an error: a finding where a running broker is the cause."""
-    finding = moved(unit.target, error)
+    """Return the outcome of a unit that met an error: a finding where a running broker is the cause.
+
+    The error is about the target in which its path lies, else about the first.
+    """
+    places = {error.path, os.path.dirname(error.path)}
+    target = next((one for one in unit.targets if one.path in places), unit.target)
+    finding = moved(target, error)
     if finding is not None:
         return Outcome(number=unit.number, findings=[finding])
-    path = shown_as(unit.target, error.path)
+    path = shown_as(target, error.path)
     return Outcome(number=unit.number, error=failure_of(FileError(path, *error.args[1:])))
 
 

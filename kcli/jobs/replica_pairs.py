@@ -1,13 +1,12 @@
 """Units of two replicas of a partition: each with the first that was named, or each with its leader."""
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 
-from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, failed
+from kcli.engine.contract import Unit
+from kcli.jobs.common import Yield
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     FetchRounds,
     LoadedReplica,
@@ -16,43 +15,8 @@ from kcli.kafka.replication.follower import (
     replica_epochs,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
-
-
-class OtherReplicaError(Exception):
-    """A file of another replica than the unit's first cannot be read, or its log is not loaded."""
-
-    def __init__(self, target: Target, error: FileError) -> None:
-        super().__init__(str(error))
-        self.target, self.error = target, error
-
-
-def answer_with_others(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
-    """Do as `answer` for the first replica; OtherReplicaError of the work is an error of that replica."""
-    errors: list[OtherReplicaError] = []
-
-    def guarded(partition: Partition) -> Yield:
-        errors.clear()
-        try:
-            yield from work(partition)
-        except OtherReplicaError as error:
-            errors.append(error)
-
-    outcome = answer(unit, guarded)
-    if not errors:
-        return outcome
-    other = failed(replace(unit, targets=(errors[0].target,)), errors[0].error)
-    return replace(other, findings=[*outcome.findings, *other.findings])
-
-
-def load_other(partition: Partition) -> Generator[Finding, None, LoadedLog]:
-    """Do as `start` for another replica than the unit's first; OtherReplicaError where that fails."""
-    try:
-        return (yield from start(partition))
-    except FileError as error:
-        raise OtherReplicaError(partition.target, error) from error
 
 
 def report_alone(partition: Partition) -> Yield:

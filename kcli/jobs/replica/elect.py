@@ -8,7 +8,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, other_identity, where
-from kcli.jobs.replica_pairs import answer_with_others, load_other, report_alone, start_finding
+from kcli.jobs.replica_pairs import report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
@@ -69,11 +69,11 @@ def show(unit: Unit, *, electorate: Electorate) -> Outcome:
         for replica in replicas[1:]:
             yield from other_identity(replica, partition)
         for replica in replicas:
-            log = yield from (start(replica) if replica is partition else load_other(replica))
+            log = yield from start(replica)
             logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
         yield from _rows(replicas, logs, electorate)
 
-    return answer_with_others(unit, work)
+    return answer(unit, work)
 
 
 def _rows(

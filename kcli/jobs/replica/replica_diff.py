@@ -1,7 +1,6 @@
 """`replica diff` and `replica fingerprint`: replicas in pairs, the first with each of the others."""
 
 import json
-import os
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -13,7 +12,7 @@ from formats.names import PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import Yield, answer, directory_findings, other_identity, undisturbed, where
-from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others, report_alone
+from kcli.jobs.replica_pairs import report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.fingerprints import (
@@ -205,20 +204,12 @@ def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
         return answer(unit, report_alone)
     if any(target.kind == MANIFEST for target in unit.targets):
         return answer(unit, lambda _: _by_fingerprints(unit))
-    here, there = unit.targets
-    return undisturbed(there, lambda: _attempt(replace(unit, targets=(here,)), there, ignore_compression))
+    _, there = unit.targets
 
-
-def _attempt(unit: Unit, there: Target, ignore_compression: bool) -> Outcome:  # noqa: FBT001
     def work(partition: Partition) -> Yield:
-        try:
-            yield from _diff(partition, Partition(there), ignore_compression)
-        except FileError as error:
-            if there.path not in {error.path, os.path.dirname(error.path)}:
-                raise
-            raise OtherReplicaError(there, error) from error
+        return _diff(partition, Partition(there), ignore_compression)
 
-    return answer_with_others(unit, work)
+    return undisturbed(there, lambda: answer(unit, work))
 
 
 def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA, DELETE, STRAY
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, other_identity, where
-from kcli.jobs.replica_pairs import OtherReplicaError, answer_with_others, start_finding
+from kcli.jobs.common import Yield, answer, other_identity, where
+from kcli.jobs.replica_pairs import start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import lone_finding, start, start_from
@@ -119,19 +119,16 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
     replica = Partition(unit.targets[1])
-    try:
-        yield from other_identity(Partition(unit.target), replica)
-        log = yield from start(replica)
-        if not log.is_tiered:
-            side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
-            return FollowedLeader(following, side, replica.shown)
-        from kcli.jobs.metadata_partitions import read_events
-        from kcli.jobs.tiered_leader import leader_with
+    yield from other_identity(Partition(unit.target), replica)
+    log = yield from start(replica)
+    if not log.is_tiered:
+        side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
+        return FollowedLeader(following, side, replica.shown)
+    from kcli.jobs.metadata_partitions import read_events
+    from kcli.jobs.tiered_leader import leader_with
 
-        yield from read_events(unit.targets[2:]).findings
-        leader = leader_with(replica, log, unit.targets[2:])
-    except FileError as error:
-        raise OtherReplicaError(unit.targets[1], error) from error
+    yield from read_events(unit.targets[2:]).findings
+    leader = leader_with(replica, log, unit.targets[2:])
     return FollowedLeader(following, leader_epochs(leader), replica.shown, leader.remote)
 
 
@@ -262,7 +259,7 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
         leader = None if followed is None else (yield from leader_of(followed, unit))
         yield from _partition(partition, request, leader)
 
-    return answer_with_others(unit, work)
+    return answer(unit, work)
 
 
 def _partition(partition: Partition, request: Request, leader: FollowedLeader | None) -> Yield:
