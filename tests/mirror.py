@@ -65,7 +65,6 @@ ELSEWHERE = {
     "kcli/engine/spark_session.py": "tests/kcli/engine/test_spark.py",
     "kcli/engine/spark_worker.py": "tests/kcli/engine/test_spark.py",
     # jobs
-    "kcli/jobs/check/partition_start.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/log_dirs.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/remote_events.py": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/jobs/check/incremental.py": "tests/commands/test_check.py",

@@ -5,27 +5,20 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import DELETE, LOG, parse_file
+from formats.names import CLUSTER_METADATA, DELETE, LOG, NORMAL, parse_file
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
 from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
-from kcli.jobs.check.partition_start import (
-    REFUSED,
-    PartitionFiles,
-    inspect_files,
-    log_end_now,
-    start_leftovers,
-    start_log,
-)
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
-from kcli.jobs.checkpoint import contradictions
+from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
 from kcli.jobs.common import (
     Yield,
+    answer,
     failed,
     internal_failure,
     log_dir_findings,
@@ -44,21 +37,48 @@ from kcli.jobs.scan.scan import (
     is_segment,
 )
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.integrity.checks.partitions import PartitionJudge, log_end_of, needs_start, without_details
+from kcli.kafka.integrity.checks.partitions import (
+    PartitionFiles,
+    PartitionJudge,
+    log_end_of,
+    needs_start,
+    without_details,
+)
+from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure
-from kcli.kafka.storage.metadata_log import behind_message, is_behind
+from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
+from kcli.kafka.kraft.partition_start import attempt, inspect, start
+from kcli.kafka.storage.load_findings import contradicting_lines
+from kcli.kafka.storage.loaded_log import Settings
+from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots
+from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found, each_once
+from kcli.logdir.find import Found, each_once, find
 from kcli.logdir.partition import Partition
-from kcli.logdir.partition_names import listed
-from kcli.logdir.targets import PARTITION, Server, Target
+from kcli.logdir.partition_names import SWAP, first_base, listed
+from kcli.logdir.targets import PARTITION, Selection, Server, Target
 from kcli.rows import Failure
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 
+REFUSED = "START-008"
+OF_A_RECOVERY = frozenset(
+    {
+        "START-001",
+        "START-007",
+        "START-015",
+        REFUSED,
+        "LOG-006",
+        "LOG-009",
+        "LOG-025",
+        "CKPT-001",
+        "DIR-005",
+    }
+)
+"""Findings of a start that a walk over the batches does not make itself."""
 CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
@@ -163,6 +183,96 @@ def _is_closed(target: Target) -> bool:
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
+class StartEffect(NamedTuple):
+    """What a start finds that a walk over the batches does not, and the log end offset that it leaves.
+
+    The log end is None where the start fails: `failure` says why.
+    """
+
+    findings: list[Finding]
+    log_end: int | None
+    failure: StartFailure | None
+
+
+def inspect_files(
+    partition: Partition, known: KnownSettings
+) -> Generator[Finding, None, PartitionFiles | StartFailure]:
+    """Yield what a start finds; return what the files of the directory say, or why the log does not load."""
+    settings = start_settings(partition, known)
+    inspected = yield from attempt(partition, inspect(partition, settings))
+    if isinstance(inspected, StartFailure):
+        return inspected
+    lines = inspected.epoch_lines or ()
+    yield from contradicting_lines(partition, lines)
+    is_tiered = known.is_tiered(partition)
+    yield from beginning_findings(partition, lines, is_tiered=is_tiered)
+    yield from damaged_snapshot(partition)
+    offsets = yield from stored_offsets(partition, inspected.epoch_lines)
+    newest = None
+    needs_start = any(name.endswith(".log" + SWAP) for name in partition.names)
+    if partition.topic == CLUSTER_METADATA:
+        log_start = first_base(partition.names)
+        newest = max(snapshots(partition.entries, log_start), default=None)
+        needs_start |= needs_metadata_start(partition.entries, log_start)
+    return PartitionFiles(
+        inspected=inspected,
+        offsets=offsets,
+        snapshots=producer_snapshots(partition.names),
+        topic_id=inspected.topic_id,
+        metadata_snapshot=newest,
+        needs_start=needs_start,
+        is_compacted=is_cleaned(partition, offsets.cleaner_point, known),
+        is_tiered=is_tiered,
+        settings=settings,
+    )
+
+
+def start_settings(partition: Partition, known: KnownSettings) -> Settings:
+    """Return the settings of the start of a directory: a -delete one is not recovered."""
+    name = partition.target.name
+    return known.of(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
+
+
+def start_log(target: Target, known: KnownSettings) -> StartEffect:
+    """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
+    log_end: int | None = None
+    why: StartFailure | None = None
+
+    def started(partition: Partition) -> Yield:
+        nonlocal log_end, why
+        loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
+        if isinstance(loaded, StartFailure):
+            log_end, why = None, loaded
+            return
+        log_end, why = loaded.log_end_offset, None
+        offsets = yield from stored_offsets(partition, loaded.epoch_lines)
+        yield from contradictions(partition.target, offsets._replace(log_end=log_end))
+
+    outcome = answer(Unit(number=0, targets=(target,)), started)
+    findings = [one for one in outcome.findings if one.code in OF_A_RECOVERY]
+    return StartEffect(findings, log_end, why)
+
+
+def log_end_now(target: Target, before: int | None) -> int | None:
+    """Return the log end offset by headers: a broker may have begun segments since they were listed."""
+    log_end = before
+
+    def started(partition: Partition) -> Yield:
+        nonlocal log_end
+        loaded = yield from start(partition, exact=False)
+        log_end = loaded.log_end_offset
+
+    answer(Unit(number=0, targets=(target,)), started)
+    return log_end
+
+
+def start_leftovers(log_dir: Target, known: KnownSettings) -> Iterator[StartEffect]:
+    """Yield what a start finds in each -delete, -future and -stray directory of a log dir: it loads them."""
+    for target in find([log_dir.path], Selection(include_leftovers=True), log_dir.server).targets:
+        if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
+            yield start_log(target, known)
+
+
 class CheckRun(NamedTuple):
     """What all directories of a run share.
 
@@ -203,10 +313,10 @@ class DirectoryCheck(DirectoryScan):
         scanned.findings.extend(part.findings)
         self._target = self._target or directory_of(part.scanned.unit.target)
         if part.files is not None:
-            self._files, self._judge = part.files, part.files.judge(self._target)
+            self._files, self._judge = part.files, PartitionJudge(self._target, part.files)
         self._stops += part.stops
         if gone is not None and self._judge is not None and self._files is not None:
-            self._judge = self._files.judge(self._target)  # retention took it and all before it
+            self._judge = PartitionJudge(self._target, self._files)  # retention took it and all before it
         if part.segment is not None and part.segment.base != gone:
             segment = part.segment
             judged = segment.of_indexes if self._judge is None else self._judge.add(segment)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from formats.errors import FormatError
@@ -20,8 +21,9 @@ from kcli.kafka.integrity.checks.producer_files import (
 )
 from kcli.kafka.integrity.checks.producers import NO_PRODUCERS, ProducerMap, ProducerViolation
 from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
-from kcli.kafka.storage.leader_epochs import EpochCache
-from kcli.kafka.storage.loaded_log import Checkpoints, Settings
+from kcli.kafka.integrity.offset_invariants import Offsets
+from kcli.kafka.kraft.partition_start import Inspected
+from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, Settings
 from kcli.logdir.buffers import FileError, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.logdir.partition_names import index_file
@@ -30,37 +32,46 @@ from kcli.logdir.targets import Target, entry_of
 SNAPSHOT = ".snapshot"
 
 
+class PartitionFiles(NamedTuple):
+    """What the files of a partition directory say, before any segment is read.
+
+    `snapshots` are the offsets of its producer snapshots, `metadata_snapshot` the epoch and the end of the
+    newest snapshot that reaches the start of a metadata log. `topic_id` is that of partition.metadata.
+    """
+
+    inspected: Inspected
+    offsets: Offsets
+    snapshots: tuple[int, ...]
+    topic_id: str | None
+    metadata_snapshot: tuple[int, int] | None
+    needs_start: bool
+    """Segments lie in .swap files, or the snapshots of a metadata log may keep it from loading: only a start
+    says what the log is.
+    """
+    is_compacted: bool | None
+    is_tiered: bool | None
+    settings: Settings = UNKNOWN_SETTINGS
+
+
 class PartitionJudge:
     """Takes in the segments of a partition in order; changed in place.
 
-    `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition,
-    None where no metadata says whether. `log_start_line`: the log start offset in the checkpoint, None
-    without a line, or for a topic that is not tiered. `epoch` is that of the last batch so far.
+    `is_compacted` once a segment shows that it was cleaned. `epoch` is that of the last batch so far.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        given: Checkpoints,
-        epochs: EpochCache | None,
-        snapshots: Sequence[int],
-        *,
-        is_compacted: bool | None,
-        has_log_dir: bool,
-        has_epoch_lines: bool,
-        log_start_line: int | None = None,
-    ) -> None:
+    def __init__(self, target: Target, files: PartitionFiles) -> None:
+        inspected = files.inspected
         self.target = target
-        self.given = given
-        self.epochs = epochs
-        self.is_compacted = bool(is_compacted)
-        self._is_never_compacted = is_compacted is False
-        self.has_log_dir = has_log_dir
-        self._has_epoch_lines = has_epoch_lines
-        self._log_start_line = log_start_line
+        self.given = inspected.given
+        self.epochs = None if inspected.epoch_lines is None else inspected.epochs
+        self.is_compacted = bool(files.is_compacted)
+        self._is_never_compacted = files.is_compacted is False
+        self.has_log_dir = target.log_dir is not None
+        self._has_epoch_lines = bool(inspected.epoch_lines)
+        self._log_start_line = None if files.is_tiered is False else files.offsets.log_start
         self.end: int | None = None
-        self._snapshots = list(snapshots)
-        self._offsets = tuple(snapshots)
+        self._offsets = files.snapshots
+        self._snapshots = list(files.snapshots)
         self._bases: list[int] = []
         self._producers = ProducerMap()
         self._first_read: int | None = None
@@ -282,12 +293,7 @@ def _add(findings: FindingCollector, violation: ProducerViolation, *, is_compact
 
 def without_details(facts: SegmentFacts) -> SegmentFacts:
     """Return the facts that are needed when all segments are known, or remembered."""
-    return facts._replace(
-        holes=(),
-        producers=NO_PRODUCERS,
-        aborted=(),
-        of_indexes=(),
-    )
+    return facts._replace(holes=(), producers=NO_PRODUCERS, aborted=(), of_indexes=())
 
 
 def needs_start(
