@@ -1,6 +1,7 @@
 """kcli as a process of its own, and which processes run."""
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,11 @@ KCLI = [sys.executable, "-m", "kcli"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 """With it kcli runs in any working directory."""
 GONE_SECONDS = 30
+
+
+def run_program(words, **options):
+    """Run a program to its end, whatever its status; return that and its output as text."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
 def processes():

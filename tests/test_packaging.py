@@ -11,6 +11,7 @@ import pytest
 
 from kcli import __version__
 from tests.packaging.man_page import man_page
+from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 PYTHON = os.path.realpath(sys.executable)
@@ -35,13 +36,10 @@ def bare(built, tmp_path_factory):
     folder = tmp_path_factory.mktemp("host")
 
     def run(*words, **environment):
-        return subprocess.run(
+        return run_program(
             [PYTHON, "-I", "-S", built / "kcli.pyz", *map(str, words)],
             env={"PATH": "/usr/bin:/bin", "HOME": "", "TMPDIR": str(folder), **environment},
             cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
     return run
@@ -49,9 +47,7 @@ def bare(built, tmp_path_factory):
 
 def installed(*words):
     """Run the kcli of this checkout."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", *map(str, words)], capture_output=True, text=True, check=False
-    )
+    done = run_program([sys.executable, "-m", "kcli", *map(str, words)])
     return done.returncode, done.stdout, done.stderr
 
 
@@ -100,12 +96,9 @@ def test_the_one_file_says_what_it_lacks(bare, demo):
 
 def test_the_one_file_unpacks_where_it_may(built, demo, tmp_path):
     def run(**environment):
-        done = subprocess.run(
+        done = run_program(
             [PYTHON, "-I", "-S", built / "kcli.pyz", "--version"],
             env={"PATH": "/usr/bin:/bin", **environment},
-            capture_output=True,
-            text=True,
-            check=False,
         )
         return done.returncode, done.stdout + done.stderr
 

@@ -13,7 +13,7 @@ import pytest
 
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.contract import EngineMissingError
-from tests.processes import ENVIRONMENT, KCLI
+from tests.processes import ENVIRONMENT, KCLI, run_program
 
 pytestmark = pytest.mark.slow
 
@@ -157,7 +157,7 @@ def many(log_dir):
 
 @pytest.mark.parametrize("output", ["ndjson", "json", "tsv", "csv"])
 def test_a_broken_pipe_is_quiet(many, output):
-    done = subprocess.run(
+    done = run_program(
         [
             "bash",
             "-c",
@@ -171,10 +171,7 @@ def test_a_broken_pipe_is_quiet(many, output):
             many,
             "-o",
             output,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+        ]
     )
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -230,7 +227,7 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
     ],
 )
 def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status, answer):
-    done = subprocess.run(
+    done = run_program(
         [
             "bash",
             "-c",
@@ -240,9 +237,6 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
             *words,
             *([] if words == ("--version",) else ["orders-0"]),
         ],
-        capture_output=True,
-        text=True,
-        check=False,
         cwd=orders,
         env=ENVIRONMENT,
     )
@@ -253,9 +247,7 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
 def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):
     (tmp_path / "commands").mkdir()
     (tmp_path / "commands" / "__init__.py").write_text("raise SystemExit('foreign code ran')")
-    done = subprocess.run(
-        [*KCLI, "--version"], cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT
-    )
+    done = run_program([*KCLI, "--version"], cwd=tmp_path, env=ENVIRONMENT)
 
     assert (done.returncode, done.stdout) == (70, "")
     assert (
@@ -271,14 +263,7 @@ def test_foreign_modules_in_the_working_directory_do_not_run(orders, tmp_path, j
     script.write_text("from kcli.__main__ import main\nif __name__ == '__main__':\n    main()\n")
     for name in ("struct", "pickle", "signal", "socket", "numpy"):
         (orders / f"{name}.py").write_text("open('/dev/stderr', 'w').write('foreign code ran')\n")
-    done = subprocess.run(
-        [sys.executable, script, *ASK, ".", "--jobs", jobs, "-q"],
-        cwd=orders,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=ENVIRONMENT,
-    )
+    done = run_program([sys.executable, script, *ASK, ".", "--jobs", jobs, "-q"], cwd=orders, env=ENVIRONMENT)
 
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -369,11 +354,5 @@ def test_lines_are_written_many_at_once_though_python_is_asked_not_to_buffer():
         "import kcli.__main__ as door, sys; door._complete_streams();"
         "print(type(sys.stdout.buffer).__name__, sys.stdout.write_through)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_program([sys.executable, "-c", code], env={**ENVIRONMENT, "PYTHONUNBUFFERED": "1"})
     assert (done.stdout, done.stderr) == ("BufferedWriter False\n", "")

@@ -1,13 +1,12 @@
 """What has a name of a log dir's or a log's file and is no regular file: one finding, the same everywhere."""
 
 import os
-import subprocess
 
 import pytest
 
 from tests.commands.answers import ask
 from tests.partitions import log_dir, orders, put_range
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 
 pytestmark = pytest.mark.slow
 
@@ -70,13 +69,7 @@ def test_a_state_is_refused_before_it_is_opened(tmp_path, kind):
     else:
         MAKE[kind](state)
     partition = orders(tmp_path / "d", put_range(0, 3))
-    done = subprocess.run(
-        [*KCLI, "check", "--since", state, partition],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run_program([*KCLI, "check", "--since", state, partition], timeout=300)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"kcli: --since {state}: {kind}, not a regular file\n"

@@ -14,7 +14,7 @@ import pytest
 
 from kcli.output.values import compact
 from tests.commands.answers import EXPECTED
-from tests.processes import ENVIRONMENT, KCLI
+from tests.processes import ENVIRONMENT, KCLI, run_program
 from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
@@ -292,13 +292,10 @@ class TestTheEnvironment:
     @pytest.mark.parametrize("output", ["parquet", "csv", "ndjson"])
     def test_a_full_disk_is_reported(self, demo, tmp_path, output):
         (tmp_path / f"x.{output}").write_text("before")
-        done = subprocess.run(
+        done = run_program(
             [*KCLI, "dump", "--records", demo, "--only", "dump_record", "--out", f"x.{output}"],
             cwd=tmp_path,
             env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
         )
 

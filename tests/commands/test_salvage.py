@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 from itertools import accumulate
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from tests.commands.answers import salvage
 from tests.messages import put_set
 from tests.partitions import log_dir, orders, put_range, put_topic_id, recover_in_windows, segment
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 from tests.recordings.watch import tree
 
 pytestmark = pytest.mark.slow
@@ -203,11 +202,8 @@ def test_a_swapped_in_log_that_a_start_dies_of_is_saved_too(kcli, tmp_path):
 
 
 def test_a_full_disk_is_status_4_as_with_every_output(damaged, tmp_path):
-    done = subprocess.run(
+    done = run_program(
         [*KCLI, "salvage", damaged, "--out", tmp_path / "out"],
-        capture_output=True,
-        text=True,
-        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
     )
 

@@ -4,12 +4,13 @@ import itertools
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -180,9 +181,7 @@ def test_the_line_runs_as_printed(kcli, demo, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
 
-    done = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
-    )
+    done = run_program(["bash", "-c", line], cwd=tmp_path, env=environment)
 
     local = kcli(*ask)
     assert (done.stdout, done.returncode) == (local.stdout, local.exit_code)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
 ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
@@ -90,15 +90,12 @@ def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_quietly(dirs):
-    done = subprocess.run(
+    done = run_program(
         [
             "bash",
             "-c",
             f'{sys.executable} -m kcli sql "{ENDLESS}" {dirs[0]} | head -2; echo "${{PIPESTATUS[0]}}"',
         ],
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=60,
     )
 

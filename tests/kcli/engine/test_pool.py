@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -20,6 +19,7 @@ from kcli.engine.inline import inline
 from kcli.engine.pool import CALLS_A_WORKER, MOST_UNITS, pool
 from kcli.rows import TextBlock
 from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
+from tests.processes import run_program
 from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
@@ -137,7 +137,7 @@ def small(unit):
 
 
 def test_small_outcomes_that_are_kept_keep_no_file_open():
-    done = subprocess.run([sys.executable, "-c", SMALL], capture_output=True, text=True, check=False)
+    done = run_program([sys.executable, "-c", SMALL])
 
     assert done.stdout == "200\n", done.stderr
 
@@ -194,13 +194,7 @@ def test_a_user_who_may_have_few_processes_and_threads_gets_the_answers_or_one_r
 def test_files_that_may_not_be_long_enough_are_a_refusal():
     program = f"{IMPORTED}\nresource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
     program += REFUSED.replace("Job(scan)", "Job(partial(scan, rows=6000))")
-    done = subprocess.run(
-        [sys.executable, "-c", f"from functools import partial\n{program}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run_program([sys.executable, "-c", f"from functools import partial\n{program}"], timeout=300)
 
     assert done.stdout == "--jobs cannot work here, use --jobs 1 (File too large)\n"
 

@@ -18,7 +18,7 @@ from kcli.engine.inline import inline
 from kcli.engine.spark import spark
 from kcli.engine.spark_session import INSTALL_JAVA, Jobs
 from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, units, wide
-from tests.processes import ENVIRONMENT, KCLI, of_session
+from tests.processes import ENVIRONMENT, KCLI, of_session, run_program
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -165,14 +165,7 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
     environment = ENVIRONMENT
 
     inline, spread = (
-        subprocess.run(
-            [*ask, *words],
-            cwd=log_dir.path.parent,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-        )
+        run_program([*ask, *words], cwd=log_dir.path.parent, env=environment)
         for words in ((), ("--spark", "--spark-conf", "spark.master=local[2]"))
     )
 
@@ -186,12 +179,8 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
 
 def test_no_java_is_one_line(log_dir):
     log_dir.partition("orders-0")
-    done = subprocess.run(
-        [*KCLI, "ls", log_dir.path, "--spark"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "JAVA_HOME": "/no/such/place"},
+    done = run_program(
+        [*KCLI, "ls", log_dir.path, "--spark"], env={**os.environ, "JAVA_HOME": "/no/such/place"}
     )
 
     assert (done.returncode, done.stdout) == (4, "")
@@ -204,9 +193,7 @@ def test_no_java_is_one_line(log_dir):
 def ls_over_spark(log_dir, master="local[1]", **environment):
     log_dir.partition("orders-0")
     words = [*KCLI, "ls", log_dir.path, "--spark-master", master]
-    return subprocess.run(
-        words, capture_output=True, text=True, check=False, env={**os.environ, **environment}
-    )
+    return run_program(words, env={**os.environ, **environment})
 
 
 def test_a_wrong_master_is_named_with_what_spark_says(log_dir):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import KCLI
+from tests.processes import KCLI, run_program
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[3]
@@ -83,13 +83,7 @@ def answers(port):
 )
 def test_a_command_says_the_same_over_a_server(server, environment, demo, words):
     local = subprocess.run([*KCLI, *words, demo], env=environment, capture_output=True, text=True, check=True)
-    remote = subprocess.run(
-        [*KCLI, *words, demo, "--spark-remote", server],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    remote = run_program([*KCLI, *words, demo, "--spark-remote", server], env=environment)
     assert (remote.stdout, remote.stderr, remote.returncode) == (local.stdout, local.stderr, 0)
     assert local.stdout
 
@@ -135,7 +129,5 @@ def test_a_signal_ends_the_wait_for_a_server_that_is_not_there(environment, demo
 
 def test_a_server_that_is_not_there_is_reported(environment, demo):
     command = [*KCLI, "ls", demo, "--spark-remote", f"sc://127.0.0.1:{free_port()}"]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
-    )
+    done = run_program(command, env=environment, timeout=SECONDS)
     assert (done.returncode, "no Spark Connect server answers" in done.stderr) == (4, True)

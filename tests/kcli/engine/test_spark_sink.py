@@ -18,7 +18,7 @@ from kcli.output.parts import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
 from tests.engine_suite import EPOCH, scan, units
-from tests.processes import ENVIRONMENT, KCLI, is_gone, of_session
+from tests.processes import ENVIRONMENT, KCLI, is_gone, of_session, run_program
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -120,12 +120,8 @@ assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for ro
 
 def test_a_retried_task_writes_no_row_twice(tmp_path):
     (tmp_path / "parts").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", RETRIED, tmp_path / "parts", tmp_path / "marker"],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_program(
+        [sys.executable, "-c", RETRIED, tmp_path / "parts", tmp_path / "marker"], env=ENVIRONMENT
     )
 
     assert done.returncode == 0, done.stderr

@@ -1,13 +1,13 @@
 """The Python session in the manual: it is run again, line by line."""
 
 import os
-import subprocess
 import sys
 import tarfile
 
 import pytest
 
 from tests.documents import ROOT, session
+from tests.processes import run_program
 
 
 @pytest.mark.spark
@@ -22,13 +22,10 @@ def test_session_in_the_manual_prints_what_it_shows(tmp_path):
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
 
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "doctest", "-o", "NORMALIZE_WHITESPACE", "session.txt"],
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
         env=environment,
-        check=False,
     )
 
     assert (done.stdout, done.returncode) == ("", 0)
