@@ -47,32 +47,14 @@ def rows_of(result):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("output", ["ndjson", "parquet"])
-@pytest.mark.parametrize(
-    ("command", "verdicts", "codes"),
-    [
-        (
-            "ls",
-            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
-            {"DIFF-003", "DIFF-006"},
-        ),
-        (
-            "scan",
-            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
-            {"DIFF-002", "DIFF-003", "DIFF-006"},
-        ),
-        (
-            "startup",
-            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
-            {"DIFF-003", "DIFF-006"},
-        ),
-    ],
-)
-def test_what_became_of_each_partition(kcli, runs, command, verdicts, codes, output):
+@pytest.mark.parametrize(("command", "codes"), [("ls", set()), ("scan", {"DIFF-002"}), ("startup", set())])
+def test_what_became_of_each_partition(kcli, runs, command, codes, output):
     result = kcli("diff", *runs(command, "-o", output), "-o", "json")
     rows, found = rows_of(result)
 
+    verdicts = {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"}
     assert {topic: row["verdict"] for topic, row in rows.items()} == verdicts
-    assert codes <= set(found)
+    assert codes | {"DIFF-003", "DIFF-006"} <= set(found)
     assert result.exit_code == 1
     assert [rows["cut"][name] for name in ("log_end_offset_before", "log_end_offset_after")] == [40, 25]
     assert [rows["new"][name] for name in ("log_end_offset_before", "log_end_offset_after")] == [None, 40]
@@ -137,9 +119,6 @@ def test_a_topic_that_is_not_there_is_about_no_partition(kcli, log_dir, tmp_path
     assert (refused.exit_code, refused.stdout) == (3, "")
     assert f"{tmp_path}/three: this run read nothing: no partition or file here" in refused.stderr
     assert refused.stderr.count("\n") == 1
-
-
-NOT_OF_OUT = "this is not what --out NAME/ writes"
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcli.dump import pauses
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.rows.dump import DUMP_BATCH
 from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.commands.answers import codes
@@ -154,30 +154,6 @@ def test_a_file_that_cannot_be_decoded_is_an_error_and_the_others_are_shown(dump
 # Records
 
 
-def test_records_are_what_the_producer_was_given(dump, tmp_path):
-    (tmp_path / LOG).write_bytes(recorded.stored("shapes.log"))
-    given = json.loads(recorded.stored("shapes.records.json"))
-    rows, document = dump(tmp_path / LOG, "--records")
-    found = rows["dump_record"]
-
-    assert (document["findings"], list(found[0])) == ([], list(DUMP_RECORD.names))
-    shown = [
-        (row["key"], row["value"], [[header["key"], header["value"]] for header in row["headers"]])
-        for row in found
-    ]
-    expected = [(record["k"], record["v"], record.get("h", [])) for record in given]
-    assert [record for record in expected if record not in shown] == []
-    assert [record for record in shown if record not in expected] == []
-    assert len(shown) == 3 * len(expected)
-
-
-def test_control_records_say_what_they_are(dump, tmp_path):
-    (tmp_path / LOG).write_bytes(recorded.stored("txn.log"))
-    rows, _ = dump(tmp_path / LOG, "--records")
-
-    assert {row["control_type"] for row in rows["dump_record"]} == {None, "COMMIT", "ABORT"}
-
-
 @pytest.mark.parametrize("words", [("--records",), (), ("-o", "text"), ("-o", "text", "--print-data-log")])
 def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypatch, words):
     for name in ("shapes", "codec-zstd"):
@@ -191,16 +167,6 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     assert kcli(*command).stdout == whole
     monkeypatch.setattr(pauses, "_suspended", Forgetful())
     assert kcli(*command).stdout == whole
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [("-o", "ndjson", "--records"), ("-o", "text", "--print-data-log")])
-def test_processes_print_the_same(kcli, log_dir, words):
-    for number in range(4):
-        log_dir.partition(f"orders-{number}")
-    command = ("dump", *words, log_dir.path)
-
-    assert kcli(*command, "--jobs", 2).stdout == kcli(*command).stdout
 
 
 class Forgetful(dict):
@@ -229,19 +195,6 @@ def test_damage_is_a_finding_and_the_dump_goes_on(dump, long_log):
     assert (
         finding["message"]
         == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"
-    )
-
-
-def test_a_record_that_cannot_be_read_costs_its_batch_alone(dump, tmp_path):
-    good = put_records([put_record(value=b"x")], base_offset=7)
-    bad = put_records([b"\x40" + bytes(3)], base_offset=6)
-    (tmp_path / LOG).write_bytes(bad + good)
-    rows, document = dump(tmp_path / LOG, "--records")
-
-    assert ([row["offset"] for row in rows["dump_record"]], codes(document), document["status"]) == (
-        [7],
-        ["DUMP-002"],
-        1,
     )
 
 
@@ -279,13 +232,6 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
 
 
 @pytest.mark.parametrize(
-    "words", [("--grep", "a{99999999999999}"), ("--topic-regex", "a{99999999999999}"), ("--grep", "(" * 5000)]
-)
-def test_patterns_that_are_none(kcli, log_dir, words):
-    assert kcli("dump", *words, log_dir.path).exit_code == 2
-
-
-@pytest.mark.parametrize(
     ("switch", "number"),
     [("--epoch", -2), ("--epoch", 1 << 31), ("--producer-id", -2), ("--producer-id", 1 << 63)],
 )
@@ -306,16 +252,3 @@ def test_a_directory_prints_its_batches_or_records(kcli, log_dir, words):
         kcli("dump", log_dir.path, "-o", "tsv", "--only", only, *words).stdout,
     )
     assert answer.stdout.count("\n") > 2
-
-
-def test_a_codec_that_kafka_does_not_name_is_refused_with_a_hint(kcli, tmp_path):
-    path = tmp_path / LOG
-    path.write_bytes(put_records([put_record()], codec=1) + put_records([put_record()], base_offset=1))
-    done = kcli("dump", "--codec", "gzp", path)
-    rows = json.loads(kcli("dump", "--codec", "gzip,zstd", "-o", "json", path).stdout)["rows"]
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "--codec gzp: did you mean gzip? one of none, gzip, snappy, lz4, zstd" in " ".join(
-        done.stderr.split()
-    )
-    assert [row["compression"] for row in rows] == ["gzip"]

@@ -6,7 +6,6 @@ import shutil
 import struct
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from formats.batch import BATCH
@@ -68,27 +67,12 @@ def test_all_alone_shows_the_partitions_as_they_are(kcli, metadata):
     assert all(row["leader"] == row["next_leader"] and row["isr"] == row["next_isr"] for row in found)
 
 
-def test_rows_are_valid_by_the_schema(kcli, metadata):
-    schema = json.loads(kcli("schema", "failover").stdout)
-
-    jsonschema.validate(
-        document(kcli("failover", "--broker", "1", "--controller", metadata, "-o", "json")), schema
-    )
-
-
 def test_brokers_go_one_after_the_other(kcli, metadata):
     found = rows(kcli("failover", *EVERY_BROKER, metadata, "-o", "json", "--topic", "f-three"))
 
     assert {row["outcome"] for row in found} == {"offline"}
     assert {tuple(row["next_isr"]) for row in found} == {()}, "with ELR the ISR may be empty"
     assert {tuple(row["next_elr"]) for row in found} == {(3,)}
-
-
-def test_unclean_election_needs_a_live_replica(kcli, metadata):
-    words = ("failover", "--broker", "2,1", "--unclean-leader-election", metadata, "-o", "json")
-    found = rows(kcli(*words, "--topic", "f-two", "--min-insync-replicas", "2"))
-
-    assert [row["outcome"] for row in found] == ["offline"]
 
 
 @pytest.mark.parametrize(
@@ -107,12 +91,6 @@ def test_a_partition_is_writable_with_a_leader_and_enough_replicas(
     found = rows(kcli("failover", "--broker", brokers, metadata, "-o", "json", "--topic", "f-three"))
 
     assert [(row["min_insync_replicas"], row["writable"]) for row in found] == [(minimum, writable)] * 3
-
-
-def test_zookeeper_rules_raise_the_epoch_of_every_partition(kcli, metadata):
-    found = rows(kcli("failover", "--broker", "3", "--zk", metadata, "-o", "json"))
-
-    assert {row["next_leader_epoch"] - row["leader_epoch"] for row in found} == {1}
 
 
 def test_a_log_dir_is_searched_for_its_metadata_log(kcli, metadata):

@@ -124,16 +124,6 @@ class TestInputs:
 
         assert [answer[1] for answer in answers(done)] == [0, 10]
 
-    def test_a_list_may_be_the_stdin_by_name(self, orders):
-        done = subprocess.run(
-            [*KCLI, *ASK, "--files-from", "/dev/stdin", "-o", "json"],
-            input=os.fsencode(orders / "orders-1"),
-            capture_output=True,
-            check=False,
-        )
-
-        assert [answer[1] for answer in answers(done)] == [1]
-
     def test_a_list_of_paths_has_a_size_limit(self, kcli, monkeypatch):
         monkeypatch.setattr("kcli.cli.inputs.LIST_LIMIT", 1000)
 
@@ -201,8 +191,3 @@ class TestInputs:
             )
         )
         assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")
-
-    def test_no_path_is_a_usage_error(self, kcli):
-        result = kcli(*ASK)
-
-        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -204,17 +203,3 @@ def test_helpers_that_are_killed_change_no_answer(big, alone, number):
 
     assert (process.returncode, begun + out) == (status, expected_out)
     assert error.endswith(expected_error) if number == signal.SIGKILL else error == expected_error
-
-
-def test_nothing_is_imported_from_the_working_directory(big, alone, tmp_path):
-    for name in ("socket", "pickle", "json", "random"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('not the real one')\n")
-    done = subprocess.run(
-        [sys.executable, "-P", *words(big, 2)[1:]],
-        capture_output=True,
-        check=False,
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-    )
-
-    assert (done.returncode, done.stderr, done.stdout) == alone["text",]

@@ -4,9 +4,6 @@ import json
 import os
 import resource
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -319,26 +316,6 @@ class TestTheEnvironment:
         answer = as_unprivileged(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
 
         assert answer == f"0 4 kcli: --out {closed}/x.csv: cannot write: permission denied\n"
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("output", ["parquet", "ndjson"])
-def test_an_interrupt_leaves_the_old_file(many_partitions, tmp_path, jobs, number, status, output):
-    path = tmp_path / f"x.{output}"
-    path.write_text("before")
-    ask = ["epoch", "end-offset", "--epoch", "all", many_partitions, "--jobs", jobs, "--out", path]
-    process = subprocess.Popen(
-        [*KCLI, *ask], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while len(os.listdir(tmp_path)) == 1 and process.poll() is None:
-        time.sleep(0.001)
-    process.send_signal(number)
-    out, error = process.communicate(timeout=WAIT_SECONDS)
-
-    assert (process.returncode, out, error) == (status, "", "error interrupted: the rows are not complete\n")
-    assert os.listdir(tmp_path) == [f"x.{output}"]
-    assert path.read_text() == "before"
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.ndjson", "x.parquet", "x.txt"])

@@ -102,14 +102,6 @@ def test_a_part_that_no_segment_has_is_missing_of_each(check, tier, part):
     assert all(message.endswith(f": .{part} not in remote storage") for _, message in found)
 
 
-def test_a_storage_that_is_empty_holds_none_of_what_is_copied(check, tmp_path):
-    (tmp_path / "tier").mkdir()
-    (tmp_path / "listing").write_text("")
-    for path in (tmp_path / "tier", tmp_path / "listing"):
-        ((code, message),) = check("--storage", path, topic="t-retention")
-        assert code == "RLMM-021" and "none of its 8 copied segments has an object" in message
-
-
 def test_objects_whose_events_are_elsewhere_are_not_judged(kcli, check, tier, tmp_path):
     gone = tier / "gone-7-AAAAAAAAAAAAAAAAAAAAAQ"
     gone.mkdir()

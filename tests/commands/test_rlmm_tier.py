@@ -179,24 +179,6 @@ def test_a_cached_index_that_a_broker_does_not_take_leads_nowhere(tmp_path):
         assert tried() == (None, "its cached offset index is damaged: the broker fetches it again")
 
 
-def test_lookups_by_time_find_what_a_dump_of_the_storage_shows():
-    node1, storage, _ = cluster()
-    records = [
-        row
-        for row in ask("dump", "--records", storage, "--topic", "t-retention", "--only", "dump_record")[0][
-            "rows"
-        ]
-        if row["offset"] >= 48
-    ]
-    records.sort(key=lambda row: row["offset"])
-    for timestamp in (0, records[100]["timestamp"], records[-1]["timestamp"], records[-1]["timestamp"] + 1):
-        words = ("lookup", "timestamp", timestamp, node1, "--topic", "t-retention", "--storage", storage)
-        (row,) = ask("rlmm", *words)[0]["rows"]
-        first = next((each for each in records if each["timestamp"] >= timestamp), None)
-        assert row["found"] == (first is not None)
-        assert row["offset"] == (None if first is None else first["offset"])
-
-
 def test_coverage_has_every_offset_once_and_sums_local_bytes_that_are_remote_too():
     rows = ask("rlmm", "coverage", cluster().node1)[0]["rows"]
     offsets = {
@@ -328,17 +310,6 @@ def test_the_record_of_the_largest_timestamp_is_below_the_high_watermark(tmp_pat
     (log_dir / "replication-offset-checkpoint").write_text("0\n1\nt 0 9\n")
     (row,) = ask(*words)[0]["rows"]
     assert (row["latest_offset"], row["max_timestamp_offset"]) == (9, -1)
-
-
-def test_retention_by_size_keeps_the_segment_across_the_boundary():
-    words = ("rlmm", "retention", cluster().node1, "--topic", "t-retention")
-    total = sum(
-        row["size_bytes"] for row in ask(*words)[0]["rows"] if row["state"] == "COPY_SEGMENT_FINISHED"
-    )
-    first = 6415
-    for limit, goes in ((total, 0), (total - first + 1, 0), (total - first, 1)):
-        rows = ask(*words, "--retention-bytes", limit)[0]["rows"]
-        assert sum(row["action"] == "delete" for row in rows) == goes, limit
 
 
 def test_local_limits_above_those_of_the_log_are_refused_as_by_a_broker():

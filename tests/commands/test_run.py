@@ -114,16 +114,6 @@ class TestFormats:
             == "kcli: --output text: epoch end-offset prints table, wide, json, ndjson, csv, tsv\n"
         )
 
-    @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
-    def test_mixed_rows_need_only(self, kcli, orders, output):
-        (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
-        (orders / "__remote_log_metadata-0").mkdir()
-        (orders / "__remote_log_metadata-0" / "00000000000000000000.log").write_bytes(b"")
-        result = kcli("rlmm", "dump", orders, "-o", output)
-
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert "--only rlmm_event|rlmm_committed_offset, or -o ndjson" in result.stderr
-
     @pytest.mark.parametrize("output", ["csv", "tsv", "wide"])
     def test_one_kind_of_row_needs_no_only(self, kcli, orders, output):
         (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
@@ -225,13 +215,6 @@ class TestFindings:
         result = kcli(*ASK, orders, orders / "absent", "-q")
 
         assert (result.exit_code, result.output) == (4, "")
-
-    def test_an_error_without_rows_is_no_empty_table(self, kcli, tmp_path):
-        for output in ("tsv", "csv", "table", "ndjson"):
-            result = kcli(*ASK, tmp_path / "absent", "-o", output)
-
-            assert result.exit_code == 3
-            assert "leader_epoch" not in result.stdout
 
 
 class TestEngines:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import MANY_PARTITIONS
-from tests.processes import KCLI, ROOT
+from tests.processes import KCLI
 
 pytestmark = pytest.mark.slow
 
@@ -190,23 +190,3 @@ def test_a_signal_before_the_document_begins_prints_one_line(tmp_path):
     assert process.returncode == 143
     assert errors_of(out, "json") == ["interrupted"]
     assert error == "error interrupted: the rows are not complete\n"
-
-
-def test_no_file_is_left_in_the_temporary_directory(many_partitions, short_directory):
-    process = start(
-        "epoch",
-        "end-offset",
-        "--epoch",
-        "all",
-        many_partitions,
-        "--jobs",
-        "2",
-        "-q",
-        env={**os.environ, "TMPDIR": short_directory},
-        cwd=ROOT,
-    )
-    time.sleep(0.5)
-    os.killpg(process.pid, signal.SIGINT)
-    ended(process)
-
-    assert os.listdir(short_directory) == []

@@ -166,19 +166,6 @@ class TestInOneSession:
         assert "".join(part.read_text() for part in sorted(Path("x.ndjson").glob("part-*"))) == inline.stdout
         assert (spread.stderr, spread.exit_code) == (inline.stderr, inline.exit_code)
 
-    def test_text_of_a_log_in_pieces(self, session, kcli, tmp_path, monkeypatch):
-        directory = put_log(log_dir(tmp_path / "data") / "orders-0", 200, (70, 150))
-        monkeypatch.setattr(log_ranges, "SHOWN_RANGE", 1 << 17)
-        ask = ("dump", directory, "-o", "text", "--deep-iteration")
-        spread, inline = kcli(*ask, "--spark"), kcli(*ask)
-
-        assert (spread.stdout, spread.stderr, spread.exit_code) == (
-            inline.stdout,
-            inline.stderr,
-            inline.exit_code,
-        )
-        assert spread.stdout.count("\n") > 3000
-
 
 @pytest.mark.spark
 class TestEnds:

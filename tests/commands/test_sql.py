@@ -102,12 +102,6 @@ def test_several_queries_are_refused_and_the_limit_ends_the_reading(kcli, dirs):
     assert (done.exit_code, done.stdout) == (0, "0\n1\n")
 
 
-def test_columns_of_one_name_are_distinguished(kcli, dirs):
-    done = kcli("sql", "SELECT 1 AS x, 2 AS x, 3 AS x", dirs[0], "-o", "ndjson")
-
-    assert json.loads(done.stdout) == {"type": "row", "x": 1, "x_1": 2, "x_2": 3}
-
-
 @pytest.mark.parametrize("output", ["tsv", "csv"])
 def test_an_empty_answer_has_its_header(kcli, dirs, output):
     done = kcli("sql", "SELECT topic, size FROM batches WHERE size < 0", dirs[0], "-o", output)
@@ -168,6 +162,9 @@ def test_entries_of_a_log_dir_are_rows_of_findings_and_findings_of_other_views(k
         ("SELECT topc FROM epochs", 'kcli: Binder Error: Referenced column "topc" not found'),
         ("FROM epoch", 'kcli: Catalog Error: Table with name epoch does not exist! Did you mean "epochs"?'),
         ("FROM batches(offsets := 'x')", "kcli: option offsets x: expected offsets such as 100..200"),
+        ("FROM records(partition := '3-1')", "kcli: partition '3..1': the range is empty"),
+        ("FROM batches(topc := 'x')", "kcli: Binder Error: Macro batches() does not support the supplied"),
+        ("FROM (VALUES ('x')) t(x), batches(topic := t.x)", "kcli: Binder Error: "),
         ("SELECT CAST(topic AS INT) FROM epochs", "kcli: Conversion Error: Could not convert string"),
     ],
 )
@@ -281,14 +278,6 @@ def test_a_topic_of_the_view_rlmm_is_the_user_s(kcli, tmp_path):
             query = f"SELECT count(*) FROM {view}"
             done = kcli("sql", query, tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers")
             assert int(done.stdout) == len(rows.splitlines())
-
-
-def test_a_topic_of_a_view_may_be_a_glob(kcli, dirs):
-    counts = [
-        kcli("sql", f"SELECT count(*) FROM batches({option})", dirs[0], "-o", "tsv", "--no-headers", *words)
-        for option, words in (("topic := 'cl*,or?ers'", ()), ("", ("--topic", "cl*,or?ers")))
-    ]
-    assert int(counts[0].stdout) == int(counts[1].stdout) > 0
 
 
 def test_the_schema_of_a_document_holds(kcli, dirs):

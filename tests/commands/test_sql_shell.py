@@ -58,34 +58,22 @@ def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, tmp_path, n
 
 
 @pytest.mark.slow
-def test_sigterm_among_the_rows_ends_the_shell_with_a_whole_document(dirs, tmp_path):
+@pytest.mark.parametrize(
+    ("words", "number", "status"), [((ENDLESS,), signal.SIGINT, 130), (("--shell",), signal.SIGTERM, 143)]
+)
+def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path, words, number, status):
     queries, out = tmp_path / "queries", tmp_path / "out"
     queries.write_text(f"{ENDLESS};\nSELECT 1;\n")
     with queries.open() as given, out.open("w") as file:
-        process = subprocess.Popen(
-            [*KCLI, "sql", "--shell", str(dirs[0]), "-o", "json"], stdin=given, stdout=file
-        )
+        command = [*KCLI, "sql", *words, str(dirs[0]), "-o", "json"]
+        process = subprocess.Popen(command, stdin=given, stdout=file)
         deadline = time.monotonic() + 60
         while not out.stat().st_size and time.monotonic() < deadline:
             time.sleep(0.1)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
 
-        assert process.wait(timeout=120) == 143
+        assert process.wait(timeout=120) == status
     assert [one["error"] for one in json.loads(out.read_text())["errors"]] == ["interrupted"]
-
-
-@pytest.mark.slow
-def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
-    out = tmp_path / "out"
-    with out.open("w") as file:
-        process = subprocess.Popen([*KCLI, "sql", ENDLESS, str(dirs[0]), "-o", "json"], stdout=file)
-        deadline = time.monotonic() + 60
-        while not out.stat().st_size and time.monotonic() < deadline:
-            time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-
-        assert process.wait(timeout=120) == 130
-    assert json.loads(out.read_text())["errors"][0]["error"] == "interrupted"
 
 
 @pytest.mark.slow

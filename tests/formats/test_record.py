@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formats.batch import BATCH, HEADER_SIZE
 from formats.compression import GZIP
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
 from formats.magic import is_legacy, is_valid, magic_of
 from formats.record import SHORTEST_KEYS, Record, batch_records, records, streamed_records
 from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
@@ -258,17 +258,6 @@ def test_every_prefix_is_truncated(name):
         with pytest.raises(TruncatedError) as caught:
             list(batch_records(batch[:size], LIMIT))
         assert caught.value.position <= size
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_every_prefix_of_the_payload_fails(name):
-    batch = SMALL[name]
-    count = BATCH.read(batch).records_count
-    for size in range(HEADER_SIZE, len(batch)):
-        cut = put_batch(batch[HEADER_SIZE:size], count, attributes=batch[22])
-        with pytest.raises(FormatError) as caught:
-            list(batch_records(cut, LIMIT))
-        assert 0 <= caught.value.position <= size
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -3,15 +3,12 @@
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.messages import control, remote
 from formats.messages.converter import json_text
 from formats.messages.decode import (
-    COORDINATOR_TOPICS,
     SCHEMAS,
     Message,
     Unknown,
@@ -22,7 +19,6 @@ from formats.messages.decode import (
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import ELEMENTS_MAX, UnknownTag
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from tests.seeds import examples
 
 from .kafka import Made, made, made_of_each_version, small
 
@@ -87,24 +83,6 @@ def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
                 assert found.raw == bytes(changed)
             else:
                 json_text(message_json(found))
-
-
-@pytest.mark.parametrize("topic", COORDINATOR_TOPICS)
-@examples(200)
-@given(
-    key=st.binary(max_size=40),
-    value=st.binary(max_size=80),
-    api_key=st.integers(0, 28),
-    version=st.integers(0, 4),
-)
-def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, api_key: int, version: int):
-    prefix = bytes([1, api_key, version]) if topic == CLUSTER_METADATA else version.to_bytes(2, "big")
-    try:
-        decoded = decode_record(topic, api_key.to_bytes(2, "big") + key, prefix + value)
-    except FormatError:
-        return
-    for found in decoded:
-        assert found is None or isinstance(found, Message | Unknown)
 
 
 def test_key_and_value():
@@ -283,15 +261,6 @@ def test_defaults_are_not_shared():
     first, second = decode_value(CONSUMER_OFFSETS, 8, data), decode_value(CONSUMER_OFFSETS, 8, data)
     first.fields["assignedPartitions"][0]["assignmentEpochs"].append(1)
     assert second.fields["assignedPartitions"][0]["assignmentEpochs"] == []
-
-
-@pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())
-def test_spans_cover_every_byte_once(messages: list[Made]):
-    for message in messages:
-        found: list[FieldSpan] = []
-        message.decode(spans=found)
-        assert [span.start for span in found] == [0, *(span.end for span in found[:-1])]
-        assert found[-1].end == len(message.data)
 
 
 def test_spans():

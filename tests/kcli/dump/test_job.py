@@ -16,8 +16,8 @@ from kcli.kafka.findings.findings import merged
 from kcli.logdir import bulk
 from kcli.logdir.find import file_target
 from tests.builders import put_record, put_records
-from tests.formats import files, recorded
-from tests.kcli.dump.random_logs import FILES, damaged, flipped
+from tests.formats import recorded
+from tests.kcli.dump.random_logs import flipped
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 
@@ -110,29 +110,6 @@ def parts(data):
         size = LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big")
         yield data[:size]
         data = data[size:]
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
-    (tmp_path / LOG).write_bytes(small_log())
-    for bad in damaged(files.content(FILES[name][0])[:400]):
-        (tmp_path / name).write_bytes(bad)
-        for options in (
-            DumpOptions(),
-            DumpOptions(text=True),
-            DumpOptions(text=True, index_sanity_check=True),
-        ):
-            scanned(tmp_path / name, options)
-
-
-@pytest.mark.parametrize("place", range(10, 200, 7))
-def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
-    data = bytearray(files.content("txn.snapshot"))
-    data[place % len(data)] ^= 0xFF
-    path = tmp_path / "00000000000000000007.snapshot"
-    path.write_bytes(bytes(data))
-
-    assert scanned(path, DumpOptions())[2]
 
 
 @pytest.mark.parametrize(

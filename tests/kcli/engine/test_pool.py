@@ -51,14 +51,6 @@ def test_more_units_than_fit_the_window_stay_in_order():
     )
 
 
-def test_many_rows_come_back_early_and_in_order():
-
-    outcomes = list(pool(2)(Job(partial(scan, rows=6000)), units(*["answer"] * 40)))
-
-    assert [outcome.number for outcome in outcomes] == list(range(40))
-    assert {len(outcome.rows) for outcome in outcomes} == {6000}
-
-
 def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatch):
     monkeypatch.setattr(engine, "MOST_BYTES", 4 * LARGE)
     answered, sizes = engine._answered, []

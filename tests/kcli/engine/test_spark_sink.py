@@ -75,20 +75,6 @@ class TestEngine:
         )
         assert len(os.listdir(tmp_path)) == 8
 
-    def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
-        outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW))(
-                Job(scan), units(*["answer"] * 19, "die", *["answer"] * 12)
-            )
-        )
-
-        assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {
-            19: "worker-died"
-        }
-        assert rows_in(tmp_path, outcomes) == [
-            (unit, row) for unit in range(32) if unit != 19 for row in range(2)
-        ]
-
     def test_a_place_that_cannot_be_written_to_ends_it(self, session, tmp_path):
         with pytest.raises(
             NotWrittenError,
@@ -204,12 +190,6 @@ class TestCommands:
         batches = session.read.parquet(os.path.abspath("many/rows/type=dump_batch"))
         assert batches.count() == sum(
             len(rows) for place, rows in tables[0].items() if place.endswith("type=dump_batch")
-        )
-
-    def test_what_was_written_is_reported(self, ask):
-        assert (
-            ask("ls", "D", "--topic", "orders", "--out", "x.csv", "--spark", "-v").stderr
-            == "2 rows written to x.csv\n"
         )
 
     def test_nothing_that_matches_is_an_empty_table(self, ask, session):

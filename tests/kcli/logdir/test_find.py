@@ -278,40 +278,6 @@ def test_a_directory_that_may_not_be_listed(tmp_path):
     assert reported == f"{[(str(root), 'no-permission')]}\n"
 
 
-def test_a_long_topic(tmp_path):
-    directory = log_dir(tmp_path / "d") / f"{'t' * 200}-0"
-    segment(directory, 0, put_range(0, 1))
-    (target,) = find([str(tmp_path / "d")], EVERYTHING).targets
-    assert (len(target.name.topic), target.name.partition) == (200, 0)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    for name in ("a-0", "a-1", "b-0", ".hidden-0"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "0.log").write_bytes(b"")
-    (tmp_path / "what[0]").mkdir()
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("argument", "paths"),
-    [
-        ("a-0", ["a-0"]),
-        ("a-*", ["a-0", "a-1"]),
-        ("*-0", ["a-0", "b-0"]),
-        (".*-0", [".hidden-0"]),
-        ("*/0.log", ["a-0/0.log", "a-1/0.log", "b-0/0.log"]),
-        ("*/none.log", ["*/none.log"]),
-        ("gone", ["gone"]),
-        ("what[0]", ["what[0]"]),
-    ],
-)
-def test_a_glob_gives_what_it_matches_and_all_else_stays(argument, paths):
-    assert list(expand([argument])) == paths
-
-
 def test_a_partition_that_is_named_twice_is_read_once_and_a_file_twice(kcli, tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 3))
     (tmp_path / "link").symlink_to(directory)

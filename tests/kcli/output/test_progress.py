@@ -52,15 +52,6 @@ def test_the_bar_is_drawn_before_the_first_input_is_done():
     assert process.returncode == 0
 
 
-def test_a_pipe_sees_nothing(log_dir):
-    log_dir.partition("orders-0")
-    done = subprocess.run(
-        [sys.executable, "-m", "kcli", "ls", log_dir.path], capture_output=True, text=True, check=True
-    )
-
-    assert done.stderr == ""
-
-
 @pytest.mark.slow
 def test_the_time_that_is_left_is_estimated():
     code = """

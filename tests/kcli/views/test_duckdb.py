@@ -1,6 +1,5 @@
 """The views as tables of DuckDB: rows of Spark and of commands, options, what is read, what is refused."""
 
-import json
 import os
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from kcli.views.duckdb import Source, SqlError, opened
 from kcli.views.options import macro_options
 from kcli.views.plan import view_schema
 from kcli.views.spark import view_schema as spark_schema
-from kcli.words import WordError
 from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, segment
@@ -129,32 +127,6 @@ def test_columns_have_the_names_and_types_of_spark(view):
         assert from_arrow_type(field.type).simpleString() == other.dataType.simpleString(), field.name
 
 
-def test_types_reach_the_answer(duck):
-    schema = duck.table("SELECT broker_id, key, headers, scan_time, decoded_key FROM records LIMIT 1").schema
-
-    assert schema.types[:2] == [pa.int64(), pa.binary()]
-    assert schema.types[3] == pa.timestamp("us", "UTC")
-    assert pa.types.is_list(schema.types[2]) and pa.types.is_struct(schema.types[2].value_type)
-    assert schema.types[4] == pa.string()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("view", "words", "kind"),
-    [
-        ("batches", ["dump"], "dump_batch"),
-        ("records", ["dump", "--records"], "dump_record"),
-        ("epochs", ["epoch", "show"], "epoch"),
-        ("offsets", ["ls"], "partition"),
-    ],
-)
-def test_rows_are_those_of_the_command(duck, dirs, kcli, view, words, kind):
-    printed = [json.loads(line) for line in kcli(*words, *dirs, "-o", "ndjson").stdout.splitlines()]
-    expected = [row["dir"] for row in printed if row["type"] == kind]
-
-    assert duck.values(f"SELECT dir FROM {view}") == expected
-
-
 @pytest.mark.slow
 def test_processes_give_the_same_rows(dirs, duck):
     with asked(dirs, pool(2), 2) as two:
@@ -253,38 +225,6 @@ def test_every_view_takes_its_options_as_nulls(duck, view):
     nulls = ", ".join(f"{option} := NULL" for option in macro_options(view))
 
     assert duck.values(f"SELECT count(*) FROM {view}({nulls})") == duck.values(f"SELECT count(*) FROM {view}")
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("FROM batches(offsets := 'x')", "option offsets x: expected offsets such as 100..200"),
-        ("FROM records(partition := '3-1')", "partition '3..1': the range is empty"),
-    ],
-)
-def test_a_wrong_option_is_refused_before_reading(duck, query, message):
-    with pytest.raises(WordError, match=message):
-        duck.rows(query)
-    assert duck.outcomes == []
-    assert duck.values("SELECT 1") == [1]
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("FROM batchs", 'Table with name batchs does not exist! Did you mean "batches"'),
-        ("SELECT topc FROM batches", 'Referenced column "topc" not found.*Candidate bindings: "topic"'),
-        ("FROM batches(topc := 'x')", r"does not support the supplied arguments.*topic := NULL"),
-        ("FROM epochs(offsets := '1..2')", "does not support the supplied arguments"),
-        ("SELEC 1", "syntax error at or near"),
-        ("SELECT CAST(topic AS INT) FROM offsets", "Could not convert string"),
-        ("FROM (VALUES ('x')) t(x), batches(topic := t.x)", "does not support lateral join"),
-    ],
-)
-def test_what_duckdb_refuses_is_one_line(duck, query, message):
-    with pytest.raises(SqlError, match=message) as raised:
-        duck.rows(query)
-    assert "\n" not in str(raised.value)
 
 
 def test_a_query_that_fails_leaves_a_session_that_answers(duck):

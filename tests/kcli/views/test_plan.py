@@ -128,22 +128,6 @@ def test_findings_of_several_brokers_are_those_of_check(dirs, kcli):
     assert len({tuple(sorted(row.items(), key=str)) for row in found}) == len(found)
 
 
-def test_names_that_no_broker_loads_are_findings(tmp_path):
-    segment(log_dir(tmp_path / "d") / "orders-3", 0, put_range(0, 5))
-    (tmp_path / "d" / "orders-3" / "x.log").touch()
-    (tmp_path / "d" / "orders-3" / f"{5:020d}.log").mkdir()
-    found = rows("findings", [tmp_path / "d"])
-    strange = [row for row in found if row["code"] in {"LOG-010", "LOG-012"}]
-
-    assert sorted((row["code"], row["file"]) for row in strange) == [
-        ("LOG-010", "x.log"),
-        ("LOG-012", f"{5:020d}.log"),
-    ]
-    assert {(row["broker_id"], row["topic"], row["partition"], row["dir"]) for row in strange} == {
-        (7, "orders", 3, str(tmp_path / "d" / "orders-3"))
-    }
-
-
 def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
     found = rows("findings", [dirs[0], tmp_path / "absent"])
 
@@ -206,22 +190,6 @@ def test_options_select_rows_as_filters_do(dirs):
     assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {
         ("clicks", 0, offset) for offset in (3, 4, 5)
     }
-
-
-@pytest.mark.parametrize("view", ["batches", "records"])
-def test_range_options_combine_with_other_options(view, dirs):
-    options = {"epochs": "1,2", "times": "1700000005000..1700000011000"}
-    time = "max_timestamp" if view == "batches" else "timestamp"
-
-    left = rows(view, dirs, topic="clicks", **options)
-
-    kept = [
-        row
-        for row in rows(view, dirs, topic="clicks", epochs="1,2")
-        if 1_700_000_005_000 <= row[time] <= 1_700_000_011_000
-    ]
-    assert [{**row, "scan_time": 0} for row in left] == [{**row, "scan_time": 0} for row in kept]
-    assert kept
 
 
 def bins(paths, **options):

@@ -6,7 +6,6 @@ import random
 import pytest
 
 from kcli.logdir import bulk
-from tests.formats import recorded
 from tests.kcli.dump.random_logs import log as random_log
 from tests.kcli.views.reading import read, tasks, written
 from tests.partitions import log_dir, offset_entries, put_range, segment
@@ -87,20 +86,6 @@ def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(
         words = some(chance, range(1, 180))
         left = [places(view, row) for row in found(view, folder, offsets=words)]
         assert left == dumped(kcli, view, folder, offsets=words)
-
-
-@pytest.mark.parametrize("name", [*recorded.LOGS, *recorded.LEGACY])
-def test_records_of_recorded_logs(name, tmp_path):
-    folder = log_dir(tmp_path / "d") / "orders-0"
-    segment(folder, 0, recorded.stored(f"{name}.log"), None, None)
-    offsets = sorted(row["offset"] for row in found("records", folder)) or [0]
-    middle = f"{offsets[len(offsets) // 3]}..{offsets[2 * len(offsets) // 3]}"
-
-    left = found("records", folder, offsets=middle)
-    first, last = map(int, middle.split(".."))
-
-    assert left == [row for row in found("records", folder) if first <= row["offset"] <= last]
-    assert left or name == "v1-lz4-other-checksum"
 
 
 def test_reading_ends_after_the_range(tmp_path, monkeypatch):

@@ -45,30 +45,6 @@ def printed(kcli, *words):
     return [json.loads(line) for line in kcli(*words, "-o", "ndjson").stdout.splitlines()]
 
 
-def test_which_topics_have_most_small_batches(spark, views, dirs, kcli):
-    expected = Counter(
-        row["topic"]
-        for row in printed(kcli, "dump", *dirs)
-        if row["type"] == "dump_batch" and row["size"] < 200
-    )
-
-    found = spark.sql(
-        "SELECT topic, count(*) FROM batches WHERE size < 200 GROUP BY topic ORDER BY 2 DESC"
-    ).collect()
-
-    assert [tuple(row) for row in found] == expected.most_common()
-    assert found[0][0] == "clicks"
-
-
-def test_epochs_per_partition(spark, views, dirs, kcli):
-    expected = Counter(row["dir"] for row in printed(kcli, "epoch", "show", *dirs) if row["type"] == "epoch")
-
-    found = spark.sql("SELECT dir, count(DISTINCT epoch) FROM epochs GROUP BY dir ORDER BY dir").collect()
-
-    assert [tuple(row) for row in found] == sorted(expected.items())
-    assert len(found) == 80
-
-
 def test_which_segments_are_damaged(spark, views, dirs, kcli):
     reported = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
     expected = sorted((row["code"], row["file"], row["position"]) for row in reported)
@@ -79,29 +55,6 @@ def test_which_segments_are_damaged(spark, views, dirs, kcli):
 
     assert [tuple(row) for row in found] == expected
     assert Counter(row.code for row in found) == {"LOG-003": 4, "LOG-002": 2}
-
-
-def test_views_can_be_joined(spark, views, dirs):
-    found = spark.sql("""
-        SELECT s.broker_id, count(*) FROM segments s JOIN findings f ON f.path = concat(s.dir, '/', s.file)
-        WHERE f.severity = 'error' GROUP BY s.broker_id ORDER BY s.broker_id
-    """).collect()
-
-    assert [tuple(row) for row in found] == [
-        (number, 1) for number in range(20) if number % 5 == 4 or number % 7 == 6
-    ]
-
-
-def test_records_and_offsets(spark, views):
-    (ends,) = spark.sql(
-        "SELECT sum(log_end_offset - log_start_offset) FROM offsets WHERE topic = 'archive'"
-    ).collect()
-    (records,) = spark.sql(
-        "SELECT count(*), count(DISTINCT scan_time), max(length(value)) FROM records WHERE topic = 'archive'"
-    ).collect()
-
-    assert 0 < ends[0] - records[0] <= 2 * 40 * 2
-    assert (records[1], records[2]) == (1, 44)
 
 
 def test_the_plan_shows_the_scan(spark, views):

@@ -1,13 +1,9 @@
 """What the contents of records say: as columns of rows, and by the decoder classes of the tool."""
 
-import base64
-import gzip
-import json
 from pathlib import Path
 
 import pytest
 
-from formats.messages.decode import COORDINATOR_TOPICS
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.dump.decoded_records import DecodedRecord
@@ -153,47 +149,6 @@ def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
     )
 
 
-def test_remote_metadata_as_rlmm_dump_names_it():
-    kinds = set()
-    for items in json.loads(gzip.decompress(RLMM.read_bytes())).values():
-        for item in items:
-            reported = decoded(REMOTE, record(None, base64.b64decode(item["value"])))
-            assert (reported.record_type, reported.record_version, reported.error) == (
-                item["decoded"]["class"],
-                0,
-                None,
-            )
-            kinds.add(reported.record_type)
-    assert len(kinds) == 4
-
-
-@pytest.mark.parametrize("topic", COORDINATOR_TOPICS)
-def test_every_type_and_version_is_json(topic: str):
-    """What Kafka's converters wrote of the same bytes."""
-    keys = {
-        message.name.removesuffix("Key"): message
-        for message in made()
-        if message.topic == topic and message.framing == "key"
-    }
-    compared = 0
-    for message in made():
-        if message.topic != topic or message.framing == "key":
-            continue
-        key = None if topic == METADATA else keys[message.name.removesuffix("Value")]
-        reported = decoded(topic, record(key.data if key else None, message.data))
-        found = reported.decoded_value
-        if message.name == "GroupMetadataValue":  # its members' bytes can be of the consumer protocol
-            assert found.keys() == json.loads(message.json).keys()
-        else:
-            assert json.loads(json.dumps(found, allow_nan=False)) == json.loads(message.json)
-        assert reported.record_version == message.version
-        assert reported.decoded_key == (json.loads(key.json) if key else None)
-        assert not reported.damaged
-        assert bool(reported.error) == bool(message.unknown_tags or (key and key.unknown_tags))
-        compared += 1
-    assert compared
-
-
 def test_members_of_a_consumer_group():
     subscription = bytes.fromhex("0000 00000001 0001 74 ffffffff")
     sized = len(subscription).to_bytes(4, "big") + subscription + bytes(4)
@@ -221,9 +176,6 @@ def test_bounds_are_raised_by_the_switch():
     assert decoded(REMOTE, record(None, long), 256 << 20).error is None
     assert shown_by(REMOTE, record(None, long))[1].endswith("; --max-batch-bytes raises the bound")
     assert shown_by(REMOTE, record(None, long), 256 << 20)[1] is None
-
-
-API = "org.apache.kafka.tools.api."
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from formats.batch import BATCH
+from formats.batch import BATCH, HEADER_SIZE
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.dump.job import LOG_KINDS, Dump
 from kcli.dump.options import DumpOptions, RecordFilter
@@ -201,44 +201,36 @@ def test_damage_inside_a_record(tmp_path):
     assert codes == ["DUMP-002"]
 
 
-def test_a_codec_that_is_damaged(tmp_path):
+def with_codec(codec):
     whole = put_records([put_record(value=b"x" * 90)], 1)
-    header = BATCH.read(whole)
-    bad = BATCH.pack(header._replace(attributes=4)) + whole[61:]
-    rows, codes, _ = run(written(tmp_path, bad))
-    check_no_gap(rows, bad)
-    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["position"]) == ("records", "unreadable", 61)
-    assert sorted(codes) == ["DUMP-002", "LOG-003"]
+    return BATCH.pack(BATCH.read(whole)._replace(attributes=codec)) + whole[HEADER_SIZE:]
 
 
-def test_an_incomplete_batch_shows_its_header(tmp_path):
-    data = put_range(0, 2)
-    rows, codes, _ = run(written(tmp_path, data[:70]))
-    assert [row["structure"] for row in rows] == ["batch header, incomplete"] * 13 + ["incomplete batch"]
-    assert (rows[-1]["size"], codes) == (9, ["LOG-001"])
+@pytest.mark.parametrize(
+    ("data", "codes", "last"),
+    [
+        (with_codec(4), {"DUMP-002", "LOG-003"}, {"structure": "records", "field": "unreadable"}),
+        (put_range(0, 2)[:70], {"LOG-001"}, {"structure": "incomplete batch", "size": 9}),
+        (
+            put_range(0, 1) + bytes(5000),
+            {"LOG-004"},
+            {"structure": "preallocated", "field": "zeros", "size": 5000},
+        ),
+        (
+            put_records([put_record(value=b"x" * 1500)]),
+            {"DUMP-002"},
+            {"position": 61, "size": 1512, "bytes": None},
+        ),
+        (put_records([], 1), set(), {"meaning": "not looked at: there are no records"}),
+    ],
+    ids=["codec", "incomplete", "preallocated", "beyond the bound", "no records"],
+)
+def test_what_is_no_record_is_one_row(tmp_path, data, codes, last):
+    rows, found, _ = run(written(tmp_path, data), replace(RECORDS, max_batch_bytes=1000))
 
-
-def test_a_preallocated_tail_is_one_row(tmp_path):
-    rows, codes, _ = run(written(tmp_path, put_range(0, 1) + bytes(5000)))
-    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["size"], codes) == (
-        "preallocated",
-        "zeros",
-        5000,
-        ["LOG-004"],
-    )
-
-
-def test_a_batch_beyond_the_bound_is_counted(tmp_path):
-    data = put_records([put_record(value=b"x" * 500)])
-    rows, codes, _ = run(written(tmp_path, data), replace(RECORDS, max_batch_bytes=100))
-    assert [row["size"] for row in rows[13:]] == [len(data) - 61]
-    assert (rows[-1]["bytes"], codes) == (None, ["DUMP-002"])
-
-
-def test_a_batch_without_records(tmp_path):
-    rows, codes, _ = run(written(tmp_path, put_records([], 1)))
-    assert (rows[-1]["structure"], rows[-1]["meaning"]) == ("records", "not looked at: there are no records")
-    assert codes == []
+    check_no_gap(rows, data)
+    assert rows[-2]["structure"].startswith("batch header")
+    assert (set(found), rows[-1] | last) == (codes, rows[-1])
 
 
 def test_what_follows_a_message_of_an_internal_topic(tmp_path):

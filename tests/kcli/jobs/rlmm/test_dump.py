@@ -173,34 +173,6 @@ def test_damage_is_a_finding_and_the_rest_is_shown(partition, parts, rows, codes
     assert {finding.path for finding in result.findings} <= {str(partition(*parts) / LOG)}
 
 
-def test_every_prefix_of_a_segment(partition):
-    whole = ONE + TWO
-    for length in range(0, len(whole), 7):
-        result = Result(partition(whole[:length]))
-
-        assert result.failures == []
-        assert len(result.rows) == (3 if length >= len(ONE) else 0)
-        assert bool(result.findings) == (length not in {0, len(ONE)})
-
-
-@pytest.mark.slow
-def test_every_flipped_byte_of_a_segment(partition):
-    whole = bytearray(ONE + TWO)
-    for at in range(len(whole)):
-        flipped = bytearray(whole)
-        flipped[at] ^= 0xFF
-        result = Result(partition(bytes(flipped)))
-
-        assert [failure for failure in result.failures if failure.error == "internal"] == []
-        unguarded = {
-            *range(8),
-            *range(12, 16),
-            *range(len(ONE), len(ONE) + 8),
-            *range(len(ONE) + 12, len(ONE) + 16),
-        }
-        assert result.findings or at in unguarded
-
-
 def test_a_long_segment_is_dumped_in_several_calls(partition):
     values = [DELETE] * 1500
     directory = partition(*(batch(n * 1500, values) for n in range(4)), batch(6000, [None]))

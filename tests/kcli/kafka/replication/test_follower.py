@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     CONVERGED,
     EPOCH_PROTOCOL,
@@ -14,19 +13,12 @@ from kcli.kafka.replication.follower import (
     FETCH,
     HIGH_WATERMARK_PROTOCOL,
     UNKNOWN_EPOCH,
-    LoadedReplica,
     ReplicaEpochs,
     as_leader,
     find_divergence,
     follow_leader,
-    replica_epochs,
     truncation_state,
 )
-from kcli.kafka.storage.loaded_log import checkpoints
-from kcli.logdir.find import find
-from kcli.logdir.partition import Partition
-from kcli.logdir.targets import Selection
-from tests.recordings import pack
 
 RECORDED = json.loads((Path(__file__).parents[3] / "data" / "metadata" / "rounds.json").read_text())
 NEW_EPOCH = 99
@@ -44,33 +36,6 @@ def test_recorded_rounds(case):
     assert [[one.leader_epoch, one.end_offset, one.truncate_to] for one in named] == case["rounds"]
     last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
     assert (fetch_rounds.truncate_to, fetch_rounds.outcome) == (last, CONVERGED)
-
-
-def test_several_rounds_are_among_them():
-    assert sorted(len(case["rounds"]) for case in RECORDED)[-3:] == [3, 3, 3]
-
-
-def test_truncations_of_a_killed_leader_that_its_log_names(tmp_path):
-    """Of the recording `truncation`: the broker says where it truncated to."""
-    folder = pack.unpack("truncation", tmp_path)
-    manifest = json.loads((Path(__file__).parents[3] / "data" / "recordings" / "truncation.json").read_text())
-    for said in manifest["facts"]["truncations"]:
-        leader, follower = (
-            loaded(folder / part / f"{said['topic']}-0") for part in ("before-leader", "before-follower")
-        )
-        assert follow_leader(as_leader(leader, NEW_EPOCH), follower).truncate_to == said["offset"], said
-
-
-def loaded(path):
-    """Return what counts of the log in a directory."""
-    (target,) = find([str(path)], Selection()).targets
-    partition = Partition(target)
-    loading = start(partition)
-    try:
-        while True:
-            next(loading)
-    except StopIteration as done:
-        return replica_epochs(LoadedReplica(done.value, checkpoints(partition).high_watermark))
 
 
 EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))

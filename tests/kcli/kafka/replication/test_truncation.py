@@ -91,26 +91,6 @@ def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(ord
     assert (gone.first_timestamp, gone.max_timestamp, gone.trouble) == (1110, 1219, None)
 
 
-@pytest.mark.parametrize(
-    ("target", "actions_wanted", "restarted"),
-    [
-        (0, {0: ("cut", 0), 100: ("delete", None), 200: ("delete", None)}, 0),
-        (10, {0: ("cut", SIZE), 100: ("delete", None), 200: ("delete", None)}, 10),
-        (30, {0: ("keep", 3 * SIZE), 100: ("delete", None), 200: ("delete", None)}, 30),
-        (99, {0: ("keep", 3 * SIZE), 100: ("delete", None), 200: ("delete", None)}, 30),
-        (100, {0: ("keep", 3 * SIZE), 100: ("cut", 0), 200: ("delete", None)}, 100),
-        (200, {0: ("keep", 3 * SIZE), 100: ("keep", 2 * SIZE), 200: ("cut", 0)}, 200),
-        (219, {0: ("keep", 3 * SIZE), 100: ("keep", 2 * SIZE), 200: ("cut", SIZE)}, 210),
-    ],
-)
-def test_boundaries(orders, target, actions_wanted, restarted):
-    found = truncate(loaded(orders), target, None)
-    assert actions(found) == actions_wanted
-    assert found.after.log_end_offset == target
-    assert found.log_end_offset_after_restart == restarted
-    assert (found.high_watermark_before, found.high_watermark) == (None, None)
-
-
 @pytest.mark.parametrize(("log_start", "lost"), [(0, 17), (10, 17), (20, 10), (23, 7), (12, None), (30, 0)])
 def test_of_a_compacted_batch_that_holds_the_log_start_a_header_does_not_tell_what_is_lost(
     tmp_path, log_start, lost
@@ -128,18 +108,6 @@ def test_what_is_kept_elsewhere_is_not_lost(orders, elsewhere, lost):
     found = truncate(loaded(orders, log_start_offset=10), 10, None, kept_elsewhere=elsewhere)
 
     assert (found.removed.records, found.removed.lost) == (60, lost)
-
-
-def test_truncating_twice_is_truncating_to_the_lower(orders):
-    log = loaded(orders)
-    once, twice = truncate(log, 15, 220), truncate(truncate(log, 205, 220).after, 15, 205)
-    assert twice.after.segments == once.after.segments
-    assert (twice.after.epochs, twice.after.recovery_point, twice.snapshots) == (
-        once.after.epochs,
-        once.after.recovery_point,
-        once.snapshots,
-    )
-    assert log.segments[-1].log_size == 2 * SIZE, "values do not change"
 
 
 def test_damage_in_what_goes_is_said(orders):
