@@ -13,17 +13,8 @@ INDEX = "00000000000000000000.index"
 
 
 def test_text_of_contents_alone(kcli, long_log):
-    done = kcli(
-        "dump",
-        "-o",
-        "text",
-        "--print-data-log",
-        "--skip-record-metadata",
-        "--files",
-        long_log / LOG,
-        "--max-bytes",
-        150,
-    )
+    words = ("--print-data-log", "--skip-record-metadata", "--max-bytes", 150)
+    done = kcli("dump", "-o", "text", *words, "--files", long_log / LOG)
 
     assert done.stdout.split("\n")[3:] == ["| payload: a", "| payload: b", ""]
 

@@ -157,21 +157,9 @@ def many(log_dir):
 
 @pytest.mark.parametrize("output", ["ndjson", "json", "tsv", "csv"])
 def test_a_broken_pipe_is_quiet(many, output):
+    words = ("epoch", "end-offset", "--epoch", "all", many, "-o", output)
     done = run_program(
-        [
-            "bash",
-            "-c",
-            '"$@" | head -c 20 >/dev/null; exit ${PIPESTATUS[0]}',
-            "-",
-            *KCLI,
-            "epoch",
-            "end-offset",
-            "--epoch",
-            "all",
-            many,
-            "-o",
-            output,
-        ]
+        ["bash", "-c", '"$@" | head -c 20 >/dev/null; exit ${PIPESTATUS[0]}', "-", *KCLI, *words]
     )
 
     assert (done.returncode, done.stderr) == (0, "")

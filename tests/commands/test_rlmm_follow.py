@@ -151,17 +151,8 @@ def test_on_a_terminal_each_request_has_its_answer(story):
     leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
     follower = story.replica("b", [], [])
     story.follow(follower, leader)
-    words = [
-        "follow",
-        follower,
-        "--leader",
-        leader,
-        "--remote-metadata",
-        story.root / "events",
-        "-o",
-        "table",
-    ]
-    done = CliRunner().invoke(app, ["rlmm", *map(str, words)])
+    words = ("rlmm", "follow", follower, "--leader", leader, "--remote-metadata", story.root / "events")
+    done = CliRunner().invoke(app, [*map(str, words), "-o", "table"])
 
     shown = " ".join(done.stdout.split())
     steps = [

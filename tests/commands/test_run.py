@@ -150,17 +150,8 @@ class TestColumns:
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 
     def test_sorted_by_two_columns_then_cut(self, kcli, orders):
-        result = kcli(
-            *ASK,
-            orders,
-            "--sort",
-            "-end_offset,-partition",
-            "--limit",
-            "3",
-            "--columns",
-            "end_offset,partition",
-            "--no-headers",
-        )
+        words = ("--sort", "-end_offset,-partition", "--limit", "3", "--no-headers")
+        result = kcli(*ASK, orders, *words, "--columns", "end_offset,partition")
 
         assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
 

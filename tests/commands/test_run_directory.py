@@ -3,14 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 import time
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.commands.answers import EXPECTED
-from tests.processes import ENVIRONMENT
+from tests.processes import ENVIRONMENT, KCLI
 
 pytestmark = pytest.mark.slow
 
@@ -174,16 +173,7 @@ def test_a_run_that_answers_nothing_leaves_no_file(kcli, tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_leaves_no_directory_of_that_name(demo, tmp_path):
-    words = [
-        sys.executable,
-        "-m",
-        "kcli",
-        "dump",
-        "--records",
-        *[str(demo)] * 2000,
-        "--out",
-        f"{tmp_path}/x/",
-    ]
+    words = [*KCLI, "dump", "--records", *[str(demo)] * 2000, "--out", f"{tmp_path}/x/"]
     process = subprocess.Popen(words, env=ENVIRONMENT)
     while not any(tmp_path.rglob("rows")):
         time.sleep(0.01)

@@ -147,16 +147,8 @@ def test_several_signals_in_the_same_moment_count_as_one(many_partitions, tmp_pa
 
 
 def test_signals_that_the_parent_ignores_are_ignored(many_partitions):
-    process = start(
-        "epoch",
-        "end-offset",
-        "--epoch",
-        "0",
-        many_partitions,
-        "-o",
-        "json",
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )
+    words = ("epoch", "end-offset", "--epoch", "0", many_partitions, "-o", "json")
+    process = start(*words, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     os.read(process.stdout.fileno(), 10)
     process.send_signal(signal.SIGHUP)
     ended(process)

@@ -22,19 +22,8 @@ def submit(kcli, tmp_path, *words):
 
 
 def test_the_line_names_everything(kcli, tmp_path):
-    done = submit(
-        kcli,
-        tmp_path,
-        "--master",
-        "yarn",
-        "--conf",
-        "spark.executor.memory=2g",
-        "--archive",
-        tmp_path / "env.tar.gz",
-        "--",
-        "ls",
-        "/data/a b",
-    )
+    words = ("--master", "yarn", "--conf", "spark.executor.memory=2g", "--archive", tmp_path / "env.tar.gz")
+    done = submit(kcli, tmp_path, *words, "--", "ls", "/data/a b")
 
     line = shlex.split(done.stdout.splitlines()[-1])
     out = tmp_path / "out"

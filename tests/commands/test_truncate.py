@@ -46,19 +46,9 @@ def test_wrong_options_are_usage_errors(partition, words):
 
 
 def test_given_values_reach_the_job(partition):
-    words = [
-        "--high-watermark",
-        3,
-        "--log-start-offset",
-        2,
-        "--recovery-point",
-        1,
-        "--shutdown",
-        "unclean",
-        "--index-interval-bytes",
-        0,
-    ]
-    done = kcli("--dry-run", "--to-high-watermark", *words, "-o", "json", partition)
+    given = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1]
+    words = ["--shutdown", "unclean", "--index-interval-bytes", 0, "-o", "json", partition]
+    done = kcli("--dry-run", "--to-high-watermark", *given, *words)
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["target_offset"], row["log_start_offset_before"], row["recovery_point_before"]) == (3, 2, 2)
     assert row["segments"][0]["offset_index_entries_before"] == 1

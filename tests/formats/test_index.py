@@ -75,16 +75,6 @@ def test_truncation_as_kafka(op, layout):
         assert " ".join(map(str, kept)) == answer
 
 
-@given(st.lists(st.integers(0, 50), unique=True).map(sorted), st.integers(-1, 52))
-def test_searches_in_sorted_entries(offsets, target):
-    entries, get = searched(OFFSET, offset_bytes(*((offset, offset + 1) for offset in offsets)))
-    below = [offset for offset in offsets if offset <= target]
-    expected = (100 + below[-1], below[-1] + 1) if below else (100, 0)
-    assert index.offset_index_lookup(entries, get, 100, 100 + target) == expected
-    kept = sum(offset < target for offset in offsets)
-    assert index.truncated_entries(OFFSET, entries, get, 100, 100 + target) == kept
-
-
 def test_search_touches_few_slots():
     data = offset_bytes(*((2 * slot + 1, slot + 1) for slot in range(50_000)))
     entries, get = searched(OFFSET, data)

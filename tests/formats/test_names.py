@@ -217,18 +217,6 @@ def test_any_name(name):
     parse_partition_dir(name)
 
 
-@given(
-    st.text("ab.-_9", min_size=1, max_size=20),
-    st.integers(0, 2**31 - 1),
-    st.sampled_from(["delete", "stray", "future"]),
-)
-def test_round_trip(topic, partition, kind):
-    assert parse_partition_dir(f"{topic}-{partition}") == PartitionDir(topic, partition)
-    assert parse_partition_dir(f"{topic}-{partition}.{HEX}-{kind}") == PartitionDir(
-        topic, partition, kind, HEX
-    )
-
-
 @pytest.mark.slow
 def test_long_hostile_names_are_quick():
     for name in (

@@ -4,14 +4,11 @@ Kafka's answers, real files, damage.
 """
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.properties import (
     LogDirs,
     MetaProperties,
-    PartitionMetadata,
     log_dirs,
     read_clean_shutdown,
     read_meta_properties,
@@ -21,36 +18,6 @@ from formats.properties import (
 from tests.formats.files import answers, content, units
 
 UUID = "s6FcBmY-TqGafa02wOIqHg"
-
-PROPERTIES = [
-    (b"", {}),
-    (b"a=b", {"a": "b"}),
-    (b"a:b\nc d\ne", {"a": "b", "c": "d", "e": ""}),
-    (b"  a \t=\x0c b \n", {"a": "b "}),
-    (b"# x\n ! y\n\r\n\ra=#b", {"a": "#b"}),
-    (b"a==b\nc::d\ne := f", {"a": "=b", "c": ":d", "e": "= f"}),
-    (b"=b", {"": "b"}),
-    (b"a=b\\\n   c\\\r\n d", {"a": "bcd"}),
-    (b"a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
-    (b"a=b\\\n\nc", {"a": "b", "c": ""}),
-    (b"a\\\n#b", {"a#b": ""}),
-    (b"\\\n#b\nc", {"c": ""}),
-    (b"\\", {"": ""}),
-    (b"\\\n", {"": ""}),
-    (b"\\\r", {"": ""}),
-    (b"\\\r\n", {}),
-    (b"a\\\r\n", {"a": ""}),
-    (b"a\\ b\\=\\:=c\\q\\t\\\\", {"a b=:": "cq\t\\"}),
-    (b"\\u0041=\\u00e9\xe9", {"A": "\xe9\xe9"}),
-    (b"a=\\ud83d\\ude00", {"a": "\U0001f600"}),
-    (b"a=\\ud83d", {"a": "\ufffd"}),
-    (b"a=1\na=2", {"a": "2"}),
-]
-
-
-@pytest.mark.parametrize(("data", "expected"), PROPERTIES)
-def test_properties(data, expected):
-    assert read_properties(data) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,18 +59,6 @@ def test_meta_properties_as_kafka():
         assert mine == answer, data
 
 
-META = [
-    (b"", MetaProperties(0, None, None, None)),
-    (b"broker.id=5\nnode.id=x\n", MetaProperties(0, None, 5, None)),
-    (b"version= 1 \ncluster.id=\nnode.id=1\n", MetaProperties(1, "", 1, None)),
-]
-
-
-@pytest.mark.parametrize(("data", "expected"), META)
-def test_meta_properties(data, expected):
-    assert read_meta_properties(data) == expected
-
-
 def test_real_meta_properties():
     expected = MetaProperties(1, "jorVD5sKNA_WO3sbreDmYg", 1, "XZE6TlyZNAr70OFx8md6cw")
     assert read_meta_properties(content("meta.properties")) == expected
@@ -137,18 +92,6 @@ def test_partition_metadata_as_kafka():
         else:
             mine = f"ok {read.version} {read.topic_id}"
         assert mine == answer, data
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (f"version: 0\ntopic_id: {UUID}", PartitionMetadata(0, UUID)),
-        (f"version: 1\r\ntopic_id: {UUID}==\r\nmore\n", PartitionMetadata(1, UUID)),
-        (f"x: 0\ny:\t{UUID}\n", PartitionMetadata(0, UUID)),
-    ],
-)
-def test_partition_metadata(data, expected):
-    assert read_partition_metadata(data.encode()) == expected
 
 
 def test_real_partition_metadata():
@@ -222,12 +165,3 @@ def test_real_clean_shutdown():
 )
 def test_log_dirs(configuration, expected):
     assert log_dirs(configuration) == expected
-
-
-@given(st.dictionaries(st.text("ab=: \\#\té", max_size=5), st.text("ab=: \\#\té", max_size=5)))
-def test_properties_round_trip(values):
-    def escaped(text):
-        return "".join(f"\\u{ord(character):04x}" for character in text)
-
-    data = "".join(f"{escaped(key)}={escaped(value)}\n" for key, value in values.items())
-    assert read_properties(data.encode("latin-1")) == values

@@ -151,21 +151,11 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
     (log_dir.path / "orders-4" / "leader-epoch-checkpoint").write_text("7\n")
     (log_dir.path / "recovery-point-offset-checkpoint").write_text("no\n")
     (log_dir.path.parent / "formats").mkdir()  # a foreign package where the workers start
-    ask = [
-        sys.executable,
-        "-c",
-        "from kcli.__main__ import main; main()",
-        "epoch",
-        "end-offset",
-        "--epoch",
-        "all",
-        "data",
-        "absent",
-    ]
-    environment = ENVIRONMENT
+    command = [sys.executable, "-c", "from kcli.__main__ import main; main()"]
+    ask = [*command, "epoch", "end-offset", "--epoch", "all", "data", "absent"]
 
     inline, spread = (
-        run_program([*ask, *words], cwd=log_dir.path.parent, env=environment)
+        run_program([*ask, *words], cwd=log_dir.path.parent, env=ENVIRONMENT)
         for words in ((), ("--spark", "--spark-conf", "spark.master=local[2]"))
     )
 

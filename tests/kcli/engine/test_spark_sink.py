@@ -193,18 +193,7 @@ class TestCommands:
         )
 
     def test_nothing_that_matches_is_an_empty_table(self, ask, session):
-        result = ask(
-            "dump",
-            "D",
-            "--records",
-            "--only",
-            "dump_record",
-            "--grep",
-            "in no record",
-            "--out",
-            "x.parquet",
-            "--spark",
-        )
+        result = ask(*COMMANDS[0], "--grep", "in no record", "--out", "x.parquet", "--spark")
 
         assert (result.exit_code, result.stderr) == (0, "")
         assert session.read.parquet(os.path.abspath("x.parquet")).count() == 0
@@ -234,19 +223,9 @@ def test_an_interrupt_leaves_nothing(log_dir, tmp_path):
     for number in range(1, 2000):
         os.symlink(first, log_dir.path / f"many-{number}")
     (tmp_path / "here").mkdir()
-    ask = [
-        "epoch",
-        "end-offset",
-        "--epoch",
-        "all",
-        log_dir.path,
-        "--spark-master",
-        "local[1]",
-        "--out",
-        "x.parquet",
-    ]
+    ask = ("epoch", "end-offset", "--epoch", "all", log_dir.path, "--out", "x.parquet")
     process = subprocess.Popen(
-        [*KCLI, *ask],
+        [*KCLI, *ask, "--spark-master", "local[1]"],
         cwd=tmp_path / "here",
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,

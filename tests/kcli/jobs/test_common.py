@@ -72,13 +72,6 @@ def test_a_directory_that_holds_nothing_of_kafka(tmp_path):
     assert epoch_cache.show(unit(directory.parent)).error.error == "not-a-partition"
 
 
-def test_selections_hold_for_files(tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 5))
-    path = str(directory / "leader-epoch-checkpoint")
-    assert find([path], Selection(topics=("other",))).targets == []
-    assert len(find([path], Selection(topics=("orders",), partitions=frozenset({0}))).targets) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "is_told"),
     [

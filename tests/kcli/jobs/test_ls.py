@@ -1,9 +1,6 @@
 """The row of a partition directory, and what is null when a piece cannot be read."""
 
-import json
-import os
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -153,43 +150,6 @@ def test_an_unreadable_log_leaves_its_values_null(tmp_path):
         directory,
     )
     assert reported == "(None, None, None, None) no-permission\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "make",
-    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path)],
-)
-@pytest.mark.parametrize("name", [f"{40:020d}.log", f"{0:020d}.timeindex", f"{10:020d}.log.swap"])
-def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name, make):
-    """LogLoader looks at those of which File.isFile is true."""
-    directory = orders(tmp_path / "d", *LOG)
-    (directory / name).unlink(missing_ok=True)
-    before = {command: kcli(*command, directory, "-o", "json").stdout for command in EVERY}
-    make(directory / name)
-    for command in EVERY:
-        was, now = json.loads(before[command]), json.loads(kcli(*command, directory, "-o", "json").stdout)
-        reported = [
-            (finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"
-        ]
-        assert reported == [(str(directory), name)]
-        now["findings"] = [finding for finding in now["findings"] if finding["code"] != "LOG-012"]
-        if command == ("scan",):
-            assert [row.pop("is_complete") for row in now["rows"] if "is_complete" in row] == [
-                not name.endswith(".log")
-            ]
-            assert [row.pop("is_complete") for row in was["rows"] if "is_complete" in row] == [True]
-        assert now == was
-
-
-EVERY = [
-    ("ls",),
-    ("scan",),
-    ("epoch", "show"),
-    ("epoch", "end-offset", "--epoch", "0"),
-    ("lookup", "offset", "5"),
-    ("lookup", "timestamp", "0"),
-]
 
 
 def test_a_directory_that_is_removed_after_it_was_listed_is_an_info_finding(tmp_path):

@@ -53,15 +53,6 @@ def test_metadata_partition(topic_id, partition, expected):
     assert partition_of_events(topic_id, partition, 1).partition == 0
 
 
-def test_metadata_partition_of_real_events_is_where_they_were():
-    events = recorded("tiered/events.json.gz")
-
-    for event in events:
-        placed = partition_of_events(event["topic_id"], event["partition"], 4)
-        assert placed.partition == event["metadata_partition"]
-    assert len({event["metadata_partition"] for event in events}) == 4
-
-
 def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_them():
     """Written with the partitioner of 3.1 to 4.3 and five partitions; entries of snapshot files have none."""
     checked = 0

@@ -1,10 +1,6 @@
 """The epoch cache: the reference's worked examples, and a naive model."""
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.storage import leader_epochs
@@ -87,29 +83,3 @@ def test_all_that_is_worth_asking(entries, expected):
 def test_ends():
     assert leader_epochs.ends(BASE, 30) == [10, 20, 30]
     assert leader_epochs.ends((), 30) == []
-
-
-LINES = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 40)).map(lambda pair: EpochEntry(*pair)), max_size=12
-)
-
-
-@given(LINES)
-def test_a_cache_always_rises(lines):
-    entries = leader_epochs.replay(lines)
-    assert all(a.epoch < b.epoch and a.start_offset < b.start_offset for a, b in pairwise(entries))
-    assert not lines or entries[-1].epoch == lines[-1].epoch
-
-
-@given(LINES, st.integers(-1, 14), st.integers(0, 60))
-def test_end_offsets_against_the_table_of_rules(lines, requested, log_end):
-    entries = leader_epochs.replay(lines)
-    higher = [entry for entry in entries if entry.epoch > requested]
-    lower = [entry for entry in entries if entry.epoch <= requested]
-    if requested == -1 or not (higher or (entries and entries[-1].epoch == requested)):
-        expected = (-1, -1)
-    elif not higher:
-        expected = (requested, log_end)
-    else:
-        expected = (lower[-1].epoch if lower else requested, higher[0].start_offset)
-    assert leader_epochs.end_offset_for(entries, requested, log_end)[:2] == expected
