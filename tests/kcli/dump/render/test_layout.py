@@ -219,7 +219,7 @@ def with_codec(codec):
         (
             put_records([put_record(value=b"x" * 1500)]),
             {"DUMP-002"},
-            {"position": 61, "size": 1512, "bytes": None},
+            {"position": 61, "size": 1509, "bytes": None},
         ),
         (put_records([], 1), set(), {"meaning": "not looked at: there are no records"}),
     ],
