@@ -167,6 +167,8 @@ StreamsGroupMetadataValue 17 versions 0 flexible 0+
     lastAssignmentConfigs   []LastAssignmentConfig  nullable tag 1
         key    string
         value  string
+    storedDescriptionTopologyEpoch  int32           tag 2 = -1
+    failedDescriptionTopologyEpoch  int32           tag 3 = -1
 StreamsGroupMemberMetadataKey 19 versions 0
     groupId   string
     memberId  string

@@ -3,7 +3,7 @@
 Lives in `__cluster_metadata-0`, its snapshots `*.checkpoint` and
 `bootstrap.checkpoint`; written by the active controller. The truth is
 `org.apache.kafka.metadata.MetadataRecordSerde` with the schemas of the module
-metadata, 3.3 to 4.3.1: later schemas only add to earlier ones. Records have no key.
+metadata, 3.3 to 4.4.0: later schemas only add to earlier ones. Records have no key.
 
     +-------+-----+---------+-------------------------------------------------+
     | frame | api | message | message, flexible, to the last byte of the value |
@@ -172,6 +172,8 @@ RegisterControllerRecord 27 versions 0 flexible 0+
         maxSupportedVersion  int16
 ClearElrRecord 28 versions 0 flexible 0+
     topicName  string
+UnregisterControllerRecord 29 versions 0 flexible 0+
+    controllerId  int32
 """)
 METADATA_RECORDS = {schema.api_key: schema for schema in METADATA_SCHEMAS.values()}
 
