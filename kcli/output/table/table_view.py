@@ -1,4 +1,4 @@
-"""Views that are declarations: the columns of a table, what is drawn around it, and the verdict below."""
+"""Views that are declarations: the verdict, the columns of a table, and what is drawn around it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -30,6 +30,8 @@ from kcli.rows.partitions import FROM_FILE, WHERE
 
 BETWEEN = "   "
 """Between the parts of a title."""
+ROWS_OF_A_SCREEN = 20
+"""Rows after which the verdict is not in sight any more: it is said again."""
 FEW = 4
 """Rows that have more than a line of a table."""
 
@@ -48,7 +50,7 @@ Drawn: TypeAlias = "Iterable[RenderableType]"
 class TableView(NamedTuple):
     """How rows of one type are shown: the columns, and what a line at the end sums up.
 
-    `verdict` is such a line in place of `closing` that concludes something from all rows. `severity` gives
+    `verdict` is the first line, in place of `closing`: it concludes something from all rows. `severity` gives
     each row a mark; None: no mark. `shared`: values for the title, or for columns where rows differ, besides
     those of `Where`. `facts`: further words of the title. `is_listed`: whether a row is in the table where
     all rows are at hand. `merged`: the value by which rows of replicas of a partition are the same line.
@@ -76,9 +78,14 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
-    if parts:
-        yield title(parts, screen)
-        yield ""
+    verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
+    for head in (
+        verdict and sentences(screen, *verdict.split("\n"), style="bold"),
+        parts and title(parts, screen),
+    ):
+        if head:
+            yield head
+            yield ""
     if view.above is not None:
         yield from view.above(rows, screen)
     listed = rows
@@ -100,13 +107,19 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
         yield table((*marks, *before, *columns, *after), listed, screen)
     if view.below is not None:
         yield from view.below(rows, screen)
-    verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
     closing = view.closing(rows) if view.closing is not None else ""
-    if closing or verdict or findings:
+    yield from _below(
+        closing, findings_line(findings), verdict if len(listed) > ROWS_OF_A_SCREEN else "", screen
+    )
+
+
+def _below(closing: str, findings: str, verdict: str, screen: Screen) -> Iterator[RenderableType]:
+    """Yield the lines that sum a table up, and the verdict again where the first line is out of sight."""
+    if closing or findings or verdict:
         yield ""
         yield sentences(screen, *closing.split("\n"))
+        yield sentences(screen, findings)
         yield sentences(screen, *verdict.split("\n"), style="bold")
-        yield sentences(screen, findings_line(findings))
 
 
 def title(parts: Iterable[str], screen: Screen) -> StyledLines:

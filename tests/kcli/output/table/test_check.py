@@ -33,7 +33,8 @@ def drawn(row, *findings):
 def test_a_whole_copy_names_its_offsets_and_its_directory():
     text = drawn(SAVED)
 
-    assert "orders-0" in text.splitlines()[0]
+    assert text.splitlines()[0] == "All batches are saved."
+    assert "orders-0" in text.splitlines()[2]
     assert "✓         1        3  2.0 KiB    0..29      1  rescue/orders-0" in text
     assert "NOT SAVED" not in text
 
