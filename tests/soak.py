@@ -34,7 +34,7 @@ def pytest_runtest_setup() -> None:
 def run(seed: int, end: float, words: list[str]) -> tuple[list[str], int]:
     """Run the random judges with a seed until a time; return a command for each failure, and the status."""
     line = [sys.executable, "-m", "pytest", "-q", "-p", "tests.soak", "-m", "random", "-n", "2", "-rfE"]
-    seeds = {"KCLI_SEED": str(seed), "PYTHONHASHSEED": str(seed)}
+    seeds = {"KCLI_SEED": str(seed), "PYTHONHASHSEED": str(seed), "KCLI_STARTS": "all"}
     environment = {**os.environ, **seeds, END: str(end)}
     done = subprocess.run(
         [*line, "--tb=short", *words], env=environment, stdout=subprocess.PIPE, text=True, check=False

@@ -1,0 +1,83 @@
+"""Makes tests/data/startup/RELEASE.tar.gz: two log dirs of a stopped broker of a release.
+
+python -m tests.starts.make_base 3.5.2 3.9.2 4.3.1 4.4.0 4.3.1-dynamic
+"""
+
+import io
+import re
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.starts.releases import Start, format_dirs, write_properties
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data" / "startup"
+TOPICS = {"orders": 2, "events": 3, "compact": 1}
+RECORDS = 24
+DYNAMIC = {
+    "controller.quorum.voters": None,
+    "controller.quorum.bootstrap.servers": "127.0.0.1:$CONTROLLER",
+}
+
+
+def make(name: str) -> Path:
+    """Write the log dirs of a release, with `-dynamic` of a quorum with a voters record; return the file."""
+    release, _, dynamic = name.partition("-")
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        properties = write_properties(root, DYNAMIC if dynamic else None)
+        format_dirs(release, properties, *(["--standalone"] if dynamic else []))
+        start = Start(release, properties)
+        try:
+            if start.outcome(60) != "starts":
+                raise RuntimeError(start.words[-3000:])
+            fill(re.search(r"PLAINTEXT://(\S+)", properties.read_text())[1].split(",")[0])
+        finally:
+            start.stop()
+        path = DATA / f"{name}.tar.gz"
+        path.write_bytes(packed(root))
+    return path
+
+
+def fill(server: str) -> None:
+    """Create the topics and write to them: plain, idempotent, transactional."""
+    admin = AdminClient({"bootstrap.servers": server})
+    made = admin.create_topics([NewTopic(topic, count, 1) for topic, count in TOPICS.items()])
+    for each in made.values():
+        each.result(30)
+    plain = Producer({"bootstrap.servers": server, "linger.ms": 2})
+    for topic, count in TOPICS.items():
+        for number in range(RECORDS):
+            for partition in range(count):
+                plain.produce(topic, f"value {number}".encode(), f"key {number % 5}".encode(), partition)
+    plain.flush(30)
+    once = Producer({"bootstrap.servers": server, "transactional.id": "starts"})
+    once.init_transactions(30)
+    once.begin_transaction()
+    once.produce("orders", b"in a transaction", partition=0)
+    once.commit_transaction(30)
+
+
+def packed(root: Path) -> bytes:
+    """Return the log dirs as a small archive: no preallocated index, no time, no owner."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz", compresslevel=9) as archive:
+        for path in sorted(root.glob("d?")):
+            archive.add(path, path.name, filter=_without_owner)
+    return target.getvalue()
+
+
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+    return member
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        made = make(argument)
+        print(made, made.stat().st_size)

@@ -1,0 +1,72 @@
+"""What kcli predicts of a state, in the words of `observe`, and where it differs from what a broker did."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from commands.app import app
+
+CHANGED = {"stray", "deleted", "future-promoted"}
+WRAPPED = {"KafkaStorageException": "IOException"}
+"""kcli names the exception that takes a log dir offline, a broker's words the one below it."""
+
+
+def predicted(release: str, properties: Path) -> dict[str, Any]:
+    """Return what `startup` says of a state, as `observe.observed` says what happened."""
+    words = ["startup", "--server-config", str(properties), "--kafka-version", release, "-o", "json"]
+    document = json.loads(CliRunner().invoke(app, words).stdout)
+    (broker,) = (row for row in document["rows"] if "partitions_by_outcome" in row)
+    rows = [row for row in document["rows"] if "partitions_by_outcome" not in row]
+    answer = {"outcome": broker["outcome"]}
+    if broker["outcome"] == "fails":
+        return answer | {"exceptions": [broker["error"]]}
+    if broker["outcome"] == "waits":
+        return answer
+    root = properties.parent
+    offline = [os.path.basename(one["dir"]) for one in broker["log_dirs"] if one["outcome"] == "offline"]
+    fates = {
+        os.path.relpath(row["dir"], root): row["outcome"]
+        for row in rows
+        if row["dir"] is not None and row["outcome"] in CHANGED
+    }
+    created = sorted(
+        f"{row['topic']}-{row['partition']}" for row in rows if row["outcome"] == "created-empty"
+    )
+    return answer | ({"offline": offline} if offline else {}) | {"fates": fates, "created": created}
+
+
+def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> str | None:
+    """Return what a prediction says otherwise than what happened; None where they agree.
+
+    A broker was watched for seconds: -delete directories go later, a -future log that is copied on is swapped
+    in soon, and what replaces one that is emptied is created first.
+    """
+    if said["outcome"] != happened["outcome"]:
+        return f"{said} for {happened}"
+    if said["outcome"] == "fails":
+        names = {WRAPPED.get(name, name) for name in said["exceptions"]} | set(said["exceptions"])
+        return None if names & set(happened["exceptions"]) else f"{said} for {happened}"
+    if said["outcome"] == "waits":
+        return None
+    emptied = {
+        name.partition("/")[2].partition(".")[0]
+        for name, fate in said["fates"].items()
+        if fate == "deleted" and name.endswith("-future")
+    }
+    fates = {name: fate for name, fate in said["fates"].items() if not name.endswith("-delete")}
+    swapped = {name for name, fate in happened["fates"].items() if fate == "future-promoted"} - set(fates)
+    replaced = {name.partition(".")[0].partition("/")[2] for name in swapped}
+    seen = {
+        name: fate
+        for name, fate in happened["fates"].items()
+        if name not in swapped and name.partition("/")[2] not in replaced
+    }
+    created = [name for name in happened["created"] if name not in emptied]
+    if release < "3.7" and "offline" in said:  # it begins what was there elsewhere: found by its log alone
+        created = said["created"]
+    if (fates, said["created"], said.get("offline")) == (seen, created, happened.get("offline")):
+        return None
+    return f"{said} for {happened}"

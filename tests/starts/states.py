@@ -1,0 +1,304 @@
+"""States of two log dirs that a start meets: each a release's own dirs and a change of files or records.
+
+The dirs are those of `make_base`; every change is of one thing, as a disk, a person or a crash leaves it.
+"""
+
+import base64
+import os
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from formats.magic import read_header
+from tests.builders import put_batch, put_record, put_unsigned_varint
+from tests.starts.releases import CLUSTER_ID
+
+DATA = Path(__file__).parent.parent / "data" / "startup"
+METADATA = "__cluster_metadata-0"
+LOG = "00000000000000000000.log"
+UNIQUE = "0b1fb336ae51438dacdcdb564a8d1999"
+OTHER_ID = "qEu6ZRi8TYyq7rSstvCosQ"
+CONTROL = 0x20
+
+
+class State(NamedTuple):
+    """A state: the dirs it begins with, what is changed, and the properties that differ."""
+
+    base: str
+    change: Callable[[Path], None]
+    properties: dict[str, object] = {}
+
+
+def unpack(base: str, root: Path) -> None:
+    """Unpack the log dirs of a release, or of a case, below `root`."""
+    with tarfile.open(DATA / f"{base}.tar.gz") as archive:
+        archive.extractall(root, filter="data")
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def topic_id(directory: Path) -> str:
+    """Return the topic id in a partition directory's partition.metadata."""
+    lines = (directory / "partition.metadata").read_text().splitlines()
+    return lines[1].removeprefix("topic_id: ")
+
+
+def directory_id(log_dir: Path) -> str:
+    """Return the directory.id of a log dir."""
+    lines = (log_dir / "meta.properties").read_text().splitlines()
+    return next(line.removeprefix("directory.id=") for line in lines if line.startswith("directory.id="))
+
+
+def raw_uuid(text: str) -> bytes:
+    return base64.urlsafe_b64decode(f"{text}==")
+
+
+def metadata_record(number: int, body: bytes, version: int = 0, frame: int = 1) -> bytes:
+    """Return the value of a record of the metadata log."""
+    return b"".join(map(put_unsigned_varint, (frame, number, version))) + body
+
+
+def append_records(root: Path, *values: bytes, control_type: int | None = None) -> None:
+    """Append a batch to the metadata log in d0, of its last epoch, and leave the clean stop as it was."""
+    path = root / "d0" / METADATA / LOG
+    data = path.read_bytes()
+    position, last = 0, None
+    while position < len(data):
+        last = read_header(data[position : position + 61])
+        position += last.size
+    key = None if control_type is None else (0).to_bytes(2, "big") + control_type.to_bytes(2, "big")
+    records = [put_record(number, key=key, value=value) for number, value in enumerate(values)]
+    batch = put_batch(
+        b"".join(records),
+        len(records),
+        base_offset=last.base_offset + last.last_offset_delta + 1,
+        partition_leader_epoch=last.partition_leader_epoch,
+        base_timestamp=last.max_timestamp,
+        max_timestamp=last.max_timestamp,
+        attributes=0 if control_type is None else CONTROL,
+    )
+    path.write_bytes(data + batch)
+
+
+def compact_text(text: str) -> bytes:
+    return put_unsigned_varint(len(text) + 1) + text.encode()
+
+
+def feature(name: str, level: int) -> bytes:
+    """Return a FeatureLevelRecord."""
+    return metadata_record(12, compact_text(name) + level.to_bytes(2, "big") + b"\0")
+
+
+def to_future(source: str, target: str) -> Callable[[Path], None]:
+    """Return a change: a current directory becomes the -future one of a log dir."""
+
+    def change(root: Path) -> None:
+        shutil.move(root / source, root / f"{target}.{UNIQUE}-future")
+
+    return change
+
+
+def remove(*paths: str) -> Callable[[Path], None]:
+    """Return a change that removes files or directories."""
+
+    def change(root: Path) -> None:
+        for path in paths:
+            full = root / path
+            if full.is_dir():
+                shutil.rmtree(full)
+            else:
+                full.unlink()
+
+    return change
+
+
+def write(path: str, content: bytes | Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Return a change of the content of a file."""
+
+    def change(root: Path) -> None:
+        full = root / path
+        full.write_bytes(content if isinstance(content, bytes) else content(full.read_bytes()))
+
+    return change
+
+
+def append(*values: bytes, control_type: int | None = None) -> Callable[[Path], None]:
+    """Return a change that appends records to the metadata log."""
+    return lambda root: append_records(root, *values, control_type=control_type)
+
+
+def nul(path: str) -> Callable[[Path], None]:
+    """Return a change: a file of the same size of NUL bytes, as a power cut leaves it."""
+    return write(path, lambda data: bytes(len(data)))
+
+
+def in_turn(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Return several changes as one."""
+
+    def change(root: Path) -> None:
+        for each in changes:
+            each(root)
+
+    return change
+
+
+def healthy(_root: Path) -> None:
+    """Nothing is changed."""
+
+
+def volume_new_id(root: Path) -> None:
+    """d1 is a new volume: formatted, with another directory.id, empty."""
+    text = (root / "d1" / "meta.properties").read_text()
+    shutil.rmtree(root / "d1")
+    (root / "d1").mkdir()
+    (root / "d1" / "meta.properties").write_text(text.replace(directory_text(text), OTHER_ID))
+
+
+def directory_text(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("directory.id=")).partition("=")[2]
+
+
+def other_directory_id(log_dir: str) -> Callable[[Path], None]:
+    """Return a change of a log dir's directory.id."""
+    return write(
+        f"{log_dir}/meta.properties",
+        lambda data: data.replace(directory_text(data.decode()).encode(), OTHER_ID.encode()),
+    )
+
+
+def unknown_topic(root: Path) -> None:
+    """A directory of a topic that the metadata does not know."""
+    shutil.copytree(root / "d0" / "orders-0", root / "d0" / "gone-0")
+    path = root / "d0" / "gone-0" / "partition.metadata"
+    path.write_text(path.read_text().replace(topic_id(root / "d0" / "orders-0"), OTHER_ID))
+
+
+def topic_deleted(root: Path) -> None:
+    """The metadata deletes a topic while the broker is down."""
+    append_records(root, metadata_record(9, raw_uuid(topic_id(root / "d0" / "events-1")) + b"\0"))
+
+
+def reassigned_away(root: Path) -> None:
+    """The metadata moves orders-0 to broker 2 while the broker is down."""
+    body = (0).to_bytes(4, "big") + raw_uuid(topic_id(root / "d0" / "orders-0"))
+    replicas = put_unsigned_varint(2) + (2).to_bytes(4, "big")
+    tags = [(0, replicas), (1, (2).to_bytes(4, "big")), (2, replicas)]
+    body += put_unsigned_varint(len(tags))
+    for tag, value in tags:
+        body += put_unsigned_varint(tag) + put_unsigned_varint(len(value)) + value
+    append_records(root, metadata_record(5, body))
+
+
+def unknown_partition_change(root: Path) -> None:
+    """A record changes a partition of a topic id that nothing created."""
+    body = (0).to_bytes(4, "big") + raw_uuid(OTHER_ID)
+    append_records(root, metadata_record(5, body + put_unsigned_varint(0)))
+
+
+def newest_snapshot(root: Path) -> Path:
+    return max((root / "d0" / METADATA).glob("*.checkpoint"))
+
+
+def snapshot_flipped(root: Path) -> None:
+    path = newest_snapshot(root)
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+
+
+def copied(source: str, target: str) -> Callable[[Path], None]:
+    """Return a change that copies a directory."""
+    return lambda root: shutil.copytree(root / source, root / target)
+
+
+def future_behind(root: Path) -> None:
+    """A -future log in d1, where the metadata does not assign it, beside its current log, and shorter."""
+    future = root / "d1" / f"orders-0.{UNIQUE}-future"
+    shutil.copytree(root / "d0" / "orders-0", future)
+    for path in future.iterdir():
+        if path.suffix in {".log", ".index", ".timeindex", ".snapshot"}:
+            path.unlink()
+    data = (root / "d0" / "orders-0" / LOG).read_bytes()
+    (future / LOG).write_bytes(data[: read_header(data[:61]).size])
+
+
+def future_behind_assigned(root: Path) -> None:
+    """The same in the log dir that the metadata assigns: what only the current log has is lost."""
+    future_behind(root)
+    assign(root, "orders-0", 0, "d1")
+
+
+def assign(root: Path, directory: str, partition: int, log_dir: str) -> None:
+    """Let the metadata assign a replica to a log dir."""
+    body = partition.to_bytes(4, "big") + raw_uuid(topic_id(root / "d0" / directory))
+    ids = put_unsigned_varint(2) + raw_uuid(directory_id(root / log_dir))
+    body += put_unsigned_varint(1) + put_unsigned_varint(8) + put_unsigned_varint(len(ids)) + ids
+    append_records(root, metadata_record(5, body, version=1))
+
+
+def zookeeper_meta(log_dir: str) -> Callable[[Path], None]:
+    """Return a change: meta.properties is that of a ZooKeeper broker."""
+    text = f"version=0\nbroker.id=1\ncluster.id={CLUSTER_ID}\n"
+    return write(f"{log_dir}/meta.properties", text.encode())
+
+
+ORDERS = "d0/orders-0"
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "healthy": healthy,
+    "volume empty": in_turn(remove("d1"), lambda root: (root / "d1").mkdir()),
+    "volume with a new id": volume_new_id,
+    "partition gone": remove(ORDERS),
+    "partition.metadata of another topic": write(
+        f"{ORDERS}/partition.metadata", f"version: 0\ntopic_id: {OTHER_ID}".encode()
+    ),
+    "partition.metadata missing": remove(f"{ORDERS}/partition.metadata"),
+    "partition.metadata empty": write(f"{ORDERS}/partition.metadata", b""),
+    "partition.metadata of NUL bytes": nul(f"{ORDERS}/partition.metadata"),
+    "unknown topic": unknown_topic,
+    "topic deleted": topic_deleted,
+    "reassigned away": reassigned_away,
+    "only a -future log, not assigned": to_future(ORDERS, "d1/orders-0"),
+    "only a -future log, assigned": to_future("d1/orders-1", "d1/orders-1"),
+    "-future log behind its current one": future_behind,
+    "-future log behind, assigned": future_behind_assigned,
+    "two current logs": copied(ORDERS, "d1/orders-0"),
+    "-delete and -stray directories": in_turn(
+        copied(ORDERS, f"{ORDERS}.{UNIQUE}-delete"), copied("d0/events-1", f"d0/events-1.{UNIQUE}-stray")
+    ),
+    "lost+found": lambda root: (root / "d1" / "lost+found").mkdir(),
+    "other directory.id, data whole": other_directory_id("d1"),
+    "other cluster.id in d1": write(
+        "d1/meta.properties", lambda data: data.replace(CLUSTER_ID.encode(), OTHER_ID.encode())
+    ),
+    "other node.id in d1": write("d1/meta.properties", lambda data: data.replace(b"node.id=1", b"node.id=7")),
+    "meta.properties of version 0 in d1": zookeeper_meta("d1"),
+    "meta.properties missing in d0": remove("d0/meta.properties"),
+    "meta.properties of NUL bytes in d1": nul("d1/meta.properties"),
+    "directory.id that is no id in d1": other_directory_id("d1"),
+    "recovery-point of NUL bytes in d1": nul("d1/recovery-point-offset-checkpoint"),
+    "recovery-point of NUL bytes in d0": nul("d0/recovery-point-offset-checkpoint"),
+    "leader-epoch-checkpoint of NUL bytes in d1": nul("d1/orders-1/leader-epoch-checkpoint"),
+    "clean stop of d0 alone": remove("d1/.kafka_cleanshutdown"),
+    "quorum-state missing": remove(f"d0/{METADATA}/quorum-state"),
+    "quorum-state empty": write(f"d0/{METADATA}/quorum-state", b""),
+    "metadata log gone": remove(f"d0/{METADATA}"),
+    "unknown record type": append(metadata_record(97, b"\0")),
+    "frame version 0": append(metadata_record(20, b"\0", frame=0)),
+    "record with bytes left over": append(metadata_record(20, b"\0\0\0")),
+    "no-op with an unknown tag": append(metadata_record(20, b"\1\7\1x")),
+    "partition record of version 9": append(metadata_record(2, compact_text("new") + bytes(15) + b"\1\0", 9)),
+    "metadata.version 99": append(feature("metadata.version", 99)),
+    "unknown feature": append(feature("foo.version", 1)),
+    "unknown feature at level 0": append(feature("foo.version", 0)),
+    "group.version 9": append(feature("group.version", 9)),
+    "kraft.version 2": append(b"\0\0\0\2\0", control_type=5),
+    "change of an unknown partition": unknown_partition_change,
+    "bootstrap.checkpoint of NUL bytes": nul("d0/bootstrap.checkpoint"),
+    "newest snapshot flipped": snapshot_flipped,
+    "newest snapshot missing": lambda root: newest_snapshot(root).unlink(),
+    "newest snapshot cut": lambda root: os.truncate(
+        newest_snapshot(root), newest_snapshot(root).stat().st_size // 2
+    ),
+}

@@ -1,0 +1,43 @@
+"""Real brokers of 3.9, 4.3 and 4.4 start over changed log dirs; the prediction comes first."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.starts.observe import observed, prepare
+from tests.starts.predicted import difference, predicted
+from tests.starts.states import CHANGES
+
+pytestmark = [pytest.mark.oracle, pytest.mark.slow, pytest.mark.random]
+
+FEW = [
+    ("3.9.2", "3.9.2", "partition.metadata missing"),
+    ("3.9.2", "4.4.0", "healthy"),
+    ("4.3.1", "3.9.2", "healthy"),
+    ("4.3.1", "4.3.1", "volume with a new id"),
+    ("4.3.1", "4.3.1", "only a -future log, not assigned"),
+    ("4.3.1", "4.3.1", "-future log behind, assigned"),
+    ("4.3.1", "4.3.1", "recovery-point of NUL bytes in d1"),
+    ("4.3.1-dynamic", "4.3.1", "metadata log gone"),
+    ("4.4.0", "4.3.1", "healthy"),
+    ("4.4.0", "4.4.0", "topic deleted"),
+    ("4.4.0", "4.4.0", "unknown record type"),
+    ("4.4.0", "4.4.0", "reassigned away"),
+]
+ALL = [
+    (base, release, change)
+    for base in ("3.5.2", "3.9.2", "4.3.1", "4.4.0")
+    for release in ("3.3.2", "3.5.2", "3.7.2", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")
+    for change in (CHANGES if base == release else ("healthy",))
+]
+"""For `make soak`: the matrix of releases, and every change under the release that made the log dirs."""
+
+
+@pytest.mark.parametrize(
+    ("base", "release", "change"), ALL if os.environ.get("KCLI_STARTS") == "all" else FEW
+)
+def test_a_broker_starts_as_foretold(tmp_path: Path, base: str, release: str, change: str):
+    properties = prepare(base, change, tmp_path)
+    said = predicted(release, properties)
+    assert difference(release, said, observed(release, properties)) is None
