@@ -1,14 +1,21 @@
 """`kcli startup`: what a starting broker would do to its log dirs."""
 
+import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.parsers import parse_time
 from kcli.cli.status import UsageError
 from kcli.words import parse_rate
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Outcome, Unit
+    from kcli.logdir.find import Found
 
 USUAL_READ_RATE = "100M"
 
@@ -22,7 +29,7 @@ def startup(
     ),
     kafka_version: str | None = option(
         "--kafka-version X.Y",
-        "The release that starts, from 3.0 on; without it 4.3, of log dirs of ZooKeeper 3.9.",
+        "The release that starts, from 3.0 on; without it 4.4, of log dirs of ZooKeeper 3.9.",
         BROKER,
     ),
     read_rate: str = option(
@@ -30,6 +37,14 @@ def startup(
         "Bytes a second that a log dir gives, for the estimate of the time.",
         BROKER,
         default=USUAL_READ_RATE,
+    ),
+    metadata: str | None = option(
+        "--metadata PATH",
+        "The log dir, or the __cluster_metadata-0, whose metadata decides; by default the broker's own.",
+        BROKER,
+    ),
+    releases: bool = option(
+        "--releases", "Ask every release from 3.3 to 4.4: one row each, starts or the exception.", BROKER
     ),
     at: str | None = option(
         "--at TIME", "The time of the start, from which producers are forgotten; without: now.", BROKER
@@ -47,15 +62,19 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
-    from kcli.cli.inputs import node_of
-    from kcli.cli.run import Answer, Command, run
-    from kcli.jobs import startup as broker
-    from kcli.jobs import startup as jobs
+    from kcli.cli.inputs import named_paths, node_of, server_properties
+    from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.jobs.startup import broker_rows as broker
+    from kcli.jobs.startup import replica_start as replicas
     from kcli.kafka.kraft.meta_properties import NEWEST, BrokerConfig
+    from kcli.kafka.kraft.quorum_start import quorum_config
+    from kcli.kafka.kraft.start_plan import StartPlan, start_plans
+    from kcli.logdir.classify import LOG_DIR
+    from kcli.rows.startup import STARTUP_RELEASE
 
-    request = jobs.StartRequest(
+    request = replicas.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
@@ -64,21 +83,58 @@ def startup(
         version=version or NEWEST,
     )
     node_id, metadata_log_dir, apart = node_of(inputs)
-    config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
+    quorum = quorum_config(server_properties(inputs) or {})
+    config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir, quorum)
+    where = None if metadata is None else _metadata_log_dir(metadata)
+    if releases:
+        paths = list(dict.fromkeys(named_paths(inputs.with_paths(apart))))
+
+        def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
+            return start_plans(paths, config._replace(version=release), where)
+
+        run_rows("startup", broker.release_rows(plans_of), output, types=(STARTUP_RELEASE,))
+    selection = inputs.selection()
+    plans: list[StartPlan] = []
+
+    def expand(found: "Found") -> "Found":
+        expanded = broker.expand(with_quorum_states(found))
+        named = [target.path for target in expanded.targets if target.kind == LOG_DIR]
+        log_dirs = named or expanded.log_dirs
+        plans[:] = start_plans(log_dirs, config, where, is_release_known=version is not None)
+        return expanded
+
+    def job_of(found: "Found") -> "Callable[[Unit], Outcome]":
+        known = known_settings(metadata_of(found))
+        return partial(replicas.read, request=replicas.with_plans(replace(request, known=known), plans))
+
+    def reducer(found: "Found") -> broker.StartReducer:
+        named = plans if found.named_log_dirs else ()
+        return broker.StartReducer(named, rate, clean, selection)
+
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
-        job=partial(jobs.read, request=request),
-        job_of=lambda found: partial(
-            jobs.read, request=replace(request, known=known_settings(metadata_of(found)))
-        ),
-        accepts=broker.STARTUP_KINDS,
-        expand=lambda found: broker.expand(with_quorum_states(found)),
-        reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),
+        job=partial(replicas.read, request=request),
+        job_of=job_of,
+        accepts=replicas.STARTUP_KINDS,
+        expand=expand,
+        reduce=reducer,
+        is_difference=broker.is_bad_news,
         rows_from_reduce=True,
         answer=Answer(default_type="startup", single_view=True),
     )
     run(command, inputs.with_paths(apart)._replace(include_leftovers=True), output, engine)
+
+
+def _metadata_log_dir(path: str) -> str:
+    """Return the log dir that a --metadata PATH is, or lies in."""
+    from kcli.logdir.log_dirs import METADATA_DIRECTORY, metadata_log
+
+    path = path.rstrip("/") or path
+    log_dir = (os.path.dirname(path) or ".") if os.path.basename(path) == METADATA_DIRECTORY else path
+    if metadata_log(log_dir) is None:
+        raise UsageError(f"--metadata {path}: expected {METADATA_DIRECTORY}, or a log dir that holds it")
+    return log_dir
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -38,7 +38,12 @@ ELSEWHERE = {
     "formats/messages/share_group.py": "tests/oracle/test_messages_oracle.py",
     "formats/messages/transaction.py": "tests/oracle/test_messages_oracle.py",
     # what a start, an election, a consumer makes of logs
-    "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/test_startup_broker.py",
+    "kcli/kafka/kraft/broker_start.py": "tests/kcli/jobs/startup/test_broker_rows.py",
+    "kcli/kafka/kraft/fates.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/metadata_start.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/quorum_start.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/releases.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",
     "kcli/kafka/findings/catalogue/*": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",
     "kcli/kafka/findings/collector.py": "tests/kcli/jobs/scan/test_scan.py",

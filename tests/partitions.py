@@ -21,6 +21,12 @@ from tests.builders import put_record, put_records
 from tests.rows import named
 
 
+def put_no_ops(first, count):
+    """Return a batch of records that a metadata log may have and that change nothing."""
+    records = [put_record(offset_delta=number, value=b"\1\x14\0\0") for number in range(count)]
+    return put_records(records, base_offset=first)
+
+
 def put_range(base, count, epoch=0, timestamp=1000, step=1, codec=0, **fields):
     """Return a batch of `count` records from offset `base` on; timestamps rise by `step` ms."""
     records = [put_record(offset_delta=i, timestamp_delta=i * step, value=b"v%d" % i) for i in range(count)]

@@ -113,7 +113,7 @@ class RunSummary:
             yield ExitStatus.NOTHING_ANSWERED if nothing else ExitStatus.SOME_UNANSWERED
         if any(failure.error == "internal" for failure in self.failures):
             yield ExitStatus.INTERNAL
-        if self.has_differences:
+        if self.has_differences and self.fail_on != "never":
             yield ExitStatus.FINDINGS
         if self.fail_on != "never":
             level = SEVERITIES.index(self.fail_on)

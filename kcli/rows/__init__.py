@@ -21,7 +21,7 @@ COMMANDS = {
     "epoch validate": "epochs.POSITION",
     "epoch diff": "epochs.EPOCH_DIFF",
     "epoch check": "checks.EPOCH_CHECK",
-    "startup": "startup.STARTUP startup.STARTUP_BROKER",
+    "startup": "startup.STARTUP startup.STARTUP_BROKER startup.STARTUP_RELEASE",
     "truncate": "truncation.TRUNCATION",
     "checkpoint show": "partitions.CHECKPOINT",
     "replica diff": "replicas.REPLICA_RANGE",

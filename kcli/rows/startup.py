@@ -1,14 +1,23 @@
 """The rows of `startup`: what a starting broker does to a partition."""
 
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 from formats.checkpoint import EpochEntry
 from kcli.kafka.storage.file_actions import FileChange
 from kcli.rows.declare import row_type
-from kcli.rows.partitions import Where
 
+LOADS: Final = "loads"
 FAILS: Final = "fails"
+CREATED_EMPTY: Final = "created-empty"
+NOT_STARTED: Final = "not-started"
 OFFLINE: Final = "offline"
+BROKER_STARTS: Final = "starts"
+DEGRADED: Final = "starts-degraded"
+WAITS: Final = "waits"
+ReplicaOutcome: TypeAlias = Literal[
+    "loads", "fails", "stray", "deleted", "future-promoted", "created-empty", "not-started"
+]
+BrokerOutcome: TypeAlias = Literal["starts", "starts-degraded", "fails", "waits"]
 
 
 class StartedProducer(NamedTuple):
@@ -25,14 +34,29 @@ class StartedProducer(NamedTuple):
     first_open_offset: int | None
 
 
+class StartedWhere(NamedTuple):
+    """The partition that a row is about, and its directory: none of a replica that begins empty."""
+
+    dir: Annotated[str | None, "partition directory, as reached from the argument; null: none is here"]
+    broker_id: Annotated[int | None, "of meta.properties"]
+    cluster_id: Annotated[str | None, "of meta.properties"]
+    topic: Annotated[str | None, "from the directory's name"]
+    partition: Annotated[int | None, "from the directory's name"]
+
+
 class StartupRow(NamedTuple):
-    """What a start makes of one partition.
+    """What a start makes of one replica.
 
     Where it fails the numbers are null and the lists empty.
     """
 
-    where: Where
-    outcome: Annotated[Literal["loads", "fails"], "loads or fails"]
+    where: StartedWhere
+    outcome: Annotated[
+        ReplicaOutcome,
+        "loads, fails, stray (renamed to -stray), deleted, future-promoted (the -future log becomes the "
+        "current one), created-empty (assigned, and not here), not-started (its log dir or the process ends "
+        "before)",
+    ]
     error: Annotated[str | None, "Kafka's exception where it fails"]
     error_message: Annotated[str | None, "why: file, byte, what is wrong there"]
     clean: Annotated[bool, "whether the broker takes the log as stopped cleanly"]
@@ -46,8 +70,13 @@ class StartupRow(NamedTuple):
     bytes_read: Annotated[int | None, "bytes of logs that the start goes through"]
     records_lost: Annotated[
         int | None,
-        "records in whole batches that recovery removes, by the headers; null where damage hides the number",
+        "records that cannot be read on this broker afterwards, by the headers of whole batches; null where "
+        "damage hides the number",
     ]
+    metadata_path: Annotated[
+        str | None, "the metadata log that decides; null: none is here, and the outcome is the log's own"
+    ]
+    reason: Annotated[str | None, "why it is stray, deleted, promoted, empty or not started"]
 
 
 class StartedLogDir(NamedTuple):
@@ -70,9 +99,15 @@ class StartupBrokerRow(NamedTuple):
 
     broker_id: Annotated[int | None, "of meta.properties"]
     cluster_id: Annotated[str | None, "of meta.properties"]
-    outcome: Annotated[Literal["starts", "fails"], "starts or fails"]
+    outcome: Annotated[
+        BrokerOutcome, "starts, starts-degraded (without some log dirs), fails, or waits (is never ready)"
+    ]
     error: Annotated[str | None, "Kafka's exception where the process ends"]
     error_message: Annotated[str | None, "why, and where"]
+    reason: Annotated[str | None, "why it does not start as usual, in one sentence"]
+    cause_path: Annotated[str | None, "the file or directory that is the cause"]
+    metadata_path: Annotated[str | None, "the metadata log that decides; null: none is here"]
+    partitions_by_outcome: Annotated[dict[str, Any], "replicas by outcome"]
     kafka_version: Annotated[str, "the release that the answer is for"]
     metadata_log_dir: Annotated[str | None, "the log dir without which the process ends"]
     log_dirs: Annotated[tuple[StartedLogDir, ...], "what becomes of each"]
@@ -80,11 +115,25 @@ class StartupBrokerRow(NamedTuple):
     failing_partitions: Annotated[int, "of them, those that do not load"]
     segments: Annotated[int, "segments after the start, of those that load"]
     bytes_read: Annotated[int, "bytes of logs that the start goes through"]
-    records_lost: Annotated[int | None, "records that recovery removes; null where damage hides the number"]
+    records_lost: Annotated[int | None, "of all replicas; null where damage hides the number"]
     seconds: Annotated[
         float, "estimate: bytes at --read-rate in the slowest log dir, a millisecond a segment"
     ]
 
 
+class ReleaseRow(NamedTuple):
+    """What a release makes of the log dirs and the metadata of a broker, before it reads a partition."""
+
+    broker_id: Annotated[int | None, "of meta.properties"]
+    cluster_id: Annotated[str | None, "of meta.properties"]
+    kafka_version: Annotated[str, "the release that starts"]
+    outcome: Annotated[BrokerOutcome, "starts, starts-degraded, fails or waits"]
+    error: Annotated[str | None, "Kafka's exception where the process ends"]
+    reason: Annotated[str | None, "why"]
+    cause_path: Annotated[str | None, "the file or directory that is the cause"]
+    metadata_path: Annotated[str | None, "the metadata log that decides; null: none is here"]
+
+
 STARTUP = row_type("startup", StartupRow)
 STARTUP_BROKER = row_type("startup_broker", StartupBrokerRow)
+STARTUP_RELEASE = row_type("startup_release", ReleaseRow)

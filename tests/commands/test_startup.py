@@ -21,7 +21,7 @@ def broker(done):
     [
         (("--shutdown", "maybe"), "--shutdown maybe: expected one of clean, unclean"),
         (("--kafka-version", "2.8"), "--kafka-version 2.8: expected a release such as 3.9 or 4.3.1"),
-        (("--kafka-version", "9.9"), "--kafka-version 9.9: 4.3 is the newest release whose start kcli knows"),
+        (("--kafka-version", "9.9"), "--kafka-version 9.9: 4.4 is the newest release whose start kcli knows"),
         (("--kafka-version", "four"), "--kafka-version four: expected a release"),
         (("--read-rate", "fast"), "--read-rate fast: expected a rate such as 500K, 50M or 1G"),
     ],

@@ -56,5 +56,5 @@ def test_random_metadata(oracle: Oracle, oracle_seed: int) -> None:
             broker["directories"].sort()
         said["configs"].sort()
         said["features"].pop("metadata.version", None)
-        assert image.unfit == []
+        assert image.misfits == []
         assert described(image) == said, f"KCLI_SEED={oracle_seed} case {number}"

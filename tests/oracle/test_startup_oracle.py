@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Unit
-from kcli.jobs.startup import StartRequest, startup
+from kcli.jobs.startup.replica_start import StartRequest, startup
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.kcli.jobs.starts import does_not_start, will_not_load

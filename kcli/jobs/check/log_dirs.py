@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PartitionDir, parse_partition_dir
+from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
@@ -14,15 +13,11 @@ from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import offline_by_log, start_at_rest, start_findings, stray_reason
-from kcli.kafka.kraft.meta_properties import (
-    UNKNOWN_CONFIG,
-    BrokerConfig,
-    StartFailure,
-    brokers_of,
-    release_of,
-)
+from kcli.kafka.kraft.broker_start import log_dir_of, offline_by_log
+from kcli.kafka.kraft.fates import USUAL, Fate
+from kcli.kafka.kraft.meta_properties import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
+from kcli.kafka.kraft.start_plan import StartPlan, fate_findings, start_plans, stop_findings
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -32,16 +27,14 @@ from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
     RECOVERY_POINT,
-    DirectoryFacts,
-    LogDirState,
     directory_facts,
     is_running,
-    log_dir_state,
 )
-from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.partitions import Where
 
+OF_A_CURRENT_LOG = frozenset({"START-013", "START-016"})
+"""Findings that the row of a partition has."""
 CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 
@@ -135,7 +128,6 @@ class BrokerLogDirs:
             cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
             for cluster_id, image in newest_images(metadata).items()
         }
-        self._images = {(one.cluster_id, one.broker_id): one.image for one in metadata}
         self._seen: dict[tuple[object, ...], str] = {}
         self._failed: dict[str, StartFailure] = {}
         self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
@@ -185,23 +177,36 @@ class BrokerLogDirs:
 
     @cached_property
     def _starts(self) -> Mapping[str, Sequence[Finding]]:
-        """What stops the process, or takes a log dir offline, by the log dir that it is about.
+        """What stops the process, takes a log dir offline, or begins empty, by the log dir that it is about.
 
         What is wrong with one partition is said of the partition.
         """
         found: dict[str, list[Finding]] = {}
-        for dirs in self._brokers():
-            config = self._config._replace(version=release_of(dirs))
-            at_rest, start = start_at_rest(dirs, config)
-            for finding in start_findings(at_rest, start, config):
+        for plan in self._plans:
+            for finding in stop_findings(plan):
                 if finding.path not in self._twice:
                     found.setdefault(finding.dir or "", []).append(finding)
-        return {one: found.get(shown(one), []) for one in self._log_dirs}
+            for finding in fate_findings(plan):
+                if finding.code not in OF_A_CURRENT_LOG:
+                    found.setdefault(log_dir_of(finding.dir or "", plan.log_dirs), []).append(finding)
+        return {
+            one: [*found.get(shown(one), ()), *(found.get(one, ()) if shown(one) != one else ())]
+            for one in self._log_dirs
+        }
 
-    def _brokers(self) -> list[tuple[LogDirState, ...]]:
-        if self._config.metadata_log_dir is not None:  # server.properties names those of one broker
-            return [tuple(map(log_dir_state, self._log_dirs))]
-        return brokers_of(self._log_dirs)
+    @cached_property
+    def _plans(self) -> Sequence[StartPlan]:
+        return _plans_of(self._log_dirs, self._config) if self._log_dirs else ()
+
+    @cached_property
+    def _fates(self) -> Mapping[str, Fate]:
+        """What the metadata makes of the directories of brokers at rest."""
+        around = {one.log_dir for one in self._targets if one.log_dir is not None}.difference(self._log_dirs)
+        plans = [
+            *self._plans,
+            *(_plans_of(sorted(around), self._config) if around else ()),
+        ]
+        return {path: fate for plan in plans if plan.fates for path, fate in plan.fates.by_path.items()}
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
@@ -219,8 +224,9 @@ class BrokerLogDirs:
         for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
             yield one._replace(dir=target.shown)
         path = os.path.join(target.shown, "partition.metadata")
+        fate = self._fates.get(target.path, USUAL)
         if topic_id is None:
-            if facts.is_kraft and (has_records or not is_running(target)):
+            if (facts.is_kraft or fate.rule == "no-topic-id") and (has_records or not is_running(target)):
                 message = "no partition.metadata: a KRaft broker renames the directory to -stray"
                 yield Finding("START-012" if has_records else "START-017", message, dir=target.shown)
             return
@@ -229,7 +235,9 @@ class BrokerLogDirs:
             words = f"topic id {topic_id}, the metadata log has {expected}"
             yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
-        yield from self._stray(target, facts, topic_id)
+        if fate.rule in {"not-assigned", "replaced"}:
+            code = "START-013" if fate.rule == "not-assigned" else "START-016"
+            yield Finding(code, fate.reason, dir=target.shown)
         if expected is not None:
             return
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
@@ -237,36 +245,6 @@ class BrokerLogDirs:
             words = f"topic id {topic_id}, another partition of the topic has {first}"
             yield Finding("TOPIC-001", words, target.shown, path, None, first, topic_id)
 
-    def _stray(self, target: Target, facts: DirectoryFacts, topic_id: str) -> Iterator[Finding]:
-        """Yield that the broker's own metadata log does not assign it a partition."""
-        image, name = self._images.get((facts.cluster_id, facts.broker_id)), target.name
-        if image is None or name is None or facts.broker_id is None or is_running(target):
-            return
-        topic = image.topics.get(topic_id)
-        state = None if topic is None else topic.partitions.get(name.partition)
-        replicas = None if state is None else state.replicas
-        reason = stray_reason(replicas, topic_id, name.partition, facts.broker_id)
-        if reason is not None:
-            yield Finding("START-013", reason, dir=target.shown)
-        assigned = None if state is None else state.directory_of(facts.broker_id)
-        future = self._futures.get((assigned, topic_id, name.partition))
-        if future is not None:
-            words = (
-                f"the metadata assigns the partition to the log dir of {future}: that becomes the current log"
-            )
-            yield Finding("START-016", f"{words}, and {target.shown} is deleted", dir=target.shown)
 
-    @cached_property
-    def _futures(self) -> Mapping[tuple[str | None, str | None, int], str]:
-        """The -future logs of brokers at rest, by directory.id, topic id and partition."""
-        found: dict[tuple[str | None, str | None, int], str] = {}
-        for path in {*self._log_dirs, *(one.log_dir for one in self._targets if one.log_dir is not None)}:
-            log_dir = log_dir_state(path)
-            for name, parsed in log_dir.names if log_dir.locked_by is None else ():
-                if parsed is not None and parsed.kind == FUTURE and log_dir.meta is not None:
-                    place = os.path.join(path, name)
-                    target = Target(kind=PARTITION, path=place, shown=shown(place), name=parsed, log_dir=path)
-                    with suppress(FileError):
-                        topic_id = Partition(target).topic_id()
-                        found[log_dir.meta.directory_id, topic_id, parsed.partition] = target.shown
-        return found
+def _plans_of(log_dirs: Sequence[str], config: BrokerConfig) -> Sequence[StartPlan]:
+    return start_plans(log_dirs, config, is_release_known=False, are_named=False)

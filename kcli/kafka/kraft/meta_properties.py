@@ -23,10 +23,12 @@ from kcli.logdir.log_dirs import (
 
 Version: TypeAlias = tuple[int, ...]
 
-NEWEST: Version = (4, 3)
+NEWEST: Version = (4, 4)
 ENSEMBLE: Version = (3, 7)
 """From here on meta.properties of all log dirs are verified together, with the ids of directories (KIP-858),
 and a log without a topic id is renamed to -stray."""
+DIRECTORY_IDS_READ: Version = (3, 5)
+"""Before, the properties of all log dirs had to be the same, those unknown to the release among them."""
 QUORUM_STATE_STOPS: Version = (3, 9)
 """From here on a quorum-state that cannot be read ends the process: before, the file was cleared."""
 BOOTSTRAP_READ: Version = (3, 3)
@@ -39,7 +41,7 @@ LAST_WITH_ZOOKEEPER: Version = (3, 9)
 KRAFT_ALONE: Version = (4, 0)
 """From here on there is no ZooKeeper."""
 
-RUNTIME = "RuntimeException"
+RUNTIME, INCONSISTENT = "RuntimeException", "InconsistentBrokerMetadataException"
 IO = "IOException"
 RESERVED_IDS = 100
 """The first so many ids are no directory's (`DirectoryId.reserved`)."""
@@ -54,12 +56,25 @@ class StartFailure(NamedTuple):
     path: str
 
 
+class QuorumConfig(NamedTuple):
+    """What server.properties says of the quorum; None where it says nothing, or is not here.
+
+    `roles`: process.roles. `static_voters`: the node ids of controller.quorum.voters.
+    `has_bootstrap_servers`: whether controller.quorum.bootstrap.servers is set.
+    """
+
+    roles: frozenset[str] | None = None
+    static_voters: tuple[int, ...] | None = None
+    has_bootstrap_servers: bool = False
+
+
 class BrokerConfig(NamedTuple):
     """What server.properties contributes; None where it is not known."""
 
     version: Version = NEWEST
     node_id: int | None = None
     metadata_log_dir: str | None = None
+    quorum: QuorumConfig = QuorumConfig()
 
 
 UNKNOWN_CONFIG = BrokerConfig()
@@ -181,6 +196,8 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
             offline[one.path] = StartFailure(IO, error.message, error.path)
     live = tuple(one for one in dirs if one.path not in offline)
     known = [(one.path, one.meta) for one in live if one.meta is not None]
+    if config.version < DIRECTORY_IDS_READ:
+        stops += _other_properties(known)
     of_ids = [*_directory_ids(known, config)]
     stops += [*_identities(known, config), *of_ids]
     if not with_zookeeper:
@@ -202,14 +219,14 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str 
 
 def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether these are of a broker of ZooKeeper: a release that has it, and files of version 0 alone."""
-    if config.version >= KRAFT_ALONE or any(one.has_metadata_log for one in dirs):
+    if config.version >= KRAFT_ALONE or config.quorum.roles or any(one.has_metadata_log for one in dirs):
         return False
     return all(one.meta is None or not one.meta.version for one in dirs)
 
 
 def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
     """Yield where meta.properties are of another cluster or node than expected, or than the first of them."""
-    exception = RUNTIME if config.version >= ENSEMBLE else "InconsistentBrokerMetadataException"
+    exception = RUNTIME if config.version >= ENSEMBLE else INCONSISTENT
     expected: dict[str, str | int | None] = {"cluster.id": None, "node.id": config.node_id}
     for path, meta in known:
         for name, value in (("cluster.id", meta.cluster_id), ("node.id", meta.node_id)):
@@ -218,6 +235,15 @@ def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfi
             elif value is not None and value != expected[name]:
                 message = f"{name} is {value}, expected {expected[name]}"
                 yield StartFailure(exception, message, f"{path}/{META_PROPERTIES_FILE}")
+
+
+def _other_properties(known: Sequence[tuple[str, MetaProperties]]) -> Iterator[StartFailure]:
+    """Yield that the properties of log dirs are not the same, which a release before 3.7 asks for."""
+    ids = [(path, meta.directory_id) for path, meta in known]
+    for path, directory_id in ids[1:]:
+        if directory_id != ids[0][1]:
+            message = f"BrokerMetadata is not consistent across log.dirs: directory.id {directory_id}"
+            yield StartFailure(INCONSISTENT, message, f"{path}/{META_PROPERTIES_FILE}")
 
 
 def _directory_ids(

@@ -21,6 +21,7 @@ MIN_ISR, UNCLEAN_ELECTION = "min.insync.replicas", "unclean.leader.election.enab
 NO_CHANGE = -2
 """The leader in a PartitionChangeRecord that leaves it as it is."""
 KEEP_RECOVERY = -1
+NO_TOPIC = "there is no topic"
 MIGRATING, UNASSIGNED, LOST = ("A" * 21 + last for last in "AQg")
 """Ids of log dirs that are none: unknown yet, not yet placed, gone offline (`DirectoryId`)."""
 
@@ -47,6 +48,17 @@ class Broker(NamedTuple):
         return directory in self.directories
 
 
+class Misfit(NamedTuple):
+    """A record that does not fit the image: its offset and name, and why."""
+
+    offset: int
+    record: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.record}: {self.reason}"
+
+
 class DeletedTopic(NamedTuple):
     """A topic that was deleted, and the offset of the record that says so."""
 
@@ -68,9 +80,9 @@ class Topic:
 class Image:
     """The state that the records replayed so far make.
 
-    `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `unfit`: offset and reason of
-    each record that did not fit. `open_since`: the offset of a transaction's begin that is not ended; its
-    records are not in the image.
+    `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `misfits`: the records that
+    did not fit. `controllers`: those that are registered. `open_since`: the offset of a transaction's begin
+    that is not ended; its records are not in the image.
     """
 
     brokers: dict[int, Broker] = field(default_factory=dict)
@@ -78,7 +90,8 @@ class Image:
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     removed: list[DeletedTopic] = field(default_factory=list)
-    unfit: list[tuple[int, str]] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
+    controllers: set[int] = field(default_factory=set)
     offset: int = -1
     epoch: int = -1
     open_since: int | None = None
@@ -88,11 +101,11 @@ class Image:
         """Apply the record at an offset; those of a transaction wait for its end."""
         if message.name == "BeginTransactionRecord":
             if self.open_since is not None:
-                self.unfit.append((offset, "a transaction begins within another"))
+                self.misfits.append(Misfit(offset, message.name, "a transaction begins within another"))
             self.open_since = offset
         elif message.name in {"EndTransactionRecord", "AbortTransactionRecord"}:
             if self.open_since is None:
-                self.unfit.append((offset, "a transaction ends that did not begin"))
+                self.misfits.append(Misfit(offset, message.name, "a transaction ends that did not begin"))
             pending, self._pending, self.open_since = self._pending, [], None
             if message.name == "EndTransactionRecord":
                 for one in pending:
@@ -106,7 +119,7 @@ class Image:
         apply = _REPLAY_OF.get(message.name)
         reason = apply(self, offset, message.fields) if apply else None
         if reason is not None:
-            self.unfit.append((offset, f"{message.name}: {reason}"))
+            self.misfits.append(Misfit(offset, message.name, reason))
 
     def partitions(self) -> Iterator[tuple[str, int, PartitionState]]:
         """Yield topic id, number and state of every partition, by topic name and number."""
@@ -218,7 +231,9 @@ def _directories(given: list[str] | None, replicas: tuple[int, ...]) -> tuple[st
 def _change_partition(image: Image, _: int, fields: Fields) -> str | None:
     topic = image.topics.get(fields["topicId"])
     old = None if topic is None else topic.partitions.get(fields["partitionId"])
-    if topic is None or old is None:
+    if topic is None:
+        return f"{NO_TOPIC} {fields['topicId']}"
+    if old is None:
         return f"there is no partition {fields['partitionId']} of topic {fields['topicId']}"
     recovery = fields["leaderRecoveryState"]
     new = merged(
@@ -275,6 +290,17 @@ def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
     return None
 
 
+def _register_controller(image: Image, _: int, fields: Fields) -> None:
+    image.controllers.add(fields["controllerId"])
+
+
+def _unregister_controller(image: Image, _: int, fields: Fields) -> str | None:
+    if fields["controllerId"] not in image.controllers:
+        return f"controller {fields['controllerId']} is not registered"
+    image.controllers.remove(fields["controllerId"])
+    return None
+
+
 _REPLAY_OF: dict[str, Replay] = {
     "RegisterBrokerRecord": _register,
     "UnregisterBrokerRecord": _registered("brokerId", "brokerEpoch", lambda _, __: None),
@@ -288,5 +314,7 @@ _REPLAY_OF: dict[str, Replay] = {
     "ConfigRecord": _config,
     "FeatureLevelRecord": _feature,
     "ClearElrRecord": _clear_elr,
+    "RegisterControllerRecord": _register_controller,
+    "UnregisterControllerRecord": _unregister_controller,
 }
 """Records of other types say nothing about who leads a partition."""

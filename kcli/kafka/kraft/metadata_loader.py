@@ -16,6 +16,7 @@ import numpy as np
 from formats.batch import CONTROL_MASK
 from formats.bounds import LARGEST_BATCH
 from formats.control import (
+    KRAFT_VERSION,
     KRAFT_VOTERS,
     LEADER_CHANGE,
     LONGEST_CONTROL,
@@ -51,6 +52,7 @@ MOST_REMOVED = 100
 UNREADABLE, NOT_WHOLE = "META-001", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
+FEATURE_LEVEL = "FeatureLevelRecord"
 
 
 class Quorum(NamedTuple):
@@ -64,11 +66,37 @@ class Quorum(NamedTuple):
     voters: tuple[int, ...]
 
 
+class RecordPlace(NamedTuple):
+    """Where a record lies: its offset, its file as shown, and the byte position of its batch."""
+
+    offset: int
+    path: str
+    position: int
+
+
+class FeatureLevel(NamedTuple):
+    """A FeatureLevelRecord, or a KRaftVersionRecord, and where it lies."""
+
+    place: RecordPlace
+    name: str
+    level: int
+
+
+class Voter(NamedTuple):
+    """A voter of a VotersRecord (KIP-853): its node.id, and the directory.id of its metadata log dir."""
+
+    node_id: int
+    directory_id: str
+
+
 class Metadata:
     """The image that files give, and what could not be read of them.
 
     `end_offset` is one past the last record of the log; `quorum` is None where nothing names a leader.
-    `voters`: of the last VotersRecord (KIP-853), of a snapshot, too.
+    `voters`: of the last VotersRecord (KIP-853), of a snapshot, too. `record_places`: by type and version the
+    first record of each; `undecodable`: the first one whose bytes are none of its type; `levels`: every level
+    that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
+    `has_passed_over`: whether a newer snapshot could not be read.
     """
 
     def __init__(self, directory: str) -> None:
@@ -76,8 +104,13 @@ class Metadata:
         self.directory = directory
         self.end_offset = 0
         self.quorum: Quorum | None = None
-        self.voters: tuple[int, ...] = ()
+        self.voters: tuple[Voter, ...] = ()
+        self.record_places: dict[tuple[int, int], RecordPlace] = {}
+        self.undecodable: tuple[RecordPlace, str] | None = None
+        self.levels: list[FeatureLevel] = []
+        self.kraft_versions: list[FeatureLevel] = []
         self.findings: list[Finding] = []
+        self.has_passed_over = False
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
@@ -117,6 +150,10 @@ class Metadata:
                     control = control_record(record.key, record.value)
                     is_footer = control.type == SNAPSHOT_FOOTER
                     self._control(control, header.partition_leader_epoch)
+                    if control.type == KRAFT_VERSION and control.value is not None:
+                        level = control.value.fields["kRaftVersion"]
+                        place = RecordPlace(record.offset, path, position)
+                        self.kraft_versions.append(FeatureLevel(place, "kraft.version", int(str(level))))
                 elif record.offset >= start:
                     self._data(record.offset, record.value, path, position)
         except FormatError as error:
@@ -142,10 +179,12 @@ class Metadata:
         if found.type not in {LEADER_CHANGE, KRAFT_VOTERS} or found.value is None:
             return
         fields: dict[str, Any] = found.value.fields
-        voters = tuple(voter["voterId"] for voter in fields["voters"])
         if found.type == KRAFT_VOTERS:
-            self.voters = voters
+            self.voters = tuple(
+                Voter(voter["voterId"], voter["voterDirectoryId"]) for voter in fields["voters"]
+            )
         else:
+            voters = tuple(voter["voterId"] for voter in fields["voters"])
             self.quorum = Quorum(fields["leaderId"], epoch, voters)
 
     def elected(self, state: QuorumState) -> None:
@@ -156,19 +195,31 @@ class Metadata:
         leader = None if state.leader_id < 0 else state.leader_id
         if known is not None and known.epoch == state.leader_epoch:
             leader = known.leader if leader is None else leader
-        voters = self.voters or state.current_voters or (() if known is None else known.voters)
+        voters = (
+            tuple(voter.node_id for voter in self.voters)
+            or state.current_voters
+            or (() if known is None else known.voters)
+        )
         self.quorum = Quorum(leader, state.leader_epoch, voters)
 
     def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
+        place = RecordPlace(offset, path, position)
         try:
             message = decode_metadata(value, replace_invalid_utf8=True)
         except FormatError as error:
+            if self.undecodable is None:
+                self.undecodable = place, str(error)
             self._unreadable(f"offset {offset}: {error}", path, position)
             return
+        self.record_places.setdefault((message.api_key, message.version or 0), place)
         if isinstance(message, Unknown):
             reason = f"offset {offset}: type {message.api_key}, version {message.version}"
             self._unreadable(reason, path, position)
         else:
+            if message.name == FEATURE_LEVEL:
+                fields = message.fields
+                level = FeatureLevel(place, str(fields["name"]), int(str(fields["featureLevel"])))
+                self.levels.append(level)
             self.image.replay(offset, message)
 
     def _unreadable(self, message: str, path: str, position: int) -> None:
@@ -186,8 +237,9 @@ class Metadata:
     def said(self) -> Iterator[Finding]:
         """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
         yield from self.findings
-        for offset, reason in self.image.unfit[:MOST_UNFIT]:
-            yield Finding(NOT_WHOLE, f"offset {offset}: {reason}", self.directory, found=offset)
+        for misfit in self.image.misfits[:MOST_UNFIT]:
+            message = f"offset {misfit.offset}: {misfit}"
+            yield Finding(NOT_WHOLE, message, self.directory, found=misfit.offset)
         if self.image.open_since is not None:
             message = f"the transaction that begins at offset {self.image.open_since} is not ended"
             yield Finding(OPEN_TRANSACTION, message, self.directory, found=self.image.open_since)
@@ -211,9 +263,12 @@ def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
     return found
 
 
-def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:
-    """Return what a metadata log holds: its newest whole snapshot, and the log after it."""
-    found = _newest_snapshot(partition)
+def metadata_of_log(partition: Partition, loaded: LoadedLog, *, as_started: bool = False) -> Metadata:
+    """Return what a metadata log holds: its newest whole snapshot, and the log after it.
+
+    `as_started`: the newest snapshot, whole or cut, as `RecordsSnapshotReader` reads it at a start.
+    """
+    found = _started_snapshot(partition) if as_started else _newest_snapshot(partition)
     start = found.end_offset
     for segment in loaded.segments:
         if segment.log_path is not None and segment.log_size:
@@ -245,10 +300,25 @@ def _newest_snapshot(partition: Partition) -> Metadata:
             continue
         found.directory = partition.shown
         found.findings[:0] = passed_over
+        found.has_passed_over = bool(passed_over)
         return found
     found = Metadata(partition.shown)
     found.findings = passed_over
+    found.has_passed_over = bool(passed_over)
     return found
+
+
+def _started_snapshot(partition: Partition) -> Metadata:
+    """Return what a start reads of the newest snapshot: no footer is asked for."""
+    metadata = Metadata(partition.shown)
+    newest = max(snapshots(partition.names, 0).items(), default=None)
+    if newest is not None:
+        (epoch, end_offset), file = newest
+        with suppress(FileError), DataFile(os.path.join(partition.path, file)) as data:
+            metadata.read(data, os.path.join(partition.shown, shown(file)))
+        metadata.end_offset, metadata.quorum = end_offset, None
+        metadata.image.offset, metadata.image.epoch = end_offset - 1, epoch
+    return metadata
 
 
 def cluster_image(target: Target) -> Image | None:
@@ -259,13 +329,29 @@ def cluster_image(target: Target) -> Image | None:
     path = metadata_log(target.log_dir, target.metadata_dir)
     if path is None:
         return None
-    return _image(path, _names(path) if is_running(target) else _versions(path))
+    metadata = _metadata(path, _names(path) if is_running(target) else _versions(path))
+    return metadata.image if isinstance(metadata, Metadata) else None
 
 
 def image_in(log_dir: str) -> Image | None:
     """Return the cluster metadata that a log dir holds; None where there is none to be read."""
+    metadata = metadata_in(log_dir)
+    return metadata.image if isinstance(metadata, Metadata) else None
+
+
+def metadata_in(log_dir: str, *, as_started: bool = False) -> Metadata | BrokerError | FileError | None:
+    """Return what the metadata log in a log dir holds, or why it does not load; None where there is none.
+
+    `as_started` as for `metadata_of_log`.
+    """
     path = metadata_log(log_dir)
-    return None if path is None else _image(path, _versions(path))
+    if path is None:
+        return None
+    versions = _versions(path)
+    metadata = _metadata(path, versions)
+    if as_started and isinstance(metadata, Metadata) and metadata.has_passed_over:
+        return _metadata(path, versions, as_started=True)
+    return metadata
 
 
 def configuration_of(partition: Partition) -> TopicConfig | None:
@@ -275,13 +361,15 @@ def configuration_of(partition: Partition) -> TopicConfig | None:
 
 
 @lru_cache(maxsize=8)
-def _image(path: str, _versions: tuple[object, ...]) -> Image | None:
+def _metadata(
+    path: str, _versions: tuple[object, ...], *, as_started: bool = False
+) -> Metadata | BrokerError | FileError:
     partition = metadata_partition(path)
     try:
         loader = LogLoader(partition, checkpoints(partition), exact=True)
-        return metadata_of_log(partition, loader.load()).image
-    except (BrokerError, FileError):
-        return None
+        return metadata_of_log(partition, loader.load(), as_started=as_started)
+    except (BrokerError, FileError) as error:
+        return error
 
 
 def _versions(path: str) -> tuple[object, ...]:

@@ -28,6 +28,8 @@ from formats.messages.reader import Unknown
 from formats.names import CLUSTER_METADATA
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message
+from kcli.kafka.kraft.meta_properties import RUNTIME, StartFailure
+from kcli.kafka.kraft.releases import METADATA_VERSION
 from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
@@ -36,6 +38,8 @@ from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
 
+FORMATTED = (0, 0)
+"""Epoch and end offset of the snapshot that a format writes."""
 NO_SUCH_ELEMENT, UNCHECKED_IO = "NoSuchElementException", "UncheckedIOException"
 NULL_POINTER = "NullPointerException"
 OUT_OF_RANGE = "OffsetOutOfRangeException"
@@ -68,15 +72,17 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
         return None
     path = os.path.join(metadata_log, found[max(found)])
     try:
-        return snapshot_trouble(path)
+        trouble = snapshot_trouble(path)
     except FileError as error:
+        trouble = None
         if error.code in UNREADABLE_SNAPSHOT:
-            return SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
-        log_start = _log_start(metadata_log, max(found)) if error.code == NO_SNAPSHOT_FILE else 0
-        if log_start > 0:
+            trouble = SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
+        elif error.code == NO_SNAPSHOT_FILE and (log_start := _log_start(metadata_log, max(found))) > 0:
             words = f"there is no file of it, and the log begins at offset {log_start}"
-            return SnapshotTrouble(path, OUT_OF_RANGE, words, None)
-        return None
+            trouble = SnapshotTrouble(path, OUT_OF_RANGE, words, None)
+    if trouble is not None and max(found) == FORMATTED and trouble.exception == NO_SUCH_ELEMENT:
+        return trouble._replace(exception=None)  # the one that a format writes is given to no listener
+    return trouble
 
 
 def snapshot_trouble(path: str) -> SnapshotTrouble | None:
@@ -182,18 +188,16 @@ def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[
 
 
 BOOTSTRAP = "bootstrap.checkpoint"
-METADATA_VERSION = "metadata.version"
-LEVELS = range(7, 32)
-"""Levels of metadata.version that a broker starts with: from 3.3-IV3 on, up to the newest of 4.3."""
 CONTROL_NAMES_READ = frozenset(
     CONTROL_NAMES[number] for number in (LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER)
 )
 
 
-def bootstrap_error(log_dir: str) -> FileError | None:
-    """Return why a log dir's bootstrap.checkpoint stops the start; None for a good one, or without one.
+def bootstrap_level(log_dir: str) -> int | StartFailure | None:
+    """Return the level of metadata.version in a log dir's bootstrap.checkpoint, None without the file.
 
-    A batch that runs past the end of the file is none, as everywhere; checksums are not looked at.
+    Or why `BootstrapDirectory.read` fails. A batch that runs past the end of the file is none, as everywhere;
+    checksums are not looked at.
     """
     path = os.path.join(log_dir, BOOTSTRAP)
     if not os.path.exists(path):
@@ -202,15 +206,14 @@ def bootstrap_error(log_dir: str) -> FileError | None:
         with DataFile(path) as file:
             level = _metadata_version(file)
     except BrokerError as error:
-        return FileError(path, "corrupt", error.message, error.position)
+        return StartFailure(error.exception, error.message, path)
     except FormatError as error:
-        return file_error(path, error)
+        return StartFailure(RUNTIME, file_error(path, error).message, path)
     except FileError as error:
-        return error
+        return StartFailure(RUNTIME, error.message, path)
     if level is None:
-        return FileError(path, "corrupt", f"no FeatureLevelRecord for {METADATA_VERSION} in it")
-    message = f"{METADATA_VERSION} {level}, a broker knows {LEVELS[0]} to {LEVELS[-1]}"
-    return None if level in LEVELS else FileError(path, "unsupported", message)
+        return StartFailure(RUNTIME, f"no FeatureLevelRecord for {METADATA_VERSION} in it", path)
+    return level
 
 
 def _metadata_version(file: DataFile) -> int | None:

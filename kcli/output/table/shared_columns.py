@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kcli.output.table.columns import NUMBER, RIGHT_TEXT, TEXT_KIND, Kind, ShownColumn
 from kcli.output.units import counted
 from kcli.rows.partitions import Where
+from kcli.rows.startup import StartedWhere
 
 OF_OFFSET = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\..+)", re.ASCII)
 """Names of segments' files and of snapshots of metadata."""
@@ -59,13 +60,16 @@ def _short(value: Callable[[Any], str], short: dict[str, str], row: Any) -> str:
 def where_of(row: Any) -> Where | None:
     """Return the partition directory that a row begins with, directly or with its file; None without one."""
     where = getattr(row, "where", None) or getattr(getattr(row, "source", None), "where", None)
+    if isinstance(where, StartedWhere):
+        return Where(where.dir or "", *where[1:])
     return where if isinstance(where, Where) else None
 
 
-def name_of(where: Where) -> str:
+def name_of(where: Where | StartedWhere) -> str:
     """Return TOPIC-PARTITION, or the directory's name where that is none."""
     if where.topic is None:
-        return os.path.basename(where.dir) or where.dir
+        directory = where.dir or ""
+        return os.path.basename(directory) or directory
     return f"{where.topic}-{where.partition}"
 
 

@@ -12,7 +12,16 @@ from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size, tally
-from kcli.rows.startup import FAILS, OFFLINE, StartedLogDir, StartupBrokerRow, StartupRow
+from kcli.rows.startup import (
+    FAILS,
+    LOADS,
+    OFFLINE,
+    WAITS,
+    ReplicaOutcome,
+    StartedLogDir,
+    StartupBrokerRow,
+    StartupRow,
+)
 from kcli.words import duration
 
 MOST_FILES = 12
@@ -20,6 +29,17 @@ MOST_FILES = 12
 LONGEST_SECONDS = 1e12
 """Of an estimate, so that it can be counted in ms."""
 DONE = {"truncate": "cut", "delete": "deleted", "rename": "renamed"}
+OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
+    FAILS: "would not load",
+    "stray": "made -stray",
+    "deleted": "deleted",
+    "future-promoted": "-future made current",
+    "created-empty": "begun empty",
+    "not-started": "not loaded",
+    LOADS: "loaded",
+}
+NEWS = {"created-empty": "replicas begun empty", "stray": "made -stray", FAILS: "that do not load"}
+"""Outcome -> what the first line says of its replicas."""
 ACTION_STYLES = {
     "truncate": "yellow",
     "delete": "red",
@@ -63,16 +83,30 @@ def _log_dirs(
 
 
 def _verdict(row: StartupBrokerRow) -> list[str]:
+    """Return whether the broker starts, then the cause, then what becomes of replicas."""
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
+    release = f"(Kafka {row.kafka_version})"
+    cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []
     if row.outcome == FAILS:
-        return [f"{name} would not start (Kafka {row.kafka_version}): {row.error}.", row.error_message or ""]
+        return [f"{name} would not start {release}: {row.error}.", *cause]
+    if row.outcome == WAITS:
+        return [f"{name} would wait for ever {release}, and never be ready.", *cause]
     offline = sum(map(_is_offline, row.log_dirs))
     without = f", without {counted(offline, 'log dir')}" if offline else ""
     time = "less than a second"
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     read = f"{size(row.bytes_read)} of logs to read, {time}"
-    return [f"{name} would start (Kafka {row.kafka_version}){without}: {read}."]
+    counts = row.partitions_by_outcome
+    news = [
+        *(f"{counts[outcome]} {words}" for outcome, words in NEWS.items() if counts.get(outcome)),
+        *([f"{counted(row.records_lost, 'record')} lost"] if row.records_lost else []),
+    ]
+    lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause]
+    lines += [f"{read[0].upper()}{read[1:]}."] if news else []
+    if row.metadata_path is None:
+        lines.append("No metadata log is here: what the metadata decides is not judged (--metadata PATH).")
+    return lines
 
 
 def _is_offline(log_dir: StartedLogDir) -> bool:
@@ -82,7 +116,8 @@ def _is_offline(log_dir: StartedLogDir) -> bool:
 def _severity(row: StartupRow) -> str | None:
     if row.outcome == FAILS:
         return "error"
-    return "warning" if row.records_lost or row.records_lost is None else None
+    is_usual = row.outcome == LOADS or (row.outcome == "deleted" and row.records_lost == 0)
+    return None if is_usual and row.records_lost == 0 else "warning"
 
 
 def _stop(row: StartupRow | StartedLogDir) -> str:
@@ -100,17 +135,22 @@ def _changes(row: StartupRow) -> str:
 
 
 def _total(rows: Sequence[StartupRow]) -> str:
-    failing = sum(row.outcome == FAILS for row in rows)
+    """Return how many replicas have each outcome, and how many records are lost."""
+    outcomes = Counter(row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
-    removes = joined(
+    losses = joined(
         (
             counted(lost, "record") if lost else "",
             f"of {counted(unknown, 'partition')} an unknown number" if unknown else "",
         )
     )
-    loads = f"{failing} would not load" if failing else "all load"
-    return f"{counted(len(rows), 'partition')}: {loads}; recovery removes {removes or 'no record'}."
+    become = (
+        "all load"
+        if set(outcomes) == {LOADS}
+        else tally({words: outcomes[name] for name, words in OUTCOME_WORDS.items()})
+    )
+    return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or 'no record'}."
 
 
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:

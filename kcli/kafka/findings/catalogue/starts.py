@@ -179,6 +179,36 @@ STARTS: dict[str, Rule] = {
         "file before the first record: a crash after the topic was created leaves this.",
         "Nothing: no record is lost.",
     ),
+    "START-019": Rule(
+        "error",
+        "The metadata assigns replicas to this broker that have no log here, and no other replica.",
+        "The broker begins them empty (Created log for partition), and warns of nothing: their records are "
+        "gone for its clients, and it deletes nothing that lies elsewhere.",
+        "Before the start: bring the volume back, or copy the partition directories into the log dir of the "
+        "directory.id that is named; a -future directory of them is renamed to the plain name.",
+    ),
+    "START-020": Rule(
+        "error",
+        "A -future log is here without its current one.",
+        "The broker begins an empty current log, truncates the -future log to it and swaps it in: all its "
+        "records are lost.",
+        "Before the start rename the directory to TOPIC-PARTITION: the log loads whole.",
+    ),
+    "START-021": Rule(
+        "warning",
+        "The metadata assigns replicas to this broker of which no log is here.",
+        "The broker begins them empty and fetches them from their leaders.",
+        "Where the volume was replaced, nothing: the other replicas have the records. Else bring it back "
+        "before the start.",
+    ),
+    "START-022": Rule(
+        "error",
+        "The node is never ready: it waits for ever, without an error in its log.",
+        "A controller votes only as the node.id and directory.id that the voters record has (KIP-853); a "
+        "node that is no voter stays Unattached, and its broker waits for it.",
+        "Write the directory.id of the voters record back into meta.properties of the metadata log dir, or, "
+        "with a quorum that is alive, kafka-metadata-quorum.sh remove-controller and add-controller.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

@@ -49,7 +49,7 @@ def test_every_recorded_failure_of_a_broker_is_predicted(tmp_path):
         predicted = {(one.topic_id, one.number): one.after for one in forecast(before, [broker], Defaults())}
         assert predicted == after
         foreseen += sum(partition != by_key(before)[key] for key, partition in after.items())
-    assert (image.unfit, foreseen) == ([], 39)
+    assert (image.misfits, foreseen) == ([], 39)
 
 
 def by_key(image):

@@ -82,7 +82,7 @@ def test_a_deleted_topic_takes_its_partitions_and_settings_with_it():
 def test_what_does_not_fit_is_reported_and_changes_nothing(unfit):
     image = replayed(unfit)
 
-    assert [offset for offset, _ in image.unfit] == [0]
+    assert [misfit.offset for misfit in image.misfits] == [0]
     assert (image.topics, image.brokers) == ({}, {})
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kcli.jobs import ls
 from kcli.jobs.epoch import epoch_cache
-from kcli.jobs.startup import StartRequest, startup
+from kcli.jobs.startup.replica_start import StartRequest, startup
 from kcli.kafka.storage import metadata_log
 from tests.kcli.jobs.starts import will_not_load
 from tests.partitions import codes, log_dir, put_range, rows, segment, unit

@@ -10,9 +10,12 @@ import pytest
 
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.startup import STARTUP_KINDS, StartReducer, StartRequest, expand, read
+from kcli.jobs.startup.broker_rows import StartReducer, expand
+from kcli.jobs.startup.replica_start import STARTUP_KINDS, StartRequest, read, with_plans
 from kcli.kafka.kraft.meta_properties import BrokerConfig
+from kcli.kafka.kraft.start_plan import start_plans
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT
+from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
@@ -22,7 +25,7 @@ from tests.rows import named
 LOG = put_range(0, 10)
 ID = "4pVLnGkv_ynMhng0gYWM0A"
 METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n"
-STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
+STARTUP = Path(__file__).parents[3] / "data" / "startup" / "damaged.tar.gz"
 
 
 def started(*paths, version=(4, 3), **config):
@@ -30,10 +33,10 @@ def started(*paths, version=(4, 3), **config):
     found = expand(find(list(map(str, paths)), Selection(include_leftovers=True)))
     targets = [target for target in found.targets if target.kind in STARTUP_KINDS]
     units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
-    job = Job(
-        lambda unit: read(unit, request=StartRequest(now_ms=1, version=version)),
-        StartReducer(BrokerConfig(version, **config)),
-    )
+    log_dirs = [target.path for target in found.targets if target.kind == LOG_DIR]
+    plans = start_plans(log_dirs, BrokerConfig(version, **config)) if log_dirs else []
+    request = with_plans(StartRequest(now_ms=1, version=version), plans)
+    job = Job(lambda unit: read(unit, request=request), StartReducer(plans))
     outcomes = list(inline(job, units))
     rows = [named(row) for outcome in outcomes for row in outcome.rows]
     findings = [finding for outcome in outcomes for finding in outcome.findings]
@@ -75,6 +78,10 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         "outcome": "starts",
         "error": None,
         "error_message": None,
+        "reason": None,
+        "cause_path": None,
+        "metadata_path": None,
+        "partitions_by_outcome": {"loads": 2},
         "kafka_version": "4.3",
         "metadata_log_dir": str(dirs[0]),
         "partitions": 2,
@@ -130,7 +137,7 @@ def test_meta_properties_that_end_the_process(dirs, first, second, config, error
 def test_a_bad_meta_properties_takes_its_log_dir_offline_unless_it_is_that_of_the_metadata_log(dirs):
     meta(dirs[1], "version=9\n")
     broker, _, findings = started(*dirs)
-    assert broker["outcome"] == "starts"
+    assert broker["outcome"] == "starts-degraded"
     assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
     assert codes(findings) == ["DIR-005", "START-010"]
     assert started(*dirs, metadata_log_dir=str(dirs[1]))[0]["outcome"] == "fails"
@@ -143,7 +150,7 @@ def test_a_partition_in_two_log_dirs_ends_the_process_but_for_one_that_is_delete
     assert broker["outcome"] == "starts"
     deleted = next(row for row in rows if row["dir"].endswith("-delete"))
     assert {change["action"] for change in deleted["files"]} == {"delete"}
-    assert (deleted["outcome"], deleted["log_end_offset"]) == ("loads", None)
+    assert (deleted["outcome"], deleted["log_end_offset"]) == ("deleted", None)
     shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0")
     broker, _, findings = started(*dirs)
     assert (broker["outcome"], broker["error"]) == ("fails", "IllegalStateException")
@@ -175,7 +182,7 @@ def test_the_metadata_log_lies_in_one_log_dir_alone(dirs):
 def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
     (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n9\n")
     broker, _, findings = started(*dirs)
-    assert broker["outcome"] == "starts"
+    assert broker["outcome"] == "starts-degraded"
     assert [(one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
         ("online", None),
         ("offline", "KafkaStorageException"),
@@ -203,10 +210,11 @@ def test_a_checkpoint_of_offsets_takes_its_log_dir_offline_unless_a_number_is_no
     for text in ("0\n9\n", "7\n0\n", "0\n1\norders 1\n", "0\nx\n"):
         file.write_text(text)
         broker, rows, findings = started(*dirs)
-        assert (broker["outcome"], broker["log_dirs"][1]["error"]) == ("starts", "KafkaStorageException"), (
-            text
-        )
-        assert [row["outcome"] for row in rows] == ["loads", "loads"]
+        assert (broker["outcome"], broker["log_dirs"][1]["error"]) == (
+            "starts-degraded",
+            "KafkaStorageException",
+        ), text
+        assert [row["outcome"] for row in rows] == ["loads", "not-started"]
         assert "START-010" in codes(findings)
     for text in ("0\n1\norders 1 x\n", "0\n-1\n", "", "0\n0\n"):
         file.write_text(text)
@@ -271,6 +279,7 @@ def bootstrap(directory, *values):
     (directory / "bootstrap.checkpoint").write_bytes(put_records(records))
 
 
+NO_OP = b"\1\x14\0\0"
 LEVEL_30 = b"\1\x0c\0" + b"\x11metadata.version" + b"\0\x1e\0"
 
 
@@ -278,15 +287,15 @@ def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs
     bootstrap(dirs[0], LEVEL_30)
     assert started(*dirs)[0]["outcome"] == "starts"
     good = (dirs[0] / "bootstrap.checkpoint").read_bytes()
-    for data, words in (
-        (b"", "no FeatureLevelRecord for metadata.version"),
-        (good[:-1], "no FeatureLevelRecord for metadata.version"),
-        (good.replace(b"\0\x1e\0", b"\0\x63\0"), "metadata.version 99"),
-        (good.replace(b"\1\x0c\0", b"\1\x7c\0"), "type 124"),
+    for data, error, words in (
+        (b"", "RuntimeException", "no FeatureLevelRecord for metadata.version"),
+        (good[:-1], "RuntimeException", "no FeatureLevelRecord for metadata.version"),
+        (good.replace(b"\0\x1e\0", b"\0\x63\0"), "IllegalArgumentException", "feature level 99"),
+        (good.replace(b"\1\x0c\0", b"\1\x7c\0"), "RuntimeException", "type 124"),
     ):
         (dirs[0] / "bootstrap.checkpoint").write_bytes(data)
         broker, _, findings = started(*dirs)
-        assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException"), data
+        assert (broker["outcome"], broker["error"]) == ("fails", error), data
         assert words in broker["error_message"], broker["error_message"]
         assert "START-009" in codes(findings)
     shutil.move(dirs[0] / "bootstrap.checkpoint", dirs[1] / "bootstrap.checkpoint")
@@ -295,11 +304,14 @@ def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs
 
 def test_a_log_without_a_topic_id_becomes_a_stray_one_and_before_3_7_gets_it_anew(dirs):
     (dirs[0] / "orders-0" / "partition.metadata").unlink()
-    segment(dirs[0] / "__cluster_metadata-0", 0, LOG)
+    segment(dirs[0] / "__cluster_metadata-0", 0, put_records([put_record(value=NO_OP)]))
     broker, _, findings = started(*dirs)
     assert (broker["outcome"], codes(findings)) == ("starts", ["START-012", "START-013"])
     broker, _, findings = started(*dirs, version=(3, 6))
     assert (broker["outcome"], codes(findings)) == ("starts", ["START-012", "START-013"])
+    assert "deletes a log whose topic the metadata has not" in findings[0].message
+    shutil.rmtree(dirs[0] / "__cluster_metadata-0")
+    _, _, findings = started(*dirs, version=(3, 6))
     assert "writes it anew" in findings[0].message
 
 
@@ -316,7 +328,7 @@ def test_a_file_in_the_place_of_a_log_dir_is_offline_unless_it_is_that_of_the_me
     file = tmp_path / "file"
     file.write_text("x")
     broker, rows, findings = started(*dirs, file)
-    assert broker["outcome"] == "starts"
+    assert broker["outcome"] == "starts-degraded"
     assert [(one["dir"], one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
         (str(dirs[0]), "online", None),
         (str(dirs[1]), "online", None),

@@ -3,7 +3,7 @@
 import pytest
 
 from formats.batch import BATCH
-from kcli.jobs.startup import StartRequest, startup
+from kcli.jobs.startup.replica_start import StartRequest, startup
 from tests.partitions import codes as codes_of
 from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
 
@@ -42,6 +42,8 @@ def test_a_clean_log_loads_and_only_its_tail_is_read(tmp_path):
         "producers": [],
         "bytes_read": len(b"".join(LOG)),
         "records_lost": 0,
+        "metadata_path": None,
+        "reason": None,
     }
     assert codes(outcome) == []
     assert snapshot(directory) == before

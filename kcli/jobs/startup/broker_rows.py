@@ -1,0 +1,336 @@
+"""Whether each broker's process starts: its row, those of its replicas, and what a release makes of it."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from formats.names import CLUSTER_METADATA, NORMAL, UNKNOWN, PartitionDir
+from kcli.engine.contract import Outcome
+from kcli.jobs.startup.replica_start import (
+    BYTES_A_SECOND,
+    OF_A_REPLICA,
+    SECONDS_PER_SEGMENT,
+    Started,
+    StartedPartition,
+)
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.broker_start import BrokerStart, is_offline_before_its_logs, offline_by_log
+from kcli.kafka.kraft.fates import EmptyReplica
+from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
+from kcli.kafka.kraft.releases import RELEASES
+from kcli.kafka.kraft.start_plan import StartPlan, fate_findings, stop_findings
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE
+from kcli.logdir.buffers import shown
+from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.find import Found, each_once
+from kcli.logdir.log_dirs import LogDirState
+from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
+from kcli.rows import Item
+from kcli.rows.startup import (
+    BROKER_STARTS,
+    CREATED_EMPTY,
+    DEGRADED,
+    FAILS,
+    NOT_STARTED,
+    OFFLINE,
+    WAITS,
+    BrokerOutcome,
+    ReleaseRow,
+    StartedLogDir,
+    StartedWhere,
+    StartupBrokerRow,
+    StartupRow,
+)
+
+
+def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator[ReleaseRow]:
+    """Yield for every release from 3.3 on what the log dirs and the metadata make of its start.
+
+    `plans_of` gives the plans of a release. No log of a partition is read.
+    """
+    for version in RELEASES:
+        for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
+            meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+            stop = next(iter(plan.stops), plan.metadata_log_failure)
+            cause = stop or plan.wait
+            outcome: BrokerOutcome = DEGRADED if plan.start.offline else BROKER_STARTS
+            if cause is not None:
+                outcome = WAITS if stop is None else FAILS
+            yield ReleaseRow(
+                broker_id=meta.node_id if meta else None,
+                cluster_id=meta.cluster_id if meta else None,
+                kafka_version=".".join(map(str, version)),
+                outcome=outcome,
+                error=stop.exception if stop else None,
+                reason=cause.message if cause else None,
+                cause_path=shown(cause.path) if cause else None,
+                metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
+            )
+
+
+def is_bad_news(row: Item) -> bool:
+    """Whether a row says that a broker does not start as usual, or that records are lost."""
+    if isinstance(row, StartupBrokerRow):
+        return row.outcome != BROKER_STARTS
+    return isinstance(row, StartupRow) and bool(row.records_lost)
+
+
+def expand(found: Found) -> Found:
+    """Return the same with the log dirs that were named before everything in them.
+
+    Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too; what
+    cannot be followed in one is none.
+    """
+    found = each_once(found)
+    named = [*found.named_log_dirs]
+    if named:
+        inside = {shown(path) for path in named}
+        failed = [failure.path for failure in found.failures]
+        named += [path for path in failed if os.path.dirname(path) not in inside]
+        named += [one.path for one in found.targets if one.kind == UNKNOWN and one.name is None]
+    targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
+    return replace(found, targets=[*targets, *found.targets])
+
+
+@dataclass(frozen=True, slots=True)
+class StartReducer:
+    """Collects partitions; gives each broker's row and theirs at the end.
+
+    `plans` are those of the brokers whose log dirs were named: a partition of none has its row alone.
+    `read_rate` in bytes a second; `clean`: how the brokers stopped, where that is not left to the log dirs.
+    `selection`: which of the replicas that begin empty were asked for.
+    """
+
+    plans: Sequence[StartPlan] = ()
+    read_rate: int = BYTES_A_SECOND
+    clean: bool | None = None
+    selection: Selection = ALL_PARTITIONS
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one, with all rows at the end."""
+        known = Started(_started(left).partitions + _started(right).partitions)
+        findings = [] if left is None else [*left.findings]
+        if right is not None:
+            return replace(right, findings=findings + right.findings, partial=known)
+        assert left is not None
+        rows: list[Item] = []
+        planned: set[str] = set()
+        for plan in self.plans:
+            dirs = {one.path for one in plan.log_dirs}
+            planned |= dirs
+            mine = [one for one in known.partitions if one.log_dir in dirs]
+            broker, replicas, added = self._broker(plan, mine)
+            rows += [broker, *replicas]
+            findings += added
+        rows += [one.row for one in known.partitions if one.log_dir not in planned]
+        return replace(left, rows=rows, findings=findings, partial=known)
+
+    def _broker(
+        self, plan: StartPlan, partitions: Sequence[StartedPartition]
+    ) -> tuple[StartupBrokerRow, list[StartupRow], list[Finding]]:
+        """Return the row of a broker, those of its replicas, and what is to be said of its log dirs."""
+        log_dirs = plan.log_dirs
+        if self.clean is not None:
+            log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
+        dirs = tuple(_log_dir(one, plan.start, partitions) for one in log_dirs)
+        stop = next(iter(_stops(plan, partitions, dirs)), None)
+        offline = {one.dir for one in dirs if one.outcome == OFFLINE}
+        rows = [_not_started(one, plan, offline) for one in partitions]
+        if stop is None and plan.wait is None and plan.fates is not None:
+            rows += [
+                _empty_row(plan, replica)
+                for replica in plan.fates.empty
+                if self.selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
+            ]
+        row = self._row(plan, dirs, rows, stop)
+        selected = {one.row.where.dir for one in partitions if one.row.outcome != FAILS}
+        findings = [
+            finding
+            for finding in (
+                *stop_findings(plan),
+                *_of_log_dirs(log_dirs, plan.start, partitions),
+                *fate_findings(plan),
+            )
+            if finding.code not in OF_A_REPLICA or finding.dir in selected
+        ]
+        return row, rows, findings
+
+    def _row(
+        self,
+        plan: StartPlan,
+        dirs: tuple[StartedLogDir, ...],
+        rows: Sequence[StartupRow],
+        stop: StartFailure | None,
+    ) -> StartupBrokerRow:
+        """Return the row of a broker."""
+        meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+        lost = [row.records_lost for row in rows if row.outcome not in {FAILS, NOT_STARTED}]
+        seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
+        offline = [one for one in dirs if one.outcome == OFFLINE]
+        metadata_log_dir = plan.start.metadata_log_dir
+        outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS
+        cause, reason = (offline[0].dir, offline[0].error_message) if offline else (None, None)
+        if stop is not None:
+            outcome, cause, reason = FAILS, shown(stop.path), stop.message
+        elif plan.wait is not None:
+            outcome, cause, reason = WAITS, shown(plan.wait.path), plan.wait.message
+        return StartupBrokerRow(
+            broker_id=meta.node_id if meta else None,
+            cluster_id=meta.cluster_id if meta else None,
+            outcome=outcome,
+            error=stop.exception if stop else None,
+            error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
+            reason=reason,
+            cause_path=cause,
+            metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
+            partitions_by_outcome=dict(Counter(row.outcome for row in rows)),
+            kafka_version=".".join(map(str, plan.config.version)),
+            metadata_log_dir=None if metadata_log_dir is None else shown(metadata_log_dir),
+            log_dirs=dirs,
+            partitions=len(rows),
+            failing_partitions=sum(one.failing_partitions for one in dirs),
+            segments=sum(one.segments for one in dirs),
+            bytes_read=sum(one.bytes_read for one in dirs),
+            records_lost=None if None in lost else sum(number or 0 for number in lost),
+            seconds=round(max(seconds, default=0.0), 3),
+        )
+
+
+def _not_started(one: StartedPartition, plan: StartPlan, offline: set[str]) -> StartupRow:
+    """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
+    row = one.row
+    is_metadata_log = row.where.topic == CLUSTER_METADATA
+    if row.outcome == FAILS or (is_metadata_log and not plan.start.stops):
+        return row
+    if plan.is_before_logs or plan.metadata_log_failure is not None:
+        first = plan.wait if not plan.stops else plan.stops[0]
+        reason = first.message if first else "the metadata log does not load"
+        return row._replace(outcome=NOT_STARTED, records_lost=0, reason=reason)
+    if shown(one.log_dir or "") in offline:
+        return row._replace(outcome=NOT_STARTED, records_lost=0, reason="its log dir goes offline")
+    return row
+
+
+def _empty_row(plan: StartPlan, replica: EmptyReplica) -> StartupRow:
+    """Return the row of a replica that begins empty."""
+    meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
+    where = StartedWhere(
+        None, plan.node_id, meta.cluster_id if meta else None, replica.topic, replica.partition
+    )
+    reason = f"the metadata assigns it to directory.id {replica.directory_id}, and no log of it is here"
+    return StartupRow(
+        where,
+        outcome=CREATED_EMPTY,
+        error=None,
+        error_message=None,
+        clean=True,
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        segments=1,
+        epochs=(),
+        producers=(),
+        files=(),
+        bytes_read=0,
+        records_lost=0,
+        metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
+        reason=reason,
+    )
+
+
+def _stops(
+    plan: StartPlan, partitions: Sequence[StartedPartition], dirs: Sequence[StartedLogDir]
+) -> Iterable[StartFailure]:
+    """Yield what ends the process, in the broker's order."""
+    start = plan.start
+    before = [stop for stop in plan.stops if stop not in start.log_stops]
+    yield from before
+    if plan.metadata_log_failure is not None:
+        yield plan.metadata_log_failure
+    yield from start.log_stops
+    early = {one.path for one in plan.log_dirs if is_offline_before_its_logs(one)}
+    for one in partitions:
+        if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
+            yield StartFailure(str(one.row.error), str(one.row.error_message), str(one.row.where.dir))
+        if one.log_dir in early and one.first_unstable_offset is not None:
+            yield _reads_offline(one)
+    for log_dir in plan.log_dirs:
+        if log_dir.path not in early:
+            yield from map(_reads_offline, _after_the_failed(log_dir, partitions))
+    for each in dirs if plan.config.version >= ENSEMBLE else ():
+        if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
+            yield StartFailure(str(each.error), f"the metadata log dir fails: {each.error_message}", each.dir)
+    if all(each.outcome == OFFLINE for each in dirs):
+        yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
+
+
+def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:
+    """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
+    rows = [each.row for each in partitions if each.log_dir == one.path]
+    reason = start.offline.get(one.path)
+    failed = _failed_log(one, partitions)
+    if reason is None and failed is not None:
+        reason = failed._replace(message=f"{failed.path}: {failed.message}")
+    return StartedLogDir(
+        dir=shown(one.path),
+        directory_id=one.meta.directory_id if one.meta else None,
+        outcome="online" if reason is None else OFFLINE,
+        error=reason.exception if reason else None,
+        error_message=reason.message if reason else None,
+        clean=one.clean,
+        partitions=len(rows),
+        failing_partitions=sum(row.error is not None for row in rows),
+        segments=sum(row.segments or 0 for row in rows),
+        bytes_read=sum(row.bytes_read or 0 for row in rows),
+    )
+
+
+def _reads_offline(one: StartedPartition) -> StartFailure:
+    """Return why the start of a log ends the process: it reads, and its log dir is offline."""
+    message = (
+        "the log dir is offline, and the start of a log reads its first unstable offset "
+        f"{one.first_unstable_offset}"
+    )
+    return StartFailure(KAFKA_STORAGE, message, str(one.row.where.dir))
+
+
+def _after_the_failed(
+    log_dir: LogDirState, partitions: Iterable[StartedPartition]
+) -> Iterator[StartedPartition]:
+    """Yield the logs with an unstable offset that are loaded after one that takes their log dir offline."""
+    mine = {
+        os.path.basename(str(one.row.where.dir)): one for one in partitions if one.log_dir == log_dir.path
+    }
+    is_offline = False
+    for one in (mine[name] for name in log_dir.order if name in mine):
+        if is_offline and one.row.error is None and one.first_unstable_offset is not None:
+            yield one
+        is_offline = is_offline or one.row.error == KAFKA_STORAGE
+
+
+def _of_log_dirs(
+    dirs: Sequence[LogDirState], start: BrokerStart, partitions: Sequence[StartedPartition]
+) -> Iterator[Finding]:
+    """Yield which log dirs go offline by a log, and which another process holds."""
+    for one in dirs:
+        if one.path not in start.offline and (reason := _failed_log(one, partitions)) is not None:
+            yield offline_by_log(one.path, reason)
+    for one in dirs:
+        if one.locked_by is not None:
+            words = f"process {one.locked_by} holds .lock: it runs with this log dir"
+            yield Finding("START-011", words, shown(one.path))
+
+
+def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:
+    """Return why a log takes its log dir offline; None where each loads, or ends the process."""
+    for each in partitions:
+        row = each.row
+        if each.log_dir == one.path and row.error == KAFKA_STORAGE:
+            return StartFailure(row.error, str(row.error_message), str(row.where.dir))
+    return None
+
+
+def _started(outcome: Outcome | None) -> Started:
+    """Return what an outcome knows: nothing of a unit that ended its worker."""
+    return outcome.partial if outcome is not None and isinstance(outcome.partial, Started) else Started()

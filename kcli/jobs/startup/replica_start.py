@@ -1,0 +1,338 @@
+"""What a starting broker does to one partition directory: its row, by the log and by the metadata.
+
+A move to another log dir ends with a record that assigns the partition to it, then with a rename: a broker
+that stopped between the two renames the -future directory when it starts, and deletes the log that was
+current (`LogManager.recoverAbandonedFutureLogs`).
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
+
+from formats.batch import NO_PRODUCER_ID
+from formats.bounds import LARGEST_BATCH
+from formats.errors import FormatError, LimitError
+from formats.magic import record_count
+from formats.message_set import message_set, set_records
+from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, parse_partition_dir
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
+from kcli.kafka.kraft.fates import DELETE_DIRECTORY, STRAY, USUAL, WILL_BE_DELETED, Fate
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, TIERED, StartFailure, Version
+from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
+from kcli.kafka.kraft.partition_start import attempt, lone_finding, start, start_from
+from kcli.kafka.kraft.start_plan import StartPlan
+from kcli.kafka.storage.file_actions import (
+    DELETE_FILE,
+    FileAction,
+    FileChange,
+    all_deleted,
+    file_changes,
+)
+from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
+from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
+from kcli.logdir.buffers import DataFile, FileError, shown
+from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
+from kcli.logdir.segment import FileBatch, Walk, only_zeros
+from kcli.logdir.targets import PARTITION, Target
+from kcli.rows.startup import (
+    FAILS,
+    LOADS,
+    StartedProducer,
+    StartedWhere,
+    StartupRow,
+)
+
+CLEAN = "clean"
+BYTES_A_SECOND = 100 << 20
+"""Bytes a second that a log dir gives, where no --read-rate is given."""
+SECONDS_PER_SEGMENT = 0.001
+LOOKED_AT = 1000
+"""Batches of a segment in which producers are looked for."""
+STARTUP_KINDS = frozenset({PARTITION, LOG_DIR})
+OF_A_REPLICA = frozenset({"START-013", "START-016", "START-020"})
+"""Findings about a directory: of one that was not asked for they are not said."""
+
+
+class StartedPartition(NamedTuple):
+    """A partition's row with its log dir, and its first unstable offset once it is loaded.
+
+    `first_unstable_offset`: None without a transaction that is open, or completed in what the start replays.
+    """
+
+    row: StartupRow
+    log_dir: str | None
+    first_unstable_offset: int | None = None
+
+
+class Started(NamedTuple):
+    """The partitions of consecutive units."""
+
+    partitions: tuple[StartedPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """What the broker's clock and configuration contribute.
+
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `version` the release of the
+    broker. The settings are those of all topics, None where `known` says them. `fates`: by directory, what
+    the metadata makes of it; `metadata_paths`: by log dir, which metadata log that is.
+    """
+
+    now_ms: int
+    shutdown: str | None = None
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    remote_storage: bool | None = None
+    version: Version = NEWEST
+    known: KnownSettings = NO_KNOWN_SETTINGS
+    fates: Mapping[str, Fate] = field(default_factory=dict)
+    metadata_paths: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self, partition: Partition) -> Settings:
+        """Return the settings of the start of a partition."""
+        return self.known.of(
+            partition,
+            now_ms=self.now_ms,
+            index_interval_bytes=self.index_interval_bytes,
+            segment_index_bytes=self.segment_index_bytes,
+            remote_storage=False if self.version < TIERED else self.remote_storage,
+        )
+
+
+def read(unit: Unit, *, request: StartRequest) -> Outcome:
+    """Return nothing of a log dir, a partition's row as the partial of a StartReducer."""
+    if unit.target.kind == LOG_DIR:
+        return Outcome(number=unit.number, partial=Started())
+    return replace(startup(unit, request=request), rows=[])
+
+
+def startup(unit: Unit, *, request: StartRequest) -> Outcome:
+    """Return the partition's row and what the start reports; the partial of a StartReducer says more."""
+    known: list[StartedPartition] = []
+    outcome = answer(unit, lambda partition: _startup(partition, request, known))
+    return replace(outcome, partial=Started((known[-1],)) if outcome.rows else None)
+
+
+def _startup(partition: Partition, request: StartRequest, known: list[StartedPartition]) -> Yield:
+    if partition.target.name is None:
+        raise FileError(
+            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
+        )
+    given = checkpoints(partition)
+    if request.shutdown is None or partition.topic == CLUSTER_METADATA:
+        yield from lone_finding(partition, given)
+    else:
+        given = given._replace(clean=request.shutdown == CLEAN)
+    is_deleted = partition.target.name.kind == DELETE
+    settings = request.settings(partition)._replace(as_deleted=is_deleted)
+    log = yield from attempt(partition, start_from(partition, given, settings=settings))
+    fate = request.fates.get(partition.path, USUAL)
+    row = _row_without_log(partition, clean=given.clean)
+    row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
+    unstable = None
+    if isinstance(log, StartFailure):
+        row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
+    elif is_deleted:
+        files = all_deleted(partition, DELETE_DIRECTORY.reason)
+        row = row._replace(
+            outcome=WILL_BE_DELETED, files=files, records_lost=0, reason=DELETE_DIRECTORY.reason
+        )
+    else:
+        row = _with_fate(_with_log(row, partition, log), log, fate)
+        unstable = log.producers.first_unstable_offset
+    known.append(StartedPartition(row, partition.target.log_dir, unstable))
+    yield row
+    yield from damaged_snapshot(partition)
+    if isinstance(log, StartFailure) or is_deleted:
+        return
+    if forgets_producers(log):
+        yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
+    # a broker makes the directory first, and writes the file before the first record
+    holds_records = any(segment.log_size for segment in log.segments)
+    if (
+        (holds_records or not is_running(partition.target))
+        and needs_topic_id(partition.target)
+        and PARTITION_METADATA_FILE not in partition.names
+    ):
+        message = "no partition.metadata: a KRaft broker renames the directory to -stray"
+        if request.version < ENSEMBLE:
+            becomes = "writes it anew" if fate is USUAL else "deletes a log whose topic the metadata has not"
+            message = f"no partition.metadata: a broker before 3.7 {becomes}"
+        yield Finding("START-012" if holds_records else "START-017", message, dir=partition.shown)
+
+
+def needs_topic_id(target: Target) -> bool:
+    """Whether the broker looks for the topic id of a log: not of the metadata log, or of one that goes."""
+    name = target.name
+    return name is not None and name.kind in {NORMAL, FUTURE} and name.topic != CLUSTER_METADATA
+
+
+def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
+    """Return the row of a log that loads, with what the metadata makes of it then."""
+    if fate is USUAL or fate.outcome == LOADS:
+        return row
+    row = row._replace(outcome=fate.outcome, reason=fate.reason)
+    if fate.outcome == STRAY:
+        return row._replace(
+            files=_all_files(row, "rename", fate.reason),
+            records_lost=_sum(row.records_lost, data_records(log)),
+        )
+    if fate.outcome == WILL_BE_DELETED:
+        kept = 0 if fate.replaced_by is None else _log_end(fate.replaced_by)
+        if kept is None:  # the -future log does not load, and replaces nothing
+            return row._replace(outcome=LOADS, reason=None)
+        lost = data_records(log, kept)
+        return row._replace(
+            files=_all_files(row, DELETE_FILE, fate.reason), records_lost=_sum(row.records_lost, lost)
+        )
+    return row
+
+
+def _sum(*numbers: int | None) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileChange, ...]:
+    """Return the changes of files, those that stay renamed or deleted with their directory."""
+    return tuple(
+        change
+        if change.action == DELETE_FILE
+        else change._replace(
+            action=action, size_after=None if action == DELETE_FILE else change.size_after, reason=reason
+        )
+        for change in row.files
+    )
+
+
+def _log_end(directory: str) -> int | None:
+    """Return the log end offset of the -future log that takes the place of another; None if it fails."""
+    name = parse_partition_dir(os.path.basename(directory))
+    target = Target(
+        kind=PARTITION, path=directory, shown=shown(directory), name=name, log_dir=os.path.dirname(directory)
+    )
+    try:
+        return collect_findings(start(Partition(target))).log_end_offset
+    except FileError:
+        return None
+
+
+def data_records(log: LoadedLog, first_offset: int = 0) -> int | None:
+    """Return how many records of data a log holds from an offset on, by headers; None if unknown."""
+    total, first = 0, max(first_offset, log.log_start_offset)
+    for segment in log.segments if log.log_end_offset > first else ():
+        if not segment.log_size:
+            continue
+        with segment.log() as file:
+            try:
+                for batch in file_batches(file, 0, segment.log_size):
+                    found = header(file, batch)
+                    if not found.is_control and found.last_offset >= first:
+                        count = record_count(found)
+                        total += _messages_in(file, batch) if count is None else count
+            except (BrokerError, FormatError):
+                return None
+    return total
+
+
+def _messages_in(file: DataFile, batch: FileBatch) -> int:
+    """Return how many messages a compressed wrapper of magic 0 or 1 holds. FormatError."""
+    if batch.size > LARGEST_BATCH:
+        raise LimitError(0, "message", LARGEST_BATCH, batch.size)
+    opened = message_set(file.read(batch.position, batch.size), LARGEST_BATCH)
+    return sum(1 for _ in set_records(opened))
+
+
+def _row_without_log(partition: Partition, *, clean: bool) -> StartupRow:
+    return StartupRow(
+        StartedWhere(*where(partition)),
+        outcome=LOADS,
+        error=None,
+        error_message=None,
+        clean=clean,
+        log_start_offset=None,
+        log_end_offset=None,
+        recovery_point=None,
+        segments=None,
+        epochs=(),
+        producers=(),
+        files=(),
+        bytes_read=None,
+        records_lost=None,
+        metadata_path=None,
+        reason=None,
+    )
+
+
+def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupRow:
+    return row._replace(
+        log_start_offset=log.log_start_offset,
+        log_end_offset=log.log_end_offset,
+        recovery_point=log.recovery_point,
+        segments=len(log.segments),
+        epochs=log.epochs,
+        producers=tuple(
+            StartedProducer(number, one.epoch, one.last_sequence, one.last_offset, one.open_since)
+            for number, one in sorted(log.producers.producers.items())
+        ),
+        files=file_changes(partition, log),
+        bytes_read=log.bytes_read,
+        records_lost=records_in(log.lost),
+    )
+
+
+def forgets_producers(log: LoadedLog) -> bool:
+    """Whether a clean start without a producer snapshot passes over batches of producers.
+
+    `UnifiedLog.rebuildProducerState` then writes empty snapshots. Some batches of each segment are looked at.
+    """
+    is_empty = log.log_start_offset >= log.log_end_offset  # then none is written when the log is closed
+    if not log.clean or log.snapshots_before or log.recovered or is_empty:
+        return False
+    for segment in reversed(log.segments):
+        if not segment.log_size:
+            continue
+        with segment.log() as file:
+            for _, batch in islice(Walk(file, end=segment.log_size), LOOKED_AT):
+                if batch.producer_id > NO_PRODUCER_ID:
+                    return True
+    return False
+
+
+def records_in(lost: Iterable[LostBytes]) -> int | None:
+    """Return how many records whole batches hold, by their headers; None where they do not tell."""
+    total = 0
+    for segment, position in lost:
+        with segment.log() as log:
+            try:
+                for batch in file_batches(log, position, segment.log_size):
+                    count = record_count(header(log, batch))
+                    if count is None:
+                        return None
+                    total += count
+            except BrokerError as error:
+                if error.position is None or not only_zeros(log, error.position, segment.log_size):
+                    return None
+    return total
+
+
+def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartRequest:
+    """Return a request with the fates of the plans' directories, and the metadata logs that decide them."""
+    fates: dict[str, Fate] = {}
+    metadata_paths = {}
+    for plan in plans:
+        if plan.fates is not None:
+            fates.update({path: fate for path, fate in plan.fates.by_path.items() if fate is not USUAL})
+        if plan.metadata_path is not None:
+            metadata_paths.update({one.path: shown(plan.metadata_path) for one in plan.log_dirs})
+    return replace(request, fates=fates, metadata_paths=metadata_paths)

@@ -1,0 +1,188 @@
+"""What the first published metadata image makes of each partition directory, and which replicas begin empty.
+
+The truth is `BrokerMetadataPublisher.initializeManagers`: `LogManager.loadLogs` with its test for stray logs
+(`isStrayReplica`; before 3.7 `BrokerMetadataPublisher.findStrayPartitions`), `recoverAbandonedFutureLogs`,
+then `Partition.createLogInAssignedDirectoryId` for what the image assigns.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, PartitionDir
+from kcli.kafka.kraft.metadata_image import LOST, MIGRATING, UNASSIGNED, Image
+from kcli.logdir.buffers import shown
+
+LOADS: Final = "loads"
+STRAY: Final = "stray"
+WILL_BE_DELETED: Final = "deleted"
+PROMOTED: Final = "future-promoted"
+FateOutcome: TypeAlias = Literal["loads", "stray", "deleted", "future-promoted"]
+
+DIRECTORY_IDS = (3, 7)
+"""From here on replicas have directory ids, a stray log is renamed to -stray, and an abandoned -future log
+takes its place. Before, a stray log is deleted, and one without a topic id gets that of its name."""
+TopicPartitionId: TypeAlias = tuple[str, int]
+"""Topic id and partition."""
+
+
+class ReplicaDir(NamedTuple):
+    """A directory of a partition in a log dir, with the topic id of its partition.metadata, None without."""
+
+    path: str
+    log_dir: str
+    name: PartitionDir
+    topic_id: str | None
+
+
+class LogDirId(NamedTuple):
+    """A log dir: its directory.id, None for none or an unknown one, and whether the broker uses it."""
+
+    path: str
+    directory_id: str | None
+    is_online: bool
+
+
+class Fate(NamedTuple):
+    """What becomes of a partition directory that loads, by which rule, and why in words.
+
+    `replaced_by`: the -future directory that takes the place of a current one.
+    """
+
+    outcome: FateOutcome
+    rule: Literal[
+        "usual", "delete-directory", "no-topic-id", "not-assigned", "promoted", "replaced", "emptied"
+    ]
+    reason: str = ""
+    replaced_by: str | None = None
+
+
+class EmptyReplica(NamedTuple):
+    """A replica that the broker begins empty: no directory of it is here, or none that stays.
+
+    `directory_id` is the one that the metadata assigns; `log_dir` has it, None where no log dir here does.
+    `is_only`: the partition has no other replica.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str
+    directory_id: str
+    log_dir: str | None
+    is_only: bool
+
+
+class Fates(NamedTuple):
+    """The fate of each directory by its path, and the replicas that begin empty, by topic and partition."""
+
+    by_path: Mapping[str, Fate]
+    empty: tuple[EmptyReplica, ...]
+
+
+REPLACED = "the broker deletes the log: the metadata assigns the log dir of its -future one"
+EMPTIED = "no current log of it is here: the broker begins one, and truncates the -future log to it"
+USUAL = Fate(LOADS, "usual")
+DELETE_DIRECTORY = Fate(
+    WILL_BE_DELETED, "delete-directory", "the broker deletes a -delete directory once it has loaded it"
+)
+
+
+def stray_reason(image: Image, directory: ReplicaDir, node_id: int) -> str | None:
+    """Return why a log is a stray one, as `LogManager.isStrayReplica` decides; None where it is not."""
+    if directory.topic_id is None:
+        return "no partition.metadata names its topic id"
+    topic = image.topics.get(directory.topic_id)
+    if topic is None:
+        return f"the metadata has no topic of its topic id {directory.topic_id}"
+    state = topic.partitions.get(directory.name.partition)
+    if state is None:
+        return f"the metadata has no partition {directory.name.partition} of topic id {directory.topic_id}"
+    if node_id not in state.replicas:
+        return f"its replicas are on brokers {', '.join(map(str, state.replicas))}, not on {node_id}"
+    return None
+
+
+def fates(
+    image: Image,
+    node_id: int,
+    release: tuple[int, ...],
+    log_dirs: Iterable[LogDirId],
+    directories: Iterable[ReplicaDir],
+) -> Fates:
+    """Return what a start of a release makes of the directories of a broker with these log dirs."""
+    dirs, here = tuple(log_dirs), tuple(directories)
+    if release < DIRECTORY_IDS:
+        ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
+        here = tuple(
+            each._replace(topic_id=each.topic_id or ids_by_name.get(each.name.topic)) for each in here
+        )
+    by_path = {each.path: _own_fate(image, each, node_id, release) for each in here}
+    current = {_key(each): each for each in here if each.name.kind == NORMAL and by_path[each.path] is USUAL}
+    ids = {each.path: each.directory_id for each in dirs}
+    held = set(current)
+    for each in here:
+        if each.name.kind != FUTURE or by_path[each.path] is not USUAL:
+            continue
+        assigned = image.topics[each.topic_id or ""].partitions[each.name.partition].directory_of(node_id)
+        replaced = current.get(_key(each))
+        if release >= DIRECTORY_IDS and assigned is not None and assigned == ids.get(each.log_dir):
+            reason = (
+                "the metadata assigns the partition to this log dir: the -future log becomes the current one"
+            )
+            if replaced is not None:
+                reason += f", and {shown(replaced.path)} is deleted"
+                by_path[replaced.path] = Fate(
+                    WILL_BE_DELETED, "replaced", f"{REPLACED}: {shown(each.path)}", each.path
+                )
+            by_path[each.path] = Fate(PROMOTED, "promoted", reason)
+        elif replaced is None:
+            by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
+        held.add(_key(each))
+    return Fates(by_path, tuple(_empty_replicas(image, node_id, dirs, held, release)))
+
+
+def _own_fate(image: Image, directory: ReplicaDir, node_id: int, release: tuple[int, ...]) -> Fate:
+    """Return the fate of a directory but for what other directories of its partition make of it."""
+    if directory.name.kind == DELETE:
+        return DELETE_DIRECTORY
+    if directory.name.kind not in {NORMAL, FUTURE} or directory.name.topic == CLUSTER_METADATA:
+        return USUAL
+    reason = stray_reason(image, directory, node_id)
+    if reason is None:
+        return USUAL
+    rule: Literal["no-topic-id", "not-assigned"]
+    rule = "no-topic-id" if directory.topic_id is None else "not-assigned"
+    return Fate(STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED, rule, reason)
+
+
+def _key(directory: ReplicaDir) -> TopicPartitionId:
+    return directory.topic_id or "", directory.name.partition
+
+
+def _empty_replicas(
+    image: Image,
+    node_id: int,
+    dirs: Sequence[LogDirId],
+    held: set[TopicPartitionId],
+    release: tuple[int, ...],
+) -> Iterable[EmptyReplica]:
+    online = {each.directory_id: each.path for each in dirs if each.is_online and each.directory_id}
+    has_offline = release >= DIRECTORY_IDS and not all(each.is_online for each in dirs)
+    for topic_id, number, state in image.partitions():
+        if node_id not in state.replicas or (topic_id, number) in held:
+            continue
+        assigned = state.directory_of(node_id) or MIGRATING
+        if has_offline and assigned not in online and assigned != UNASSIGNED:
+            continue  # it may lie in the log dir that is offline
+        yield EmptyReplica(
+            image.topics[topic_id].name,
+            number,
+            topic_id,
+            assigned,
+            online.get(assigned),
+            state.replicas == (node_id,),
+        )
+
+
+def is_assigned_elsewhere(replica: EmptyReplica) -> bool:
+    """Whether the metadata assigns the replica to a log dir that is none of these: a volume is lost."""
+    return replica.log_dir is None and replica.directory_id not in {MIGRATING, UNASSIGNED, LOST}

@@ -1,0 +1,343 @@
+"""What a start of each broker among the inputs comes to, before the first record of a partition is read.
+
+Log dirs, the metadata log that decides, what ends or delays the process, and the fate of every replica. Every
+command asks here. The order is the broker's: meta.properties, bootstrap.checkpoint, the metadata log, the
+quorum, then LogManager.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, log_dir_of, start_at_rest
+from kcli.kafka.kraft.fates import (
+    EmptyReplica,
+    Fates,
+    LogDirId,
+    ReplicaDir,
+    fates,
+    is_assigned_elsewhere,
+)
+from kcli.kafka.kraft.meta_properties import (
+    BOOTSTRAP_READ,
+    RUNTIME,
+    BrokerConfig,
+    StartFailure,
+    brokers_of,
+    by_broker,
+    release_of,
+)
+from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
+from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
+from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
+from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, wait_reason
+from kcli.kafka.kraft.releases import Release, release_named
+from kcli.kafka.storage.log_segment import BrokerError
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE, LogDirState, log_dir_state
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Target
+
+LEVEL_USED_WHERE_EMPTY = (4, 0)
+"""From here on the level in bootstrap.checkpoint counts only where the metadata log is empty."""
+FIRST_BOOTSTRAP_LEVEL = 4
+"""3.3-IV0: a release with bootstrap.checkpoint refuses levels before it."""
+
+
+class StartPlan(NamedTuple):
+    """What the start of one broker comes to.
+
+    `stops`: what ends the process, in the broker's order, the first counts; `wait`: why it is never ready,
+    where nothing ends it. `metadata_path`: the metadata log that decides, None where none is here; `fates` is
+    None then, for a broker that runs, and where the process does not come to load its logs.
+    `metadata_log_failure`: why that log itself does not load, which its own row says, too.
+    """
+
+    log_dirs: tuple[LogDirState, ...]
+    config: BrokerConfig
+    start: BrokerStart
+    stops: tuple[StartFailure, ...]
+    wait: StartFailure | None
+    metadata_path: str | None
+    metadata: Metadata | None
+    metadata_log_failure: StartFailure | None
+    fates: Fates | None
+
+    @property
+    def node_id(self) -> int | None:
+        """The node.id: as configured, else of the first meta.properties."""
+        return node_of(self.log_dirs, self.config)
+
+    @property
+    def is_before_logs(self) -> bool:
+        """Whether the process ends or waits before a log is loaded."""
+        return bool(self.start.stops or self.wait or (self.stops and not self.start.log_stops))
+
+
+def start_plans(
+    log_dirs: Sequence[str],
+    config: BrokerConfig,
+    metadata_log_dir: str | None = None,
+    *,
+    is_release_known: bool = True,
+    are_named: bool = True,
+) -> list[StartPlan]:
+    """Return the plan of each broker whose log dirs these are; folders of copies are none but `are_named`.
+
+    With a metadata log dir of server.properties they are of one. `metadata_log_dir`: where a metadata log
+    lies apart. Without `is_release_known` the release is the newest that the log dirs can be of.
+    """
+    states = [log_dir_state(path) for path in log_dirs]
+    if not are_named and config.metadata_log_dir is None:
+        paths = {one.path for dirs in brokers_of(log_dirs) for one in dirs}
+        states = [one for one in states if one.path in paths]
+    brokers = [states] if config.metadata_log_dir is not None else _of_brokers(states, are_named=are_named)
+    plans = []
+    for dirs in brokers:
+        own = config if is_release_known else config._replace(version=release_of(dirs))
+        plans.append(start_plan(dirs, own, metadata_log_dir))
+    return plans
+
+
+def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[LogDirState]]:
+    """Return log dirs by broker, in the order given.
+
+    Beside `by_broker`, a log dir whose broker has no metadata log here belongs to the one that it lies next
+    to: its meta.properties is what does not fit then.
+    """
+    groups = [list(dirs) for dirs in by_broker([one.path for one in states])]
+    for group in [*groups]:
+        near = [other for other in groups if other is not group and _parents(other) & _parents(group)]
+        near = [other for other in near if are_named or _node_ids(other) & _node_ids(group)]
+        if len(near) == 1 and not any(one.has_metadata_log for one in group):
+            near[0] += group
+            groups.remove(group)
+    order = {one.path: number for number, one in enumerate(states)}
+    groups = [sorted(group, key=lambda one: order[one.path]) for group in groups]
+    return sorted(groups, key=lambda group: order[group[0].path])
+
+
+def _node_ids(dirs: Iterable[LogDirState]) -> set[int | None]:
+    return {one.meta.node_id for one in dirs if one.meta is not None}
+
+
+def _parents(dirs: Iterable[LogDirState]) -> set[str]:
+    return {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+
+
+def start_plan(
+    dirs: Sequence[LogDirState], config: BrokerConfig, metadata_log_dir: str | None = None
+) -> StartPlan:
+    """Return what the start of a broker with these log dirs comes to."""
+    config = as_named(config, dirs)
+    at_rest, start = start_at_rest(dirs, config)
+    if start.with_zookeeper:
+        return StartPlan(
+            at_rest, config, start, (*start.stops, *start.log_stops), None, None, None, None, None
+        )
+    release = release_named(config.version)
+    log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
+    answer = None if log_dir is None else metadata_in(log_dir, as_started=True)
+    metadata = answer if isinstance(answer, Metadata) else None
+    path = None if log_dir is None or answer is None else os.path.join(log_dir, METADATA_DIRECTORY)
+    log_failure = _log_failure(answer)
+    quorum, node_id = config.quorum, node_of(at_rest, config)
+    bootstrap = [*_bootstrap_stops(start, release, metadata)]
+    of_quorum = [stop for stop in start.stops if os.path.basename(stop.path) == QUORUM_STATE]
+    if release.version < LEVEL_USED_WHERE_EMPTY and bootstrap:  # it is read before the quorum's state
+        of_files = [*(stop for stop in start.stops if stop not in of_quorum), *bootstrap, *of_quorum]
+    else:
+        of_files = [*start.stops, *bootstrap]
+    stops = [*of_files, *_quorum_stops(node_id, config), *_snapshot_stops(log_dir)]
+    if metadata is not None:
+        role = is_controller(node_id, metadata, quorum)
+        stops += [each for each in [metadata_failure(metadata, release, is_controller=role)] if each]
+    wait = None
+    if not stops and log_failure is None:
+        reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
+        wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
+    image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
+    runs = any(one.locked_by is not None for one in at_rest)
+    decided = None
+    if not stops and wait is None and log_failure is None and not runs and image is not None:
+        decided = _fates(at_rest, start, image, node_id, config)
+    all_stops = (*stops, *start.log_stops)
+    return StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided)
+
+
+def node_of(dirs: Iterable[LogDirState], config: BrokerConfig) -> int | None:
+    """Return the node.id of a broker: as configured, else that of its first meta.properties."""
+    if config.node_id is not None:
+        return config.node_id
+    return next((one.meta.node_id for one in dirs if one.meta is not None), None)
+
+
+def _metadata_log_dir(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
+    """Return the log dir whose metadata log the broker reads: its own, or one beside its log dirs."""
+    if any(one.path == start.metadata_log_dir and (one.error or one.meta_error) for one in dirs):
+        return None
+    if any(one.path == start.metadata_log_dir and one.has_metadata_log for one in dirs):
+        return start.metadata_log_dir
+    known = next((one.meta for one in dirs if one.meta is not None and one.meta.version), None)
+    if known is None or start.metadata_log_dir is None:
+        return None
+    parent = os.path.dirname(os.path.abspath(dirs[0].path))
+    try:
+        names = sorted(os.listdir(parent))
+    except OSError:
+        return None
+    for name in names:
+        path = os.path.join(parent, name)
+        if os.path.isdir(os.path.join(path, METADATA_DIRECTORY)):
+            meta = log_dir_state(path).meta
+            if meta and (meta.cluster_id, meta.node_id) == (known.cluster_id, known.node_id):
+                return path
+    return None
+
+
+def _directory_id(dirs: Sequence[LogDirState], start: BrokerStart) -> str | None:
+    found = (one.meta for one in dirs if one.path == start.metadata_log_dir)
+    meta = next(found, None)
+    return None if meta is None else meta.directory_id
+
+
+def _log_failure(answer: Metadata | BrokerError | FileError | None) -> StartFailure | None:
+    if isinstance(answer, BrokerError):
+        return StartFailure(answer.exception, answer.message, answer.path)
+    if isinstance(answer, FileError):
+        return StartFailure("IOException", answer.message, answer.path)
+    return None
+
+
+def _quorum_stops(node_id: int | None, config: BrokerConfig) -> Iterator[StartFailure]:
+    failure = quorum_failure(node_id, config.quorum)
+    if failure is not None:
+        yield failure
+
+
+def _bootstrap_stops(
+    start: BrokerStart, release: Release, metadata: Metadata | None
+) -> Iterator[StartFailure]:
+    log_dir = start.metadata_log_dir
+    if log_dir is None or release.version < BOOTSTRAP_READ:
+        return
+    level = bootstrap_level(log_dir)
+    if isinstance(level, StartFailure):
+        yield level
+    elif level is not None:
+        path = os.path.join(log_dir, BOOTSTRAP)
+        is_empty = metadata is None or not metadata.record_places
+        if release.version >= LEVEL_USED_WHERE_EMPTY and not is_empty:
+            return
+        if level not in release.levels:
+            yield StartFailure(ILLEGAL_ARGUMENT, unknown_level(release, level), path)
+        elif level < FIRST_BOOTSTRAP_LEVEL:
+            message = f"Bootstrap metadata.version before 3.3-IV0 are not supported: {level}"
+            yield StartFailure(RUNTIME, message, path)
+
+
+def _snapshot_stops(log_dir: str | None) -> Iterator[StartFailure]:
+    """Yield that the newest snapshot of the metadata log ends the process: it is read before all records."""
+    if log_dir is not None:
+        trouble = newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
+        if trouble is not None and trouble.exception is not None:
+            yield StartFailure(trouble.exception, trouble.message, trouble.path)
+
+
+def _image_of_new_log(
+    dirs: Sequence[LogDirState], config: BrokerConfig, node_id: int | None, answer: object
+) -> Image | None:
+    """Return the empty image that a node begins with that has no metadata log and is its whole quorum."""
+    if answer is not None or node_id is None or config.metadata_log_dir is None:
+        return None
+    is_here = any(one.path == config.metadata_log_dir and one.error is None for one in dirs)
+    return Image() if is_here and config.quorum.static_voters == (node_id,) else None
+
+
+def _fates(
+    dirs: Sequence[LogDirState], start: BrokerStart, image: Image, node_id: int | None, config: BrokerConfig
+) -> Fates | None:
+    if node_id is None:
+        return None
+    ids = [
+        LogDirId(one.path, one.meta.directory_id if one.meta else None, one.path not in start.offline)
+        for one in dirs
+    ]
+    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start))
+
+
+def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart) -> Iterator[ReplicaDir]:
+    for one in dirs:
+        for name, parsed in one.names if one.path not in start.offline else ():
+            if parsed is not None:
+                path = os.path.join(one.path, name)
+                target = Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=one.path)
+                try:
+                    topic_id = Partition(target).topic_id()
+                except FileError:
+                    continue  # the start of the log says what becomes of it
+                yield ReplicaDir(path, one.path, parsed, topic_id)
+
+
+def stop_findings(plan: StartPlan) -> Iterator[Finding]:
+    """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
+    for stop in plan.stops:
+        yield _finding(
+            "START-009", f"{stop.exception}: {stop.message}", log_dir_of(stop.path, plan.log_dirs), stop
+        )
+    if plan.wait is not None:
+        log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
+        yield _finding("START-022", f"it waits for ever: {plan.wait.message}", log_dir, plan.wait)
+    for path, reason in plan.start.offline.items():
+        yield _finding("START-010", reason.message, path, reason)
+    if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
+        message = (
+            "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
+            "quorum begins with none, and renames every log to -stray"
+        )
+        yield Finding("START-014", message, dir=shown(str(plan.config.metadata_log_dir)))
+
+
+def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
+    path = None if failure.path == log_dir else shown(failure.path)
+    return Finding(code, message, dir=shown(log_dir), path=path)
+
+
+FATE_CODES = {"not-assigned": "START-013", "promoted": "START-016", "emptied": "START-020"}
+"""Rule of a fate -> code; a log without a topic id has START-012 without it, too."""
+
+
+def fate_findings(plan: StartPlan) -> Iterator[Finding]:
+    """Yield what the metadata makes of directories that are no usual replica, and what begins empty."""
+    if plan.fates is not None:
+        for path, fate in plan.fates.by_path.items():
+            if fate.rule in FATE_CODES:
+                yield Finding(FATE_CODES[fate.rule], fate.reason, dir=shown(path))
+        yield from _empty_findings(plan, plan.fates.empty)
+
+
+def _empty_findings(plan: StartPlan, empty: Iterable[EmptyReplica]) -> Iterator[Finding]:
+    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first."""
+    places: dict[tuple[str, bool], list[EmptyReplica]] = {}
+    for replica in empty:
+        is_lost = is_assigned_elsewhere(replica)
+        places.setdefault((replica.directory_id if is_lost else replica.log_dir or "", is_lost), []).append(
+            replica
+        )
+    for (place, is_lost), replicas in places.items():
+        names = ", ".join(f"{each.topic}-{each.partition}" for each in replicas[:MOST_NAMES])
+        names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""
+        where = f"directory.id {place}, which no log dir here has" if is_lost else "this broker"
+        alone = [each for each in replicas if each.is_only]
+        message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
+        if alone:
+            message += f"; of {len(alone)} there is no other replica"
+        code = "START-019" if alone else "START-021"
+        directory = place if place and not is_lost else plan.log_dirs[0].path
+        yield Finding(code, message, dir=shown(directory))
+
+
+MOST_NAMES = 5
+"""Replicas that a finding names."""
