@@ -27,7 +27,7 @@ OFFSET = partial(option, min=0, max=INT64)
 
 def truncate(
     *,
-    dry_run: bool = option("--dry-run", "Required: kcli predicts and changes nothing."),
+    dry_run: bool = option("--dry-run", "May be left out: kcli predicts, and never changes anything."),
     to_offset: int | None = OFFSET("--to-offset N", "Truncate to this offset.", TARGET),
     to_epoch: int | None = option(
         "--to-epoch N",
@@ -92,8 +92,7 @@ def truncate(
 
     Example: kcli truncate --dry-run --to-offset 90 /var/lib/kafka/data/orders-0
     """
-    if not dry_run:
-        raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")
+    del dry_run  # runbooks say it, and without it nothing else happens
     targets = [value is not None for value in (to_offset, to_epoch, leader, leader_epochs)]
     if sum([*targets, to_high_watermark]) != 1:
         raise UsageError(

@@ -84,8 +84,8 @@ def test_a_wrong_command_line_exits_2(kcli, words):
     assert result.stderr
 
 
-def test_changing_anything_is_refused(kcli, orders):
-    result = kcli("truncate", "--to-offset", "3", orders)
+def test_writing_in_a_log_dir_is_refused(kcli, orders):
+    result = kcli("truncate", "--to-offset", "3", "--rescue", orders / "saved.ndjson", orders)
 
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (5, "", 1)
 
