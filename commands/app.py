@@ -76,7 +76,8 @@ class Commands(GroupOfCommands):
         from kcli.output.suggest import did_you_mean
 
         with boundary():
-            advice = did_you_mean(args[0], COMMAND_NAMES).rstrip() or "kcli -h lists the commands"
+            advice = f"{OTHER_WORDS[args[0]]} answers that" if args[0] in OTHER_WORDS else ""
+            advice = advice or did_you_mean(args[0], COMMAND_NAMES).rstrip() or "kcli -h lists the commands"
             raise UsageError(f"no such command: {args[0]}; {advice}")
 
     def make_parser(self, ctx: Any) -> Any:
@@ -97,6 +98,22 @@ class Commands(GroupOfCommands):
             _finish(command, (cmd_name,), version)
             self.made[cmd_name, named] = command
         return self.made[cmd_name, named]
+
+
+OTHER_WORDS = {
+    "fsck": "kcli check",
+    "verify": "kcli check, or kcli scan",
+    "du": "kcli ls",
+    "cat": "kcli dump --records",
+    "groups": "kcli dump of __consumer_offsets (kcli help dump)",
+    "txn": "kcli dump of __transaction_state (kcli help dump)",
+    "topics": "kcli ls, or kcli dump of __cluster_metadata-0",
+    "metadata": "kcli dump of __cluster_metadata-0",
+    "recover": "kcli startup",
+    "man": "kcli help",
+    "version": "kcli --version",
+}
+"""Words that people type, and the command that answers them."""
 
 
 def _group(cmd_name: str) -> Group:

@@ -145,6 +145,8 @@ def test_help_says_where_the_columns_are_listed(kcli, command):
         ("help columns", "help columns COMMAND: expected one of epoch show, "),
         ("truncat", "no such command: truncat; did you mean truncate?"),
         ("zzz", "no such command: zzz; kcli -h lists the commands"),
+        ("fsck", "no such command: fsck; kcli check answers that"),
+        ("version", "no such command: version; kcli --version answers that"),
         ("epoch shw", "No such command 'shw'. Did you mean 'show'?"),
         ("ls --topik x", "--topic"),
         ("explain EPOC-001", "no such code; did you mean EPOCH-001"),
