@@ -9,7 +9,6 @@ another version is left out, and so is a tagged field at its default.
 import binascii
 import json
 import math
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
@@ -20,12 +19,6 @@ from formats.messages.reader import Message
 
 Writer: TypeAlias = Callable[[Any], Any]
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_NUMBER_OR_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.e+-]*')
-"""A string, or a number."""
-_OTHER_IN_JAVA = re.compile(r"\\u|\d\.\d|\de[\d+-]")
-"""What Python writes otherwise, if it is outside of a string: there it changes nothing."""
-_ESCAPE = re.compile(r"\\(?:u(....)|.)")
 _LEAST_PLAIN, _LEAST_SCIENTIFIC = 1e-3, 1e7
 """Where `Double.toString` begins to write plain digits, and where it ends."""
 
@@ -41,15 +34,49 @@ def json_text(node: Any) -> str:
 
     No blanks, control characters as upper case hex, doubles as Java.
     """
-    text = _ENCODER.encode(node)
-    return _NUMBER_OR_TEXT.sub(_token_in_java, text) if _OTHER_IN_JAVA.search(text) else text
+    pieces: list[str] = []
+    _put(node, pieces)
+    return "".join(pieces)
 
 
-def _token_in_java(token: re.Match[str]) -> str:
-    text = token[0]
-    if text.startswith('"'):
-        return _ESCAPE.sub(lambda escape: f"\\u{escape[1].upper()}" if escape[1] else escape[0], text)
-    return text if text.lstrip("-").isdecimal() else _double(float(text))
+def _put(node: Any, pieces: list[str]) -> None:
+    kind = type(node)
+    if kind is dict:
+        before = "{"
+        for name, value in node.items():
+            # most are leaves: a call for each costs as much again
+            kind = type(value)
+            if kind is int:
+                pieces.append(f"{before}{_member(name)}{value}")
+            elif kind is str:
+                pieces.append(f"{before}{_member(name)}{_quoted(value)}")
+            else:
+                pieces.append(before + _member(name))
+                _put(value, pieces)
+            before = ","
+        pieces.append("}" if node else "{}")
+    elif kind is list:
+        before = "["
+        for value in node:
+            pieces.append(before)
+            _put(value, pieces)
+            before = ","
+        pieces.append("]" if node else "[]")
+    else:
+        pieces.append(_leaf(node))
+
+
+def _leaf(node: Any) -> str:
+    kind = type(node)
+    if kind is str:
+        return _quoted(node)
+    return str(node) if kind is int else _double(node) if kind is float else json.dumps(node)
+
+
+@cache
+def _member(name: str) -> str:
+    """Return the name of a member, which a declaration has, and the colon."""
+    return f"{_quoted(name)}:"
 
 
 @cache
@@ -96,6 +123,26 @@ def _number(value: float) -> float | str:
 
 
 _SCALAR_JSON: dict[str, Writer] = {"bytes": _base64, "float64": _number}
+
+
+def _quoted(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return "".join(['"', *(_ESCAPES.get(ord(character), character) for character in text), '"'])
+
+
+_ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
+    ord(character): escape
+    for character, escape in {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+    }.items()
+}
 
 
 def _double(value: float) -> str:
