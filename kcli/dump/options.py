@@ -8,10 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
@@ -21,13 +18,18 @@ from formats.batch import (
     TRANSACTIONAL_MASK,
 )
 from formats.bounds import LARGEST_BATCH
-from formats.bulk import Fields
 from formats.magic import is_legacy
-from formats.record_columns import Ints, RecordColumns
 from kcli.logdir.partition_names import file_name
 from kcli.logdir.targets import Target
 
-Mask: TypeAlias = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy import bool_
+    from numpy.typing import NDArray
+
+    from formats.bulk import Fields
+    from formats.record_columns import Ints, RecordColumns
+
+Mask: TypeAlias = "NDArray[bool_]"
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
@@ -67,8 +69,10 @@ class RecordFilter:
         """Whether keys, values or headers of records are asked about."""
         return self.key is not None or self.grep is not None
 
-    def may_match(self, fields: Fields) -> Mask:
+    def may_match(self, fields: "Fields") -> Mask:
         """Return which batches may hold a matching record, as far as their headers say."""
+        import numpy as np
+
         attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
         able = np.ones(len(fields), np.bool_)
         if self.offsets is not None:
@@ -94,8 +98,10 @@ class RecordFilter:
                 able &= ((attributes & mask != 0) & is_v2) == is_asked
         return able
 
-    def is_open(self, fields: Fields) -> Mask:
+    def is_open(self, fields: "Fields") -> Mask:
         """Return which of the batches that may match are shown only if one of their records does."""
+        import numpy as np
+
         if self.contents:
             return np.ones(len(fields), np.bool_)
         if self.times is None:
@@ -103,16 +109,20 @@ class RecordFilter:
         late: Mask = fields["max_timestamp"] > self.times[1]
         return late
 
-    def rules_out(self, fields: Fields) -> Mask:
+    def rules_out(self, fields: "Fields") -> Mask:
         """Return which of the batches that may match have times, all of them after the range."""
+        import numpy as np
+
         if self.times is None:
             return np.zeros(len(fields), np.bool_)
         appended = fields["attributes"] & TIMESTAMP_TYPE_MASK != 0
         late: Mask = appended & (fields["max_timestamp"] > self.times[1]) & (fields["magic"] > 0)
         return late
 
-    def matches(self, columns: RecordColumns) -> Ints:
+    def matches(self, columns: "RecordColumns") -> "Ints":
         """Return the numbers of the matching records, given batches that may match."""
+        import numpy as np
+
         able = np.ones(len(columns.offset), np.bool_)
         for asked, values in ((self.offsets, columns.offset), (self.times, columns.timestamp)):
             if asked is not None:
@@ -128,13 +138,15 @@ class RecordFilter:
         return able.nonzero()[0]
 
 
-def last_offsets(fields: Fields) -> Ints:
+def last_offsets(fields: "Fields") -> "Ints":
     """Return the last offset of each batch, inclusive."""
+    import numpy as np
+
     last: Ints = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"].astype(np.int64)
     return last
 
 
-def _contains(pattern: bytes, columns: RecordColumns, numbers: Ints) -> list[bool]:
+def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list[bool]:
     """Return whether a key, a value or a header of each record matches a regular expression."""
     search, data = searcher(pattern), columns.data
     contents = ((columns.key_start, columns.key_length), (columns.value_start, columns.value_length))
@@ -162,7 +174,7 @@ def _contains(pattern: bytes, columns: RecordColumns, numbers: Ints) -> list[boo
     return found
 
 
-def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
+def contents_at(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
     """Yield parts of the data, one at a time; None where a length is below 0."""
     return (
         None if length < 0 else data[start : start + length]
