@@ -131,10 +131,10 @@ def test_a_table_of_the_catalog_is_refused_with_what_to_use_instead(spark, dirs,
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("offsets", "46"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")]
+    ("option", "value"), [("offsets", "4..x"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")]
 )
 def test_a_wrong_option_is_refused_at_load(spark, dirs, option, value):
-    with pytest.raises(Exception, match=f"option {option}"):
+    with pytest.raises(Exception, match=f"WordError: .*{option}"):
         spark.read.format("kcli").option(option, value).load(str(dirs[0]))
 
 
