@@ -79,21 +79,15 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
-    for head in (
-        verdict and sentences(screen, *verdict.split("\n"), style="bold"),
-        parts and title(parts, screen),
-    ):
-        if head:
-            yield head
-            yield ""
-    if view.above is not None:
-        yield from view.above(rows, screen)
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))
     if view.merged is not None and (lines := merged_replicas(rows, view.merged)):
         listed, replicas = lines
         columns = [*columns, replicas]
+    yield from _head(verdict, parts, screen, is_followed=bool(listed or view.above))
+    if view.above is not None:
+        yield from view.above(rows, screen)
     if view.names_replicas or len(columns) > len(view.columns):
         shared = [value for value in shared if not value.is_last]
     before, after = (
@@ -111,6 +105,18 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     yield from _below(
         closing, findings_line(findings), verdict if len(listed) > ROWS_OF_A_SCREEN else "", screen
     )
+
+
+def _head(
+    verdict: str, parts: Sequence[str], screen: Screen, *, is_followed: bool
+) -> Iterator[RenderableType]:
+    """Yield the verdict, and the title over what follows."""
+    if verdict:
+        yield sentences(screen, *verdict.split("\n"), style="bold")
+        yield ""
+    if parts:
+        yield title(parts, screen)
+        yield from [""] if is_followed else []
 
 
 def _below(closing: str, findings: str, verdict: str, screen: Screen) -> Iterator[RenderableType]:
