@@ -60,11 +60,11 @@ def test_an_empty_variable_is_none(rows, monkeypatch):
     assert len(rows()) == 6
 
 
-@pytest.mark.parametrize(("word", "status"), [("1", 0), ("yes", 0), ("off", 5), ("false", 5)])
+@pytest.mark.parametrize(("word", "status"), [("1", 1), ("yes", 1), ("off", 0), ("false", 0)])
 def test_a_flag_is_a_word(kcli, log_dir, monkeypatch, word, status):
-    monkeypatch.setenv("KCLI_DRY_RUN", word)
+    monkeypatch.setenv("KCLI_EXIT_CODE", word)
 
-    assert kcli("truncate", "--to-offset", "5", log_dir.partition("orders-0"), "-q").exit_code == status
+    assert kcli("lookup", "offset", "999", log_dir.partition("orders-0"), "-q").exit_code == status
 
 
 def test_the_config_file_has_defaults_for_all_and_for_one_command(rows, config, monkeypatch):
