@@ -38,7 +38,7 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
     "not-started": "not loaded",
     LOADS: "loaded",
 }
-NEWS = {"created-empty": "replicas begun empty", "stray": "made -stray", FAILS: "that do not load"}
+NEWS = {"created-empty": "begun empty", "stray": "made -stray", FAILS: "not loaded"}
 """Outcome -> what the first line says of its replicas."""
 ACTION_STYLES = {
     "truncate": "yellow",
@@ -99,7 +99,11 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     read = f"{size(row.bytes_read)} of logs to read, {time}"
     counts = row.partitions_by_outcome
     news = [
-        *(f"{counts[outcome]} {words}" for outcome, words in NEWS.items() if counts.get(outcome)),
+        *(
+            f"{counted(counts[outcome], 'replica')} {words}"
+            for outcome, words in NEWS.items()
+            if counts.get(outcome)
+        ),
         *([f"{counted(row.records_lost, 'record')} lost"] if row.records_lost else []),
     ]
     lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause]
