@@ -19,6 +19,7 @@ from confluent_kafka import ElectionType, TopicPartition
 from typer.testing import CliRunner
 
 from commands.app import app
+from formats.names import REMOTE_LOG_METADATA
 from tests.live.workload import free_base_port
 from tests.recordings.brokers import Cluster, Node, answered, remote_storage, wait
 from tests.recordings.client import create, records, send
@@ -188,6 +189,15 @@ def first_offset(node: Node) -> int:
     return min(int(path.stem) for path in (node.logs / f"{TIERED}-0").glob("*.log"))
 
 
+def in_sync_everywhere(cluster: Cluster, topic: str) -> bool:
+    """Return whether both brokers are in the ISR of each partition of a topic, an internal one too.
+
+    A leader copies nothing while the only broker in the ISR of the topic that it writes to is down.
+    """
+    partitions = cluster.metadata().topics[topic].partitions if topic in cluster.metadata().topics else {}
+    return bool(partitions) and all(len(partition.isrs) == 2 for partition in partitions.values())
+
+
 def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
     random, (a, b) = Random("tiered"), (cluster.nodes[number] for number in BROKERS.values())
     for node in (a, b):
@@ -196,6 +206,7 @@ def test_a_follower_of_a_tiered_leader(cluster: Cluster) -> None:
     sizes = {"internal.segment.bytes": 1500, "local.retention.bytes": 3000, "index.interval.bytes": 1}
     create(cluster, {TIERED: {"remote.storage.enable": "true", **sizes}}, [[1, 2]])
     cluster.wait_partitions(lambda one: len(one.isrs) == 2, "both replicas in sync")
+    wait(lambda: in_sync_everywhere(cluster, REMOTE_LOG_METADATA), "the metadata of remote logs in sync")
     send(cluster, TIERED, records(random, 10))
     wait(lambda: log_end_offset(b.port, TIERED, 0) == 10, "the follower to have it")
     b.stop()
