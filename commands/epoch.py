@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import REQUIRED, argument, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER_STATE, RUNNING, EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_epochs, parse_offset, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -31,17 +31,6 @@ FROM = option(
 )
 
 TEXT_WORD = "text"
-BROKERS = ("starting", "running")
-
-BROKER_OPTION = option(
-    "--broker",
-    "starting (the default): the epochs that a broker holds after its start. "
-    "running: also keeps an epoch that has no records yet.",
-    default="starting",
-    choices=BROKERS,
-    show_default=False,
-)
-
 RESET_WORDS = ("earliest", "latest", "none")
 
 CURRENT_LEADER_EPOCH = option(
@@ -60,7 +49,7 @@ METADATA_OPTION = option(
 
 @app.command("show")
 def show(
-    *, source: str = FROM, broker: str = BROKER_OPTION, inputs: Inputs, output: Output, engine: EngineOptions
+    *, source: str = FROM, broker: str = BROKER_STATE, inputs: Inputs, output: Output, engine: EngineOptions
 ) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
@@ -109,7 +98,7 @@ def end_offset(
     current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
-    broker: str = BROKER_OPTION,
+    broker: str = BROKER_STATE,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -136,7 +125,7 @@ def at(
     offset: str = argument("OFFSET", "A number, earliest or latest.", default=REQUIRED),
     *,
     source: str = FROM,
-    broker: str = BROKER_OPTION,
+    broker: str = BROKER_STATE,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -166,7 +155,7 @@ def validate(
     current_leader_epoch: int | None = CURRENT_LEADER_EPOCH,
     metadata: str | None = METADATA_OPTION,
     source: str = FROM,
-    broker: str = BROKER_OPTION,
+    broker: str = BROKER_STATE,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -196,7 +185,7 @@ def validate(
 
 
 @app.command("diff")
-def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def diff(*, broker: str = BROKER_STATE, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Show where the leader epochs of replicas part: the first log dir or partition with each other one.
 
     Example: kcli epoch diff broker1/data broker2/data broker3/data
@@ -209,7 +198,7 @@ def diff(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     expand, split = comparing(pairs)
     command = Command(
         name="epoch diff",
-        job=jobs.diff,
+        job=partial(jobs.diff, running=broker == RUNNING),
         expand=expand,
         split=split,
         is_difference=jobs.has_parted,
@@ -233,7 +222,7 @@ def check(*, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
 
 
 def _cache(source: str, broker: str) -> dict[str, str | bool]:
-    return {"source": source, "running": broker == "running"}
+    return {"source": source, "running": broker == RUNNING}
 
 
 def _fence(current: int | None, metadata: str | None) -> "Fence":

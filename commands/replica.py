@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from kcli.cli.option import argument, choose, option
-from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.options import BROKER_STATE, RUNNING, EngineOptions, Inputs, Output
 from kcli.cli.parsers import broker_ids
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
@@ -87,6 +87,7 @@ def elect(
     unclean_leader_election: bool = option(
         "--unclean-leader-election", "Unclean election is enabled, for topics without their own setting."
     ),
+    broker: str = BROKER_STATE,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -114,7 +115,7 @@ def elect(
     run(
         Command(
             name="replica elect",
-            job=partial(jobs.show, electorate=electorate),
+            job=partial(jobs.show, electorate=electorate, running=broker == RUNNING),
             expand=expand,
             split=split,
             compares=True,

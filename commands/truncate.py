@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.boundary import say
 from kcli.cli.option import option
-from kcli.cli.options import BROKER, EngineOptions, Inputs, Output, StartOptions
+from kcli.cli.options import BROKER, BROKER_STATE, RUNNING, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.status import MissingError, RefusedError, UsageError
 from kcli.cli.targets import refuse_log_dirs
 from kcli.words import INT32, INT64
@@ -52,7 +52,8 @@ def truncate(
     ),
     leader_epoch: int | None = option(
         "--leader-epoch N",
-        "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
+        "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs or "
+        "--broker running.",
         LEADER,
         min=0,
         max=INT32,
@@ -81,6 +82,7 @@ def truncate(
     recovery_point: int | None = OFFSET(
         "--recovery-point N", "Instead of what recovery-point-offset-checkpoint says.", BROKER
     ),
+    broker: str = BROKER_STATE,
     start: StartOptions,
     inputs: Inputs,
     output: Output,
@@ -105,6 +107,9 @@ def truncate(
         raise UsageError("--leader-epoch: there is no leader; use --leader or --leader-epochs")
     if remote_metadata and leader is None:
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
+    is_running = broker == RUNNING
+    if is_running and start.shutdown is not None:
+        raise UsageError("--shutdown: how a broker stopped; with --broker running it did not")
     import time
 
     from kcli.cli.run import Command, run
@@ -130,6 +135,7 @@ def truncate(
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
         shutdown=start.shutdown,
+        running=is_running,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
         is_saved=rescue is not None,

@@ -159,6 +159,16 @@ class ReadingOptions(NamedTuple):
 
 
 BROKER = "What the broker knows"
+RUNNING = "running"
+
+BROKER_STATE = option(
+    "--broker",
+    "starting (the default): with the epochs that a broker holds after its start. "
+    "running: also with an epoch that has no records yet.",
+    default="starting",
+    choices=("starting", RUNNING),
+    show_default=False,
+)
 CLEAN = "clean"
 SHUTDOWNS = (CLEAN, "unclean")
 SMALLEST_INDEX = 4

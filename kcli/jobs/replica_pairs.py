@@ -1,12 +1,13 @@
 """Units of two replicas of a partition: each with the first that was named, or each with its leader."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 
 from kcli.engine.contract import Unit
 from kcli.jobs.common import Yield
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.follower import (
     FetchRounds,
     LoadedReplica,
@@ -14,6 +15,8 @@ from kcli.kafka.replication.follower import (
     below_start,
     replica_epochs,
 )
+from kcli.kafka.storage.leader_epochs import load, replay
+from kcli.kafka.storage.load_findings import dropped_epochs
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
@@ -58,6 +61,28 @@ def with_leaders(
         leader = found.get((name.topic, name.partition)) if name else None
         paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
     return paired
+
+
+def load_replica(partition: Partition, *, running: bool) -> Generator[Finding, None, LoadedLog]:
+    """Yield what a start finds; return the log that it loads, or that a `running` broker holds."""
+    # A broker that runs has recovered its log: the log ends where the file does.
+    loaded = yield from start(partition, exact=not running)
+    return as_running(loaded) if running else loaded
+
+
+def as_running(loaded: LoadedLog) -> LoadedLog:
+    """Return a log as a running broker holds it: with an epoch that begins at the log end."""
+    if loaded.emptied or loaded.high_watermark is not None:
+        return loaded
+    lines, begin = replay(loaded.epoch_lines or ()), loaded.checkpoints.log_start_offset
+    return loaded._replace(epochs=load(lines, loaded.log_end_offset, begin, running=True).entries)
+
+
+def dropped_by_start(partition: Partition, loaded: LoadedLog) -> Iterator[Finding]:
+    """Yield that a start drops leader epochs which begin at or past the log end."""
+    if not loaded.emptied and loaded.high_watermark is None:
+        end = loaded.log_end_offset
+        yield from dropped_epochs(partition, load(loaded.recovered_epochs, end, 0).past_end, end)
 
 
 def start_finding(

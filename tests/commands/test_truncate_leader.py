@@ -148,6 +148,7 @@ def test_a_leader_that_does_not_load_is_an_error_of_its_directory(kcli, folder, 
         ["--leader-epochs", "0:0@5", "--leader-log-start", "6"],
         ["--leader-epochs", "0:0@5", "--protocol", "raft"],
         ["--to-offset", "5", "--leader-epoch", "3"],
+        ["--to-offset", "5", "--broker", "running", "--shutdown", "clean"],
     ],
 )
 def test_wrong_options_are_usage_errors(kcli, folder, words):
@@ -186,3 +187,33 @@ def test_a_log_that_begins_anew_past_its_end_is_not_below_its_first_segment(kcli
 
     assert row["kind"] == "full"
     assert not any("below the first one" in warning for warning in row["warnings"])
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A leader's replica, and that of a follower which led in epoch 3, and wrote nothing in it."""
+    both = {"leader": [(0, 0)], "follower": [(0, 0), (3, 10)]}
+    return [orders(tmp_path / name, put_range(0, 10), epochs=epochs) for name, epochs in both.items()]
+
+
+def test_a_running_follower_keeps_an_epoch_that_its_leader_lacks(kcli, running):
+    words = ("--leader", *running, "--fail-on", "never")
+    document = ask(kcli, *words, "--broker", "running")
+    (row,) = document["rows"]
+    assert [finding["code"] for finding in document["findings"]] == ["TRUNC-005"]
+    assert (row["outcome"], row["rounds"][0]["last_fetched_epoch"]) == ("stuck", 3)
+    assert row["epochs_after"] == row["epochs_before"]
+
+    (row,) = ask(kcli, *words, "--broker", "running", "--leader-epoch", "4")["rows"]
+    assert (row["outcome"], [each["epoch"] for each in row["epochs_after"]]) == ("converged", [0])
+    document = ask(kcli, *words)
+    assert [finding["code"] for finding in document["findings"]] == ["EPOCH-003"]
+    assert document["rows"][0]["outcome"] == "converged"
+    assert any("--broker running" in warning for warning in document["rows"][0]["warnings"])
+
+
+def test_running_replicas_are_compared_and_elected_with_all_their_epochs(kcli, running):
+    done = kcli("epoch", "diff", *running, "--broker", "running", "-o", "table")
+    assert (done.exit_code, "alone holds an epoch without records" in done.stdout) == (0, True)
+    done = kcli("replica", "elect", *running, "--broker", "running", "-o", "json")
+    assert [row["rounds"] for row in json.loads(done.stdout)["rows"]] == [1, 0]

@@ -38,14 +38,21 @@ MADE = {
         FETCH,
     ),
     OUT_OF_RANGE: (EMPTY, ReplicaEpochs((), 8, high_watermark=2), EPOCH_PROTOCOL),
-    STUCK: (ReplicaEpochs((), 61), ReplicaEpochs((EpochEntry(5, 0),), 17, high_watermark=6), FETCH),
+    STUCK: (
+        ReplicaEpochs((EpochEntry(0, 0),), 10),
+        ReplicaEpochs((EpochEntry(0, 0), EpochEntry(3, 10)), 10, high_watermark=10),
+        FETCH,
+    ),
     TIERED: (
         ReplicaEpochs((), 64, log_start_offset=13, first_local_offset=15),
         ReplicaEpochs((), 11, high_watermark=10),
         FETCH,
     ),
 }
-"""A leader, a follower and its protocol for each outcome; the first converge after two rounds."""
+"""A leader, a follower and its protocol for each outcome; the first converge after two rounds.
+
+The stuck ones run: the follower led in epoch 3, and the leader has lost that epoch.
+"""
 
 
 def history(choose: random.Random) -> tuple[ReplicaEpochs, ReplicaEpochs]:
@@ -72,6 +79,8 @@ def any_side(choose: random.Random) -> ReplicaEpochs:
     epochs = sorted(choose.sample(range(12), count))
     starts = sorted(choose.sample(range(0, 60, choose.choice([1, 5])), count))
     end = choose.randrange(starts[-1] if starts else 0, 70)
+    if starts and choose.random() < 0.3:
+        end = starts[-1]  # the replica runs, and holds an epoch without records
     return ReplicaEpochs(tuple(map(EpochEntry, epochs, starts)), end)
 
 

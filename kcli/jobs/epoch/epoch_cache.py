@@ -12,7 +12,7 @@ from formats.magic import record_count
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.log_search import resolve
-from kcli.jobs.replica_pairs import report_alone
+from kcli.jobs.replica_pairs import dropped_by_start, load_replica, report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -34,7 +34,13 @@ from kcli.kafka.replication.follower import find_divergence
 from kcli.kafka.storage import leader_epochs
 from kcli.kafka.storage.file_actions import epoch_bytes
 from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache, ends
-from kcli.kafka.storage.load_findings import checkpointed_epochs, list_epochs, no_epochs, stop_finding
+from kcli.kafka.storage.load_findings import (
+    checkpointed_epochs,
+    dropped_epochs,
+    list_epochs,
+    no_epochs,
+    stop_finding,
+)
 from kcli.kafka.storage.loaded_log import GIVEN, LoadedLog, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment, file_batches, header
 from kcli.logdir.buffers import FileError
@@ -210,17 +216,12 @@ def entries_of(partition: Partition, log: LogBounds) -> Generator[Finding, None,
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
     cut = leader_epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
-    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == FROM_CHECKPOINT else None
-    end = log.log_end_offset
-    is_held = bool(cut.past_end) and cut.past_end[0].start_offset == end
-    hint = "; a broker that runs still holds it (--broker running)" if is_held else ""
-    for entries, what, more in (
-        (cut.past_end, f"dropped, at or past the log end offset {end}", hint),
-        (cut.below_start, f"below the log start offset {log.checkpointed_start}", ""),
-    ):
-        if entries:
-            message = f"{what}: {list_epochs(entries)}{more}"
-            yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
+    yield from dropped_epochs(partition, cut.past_end, log.log_end_offset)
+    if cut.below_start:
+        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+        message = f"below the log start offset {log.checkpointed_start}: {list_epochs(cut.below_start)}"
+        is_file = cache.source == FROM_CHECKPOINT
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path if is_file else None)
     return cut.entries
 
 
@@ -353,19 +354,21 @@ def has_parted(row: Item) -> bool:
     return isinstance(row, EpochDiffRow) and row.divergence_offset is not None
 
 
-def diff(unit: Unit) -> Outcome:
-    """Return a row about two replicas, the unit's targets; of one alone a finding."""
+def diff(unit: Unit, *, running: bool = False) -> Outcome:
+    """Return a row about two replicas, the unit's targets, which start or are `running`; of one a finding."""
     if len(unit.targets) == 1:
         return answer(unit, report_alone)
 
     def work(partition: Partition) -> Yield:
-        here = yield from start(partition)
+        here = yield from load_replica(partition, running=running)
         other = Partition(unit.targets[1])
-        there = yield from start(other)
+        there = yield from load_replica(other, running=running)
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
             if log.epoch_lines is None:
                 yield no_epochs(replica)
+            if not running:
+                yield from dropped_by_start(replica, log)
         yield from _row(partition, here, other, there)
 
     return answer(unit, work)

@@ -8,11 +8,10 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster_metadata import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, other_identity, where
-from kcli.jobs.replica_pairs import report_alone, start_finding
+from kcli.jobs.replica_pairs import load_replica, report_alone, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.election import NO_LEADER, Elected, Rules, changed
 from kcli.kafka.kraft.failover import Defaults, rules_for
-from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState, merged
 from kcli.kafka.replication.follower import LoadedReplica, replica_epochs
 from kcli.kafka.replication.truncation import Loss, losses
@@ -58,8 +57,8 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
     return [Unit(number=number, targets=tuple(found)) for number, found in enumerate(partitions.values())]
 
 
-def show(unit: Unit, *, electorate: Electorate) -> Outcome:
-    """Return a row for each replica as a leader and each other one as its follower."""
+def show(unit: Unit, *, electorate: Electorate, running: bool = False) -> Outcome:
+    """Return a row for each replica as a leader and each other one, `running` or started, as its follower."""
     if len(unit.targets) == 1:
         return answer(unit, report_alone)
 
@@ -69,7 +68,7 @@ def show(unit: Unit, *, electorate: Electorate) -> Outcome:
         for replica in replicas[1:]:
             yield from other_identity(replica, partition)
         for replica in replicas:
-            log = yield from start(replica)
+            log = yield from load_replica(replica, running=running)
             logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
         yield from _rows(replicas, logs, electorate)
 

@@ -6,7 +6,7 @@ Nothing is written: the start of the broker, the truncation and the restart afte
 import os
 import shlex
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +14,10 @@ from formats.batch import MAX_INT
 from formats.names import CLUSTER_METADATA, DELETE, STRAY
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, other_identity, where
-from kcli.jobs.replica_pairs import start_finding
+from kcli.jobs.replica_pairs import as_running, dropped_by_start, load_replica, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
-from kcli.kafka.kraft.partition_start import lone_finding, start, start_from
+from kcli.kafka.kraft.partition_start import lone_finding, start_from
 from kcli.kafka.replication.follower import (
     CONVERGED,
     FAILED,
@@ -90,7 +90,7 @@ class Following:
 
     `leader` is what counts of a leader that was described; None: it is the second target of each unit, and
     `path` names what it was looked for in. `epoch` is the epoch that it leads in; None: a new one for a
-    leader on disk, none but its own ones for a described one.
+    leader on disk that starts, none but its own ones for a described one and for one that runs.
     """
 
     protocol: str
@@ -102,34 +102,36 @@ class Following:
 class FollowedLeader(NamedTuple):
     """What counts of a leader's log, where it is on disk, and its remote segments.
 
-    None for a described leader; no remote segments where its log begins on local disk.
+    None for a described leader; no remote segments where its log begins on local disk. `has_own_epoch`: it
+    leads in an epoch of its cache.
     """
 
     following: Following
     side: ReplicaEpochs
+    has_own_epoch: bool
     dir: str | None = None
     remote: "RemoteCache | None" = None
 
 
-def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, FollowedLeader]:
+def leader_of(following: Following, unit: Unit, *, running: bool) -> Generator[Finding, None, FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
-        return FollowedLeader(following, following.leader)
+        return FollowedLeader(following, following.leader, has_own_epoch=True)
     if len(unit.targets) == 1:
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
     replica = Partition(unit.targets[1])
     yield from other_identity(Partition(unit.target), replica)
-    log = yield from start(replica)
+    log = yield from load_replica(replica, running=running)
     if not log.is_tiered:
         side = replica_epochs(LoadedReplica(log, checkpoints(replica).high_watermark))
-        return FollowedLeader(following, side, replica.shown)
+        return FollowedLeader(following, side, running, replica.shown)
     from kcli.jobs.metadata_partitions import read_events
     from kcli.jobs.tiered_leader import leader_with
 
     yield from read_events(unit.targets[2:]).findings
     leader = leader_with(replica, log, unit.targets[2:])
-    return FollowedLeader(following, leader_epochs(leader), replica.shown, leader.remote)
+    return FollowedLeader(following, leader_epochs(leader), running, replica.shown, leader.remote)
 
 
 def rounds_with_leader(
@@ -142,7 +144,7 @@ def rounds_with_leader(
     following, leader = followed.following, followed.side
     follower = replica_epochs(LoadedReplica(loaded, high_watermark))
     epoch = following.epoch
-    if epoch is None and following.leader is None:
+    if epoch is None and not followed.has_own_epoch:
         epoch = min(max(leader.last_epoch, follower.last_epoch) + 1, MAX_INT)
     if epoch is not None:
         if epoch < leader.last_epoch:
@@ -229,7 +231,8 @@ def outcome_finding(partition: Partition, fetch_rounds: FetchRounds) -> Finding 
 class Request:
     """One of the four targets, and values that replace those of checkpoint files (None: as in the file).
 
-    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `running`: the brokers run, and
+    hold what a start drops. `now_ms` decides which producers
     have expired. `is_saved`: the same run writes what will be lost to a file.
     """
 
@@ -242,6 +245,7 @@ class Request:
     log_start_offset: int | None = None
     recovery_point: int | None = None
     shutdown: str | None = None
+    running: bool = False
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
     known: KnownSettings = NO_KNOWN_SETTINGS
@@ -256,7 +260,7 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
 
     def work(partition: Partition) -> Yield:
         followed = request.following
-        leader = None if followed is None else (yield from leader_of(followed, unit))
+        leader = None if followed is None else (yield from leader_of(followed, unit, running=request.running))
         yield from _partition(partition, request, leader)
 
     return answer(unit, work)
@@ -273,7 +277,9 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         index_interval_bytes=request.index_interval_bytes,
         segment_index_bytes=request.segment_index_bytes,
     )
-    loaded = yield from start_from(partition, given, settings=settings)
+    loaded = yield from start_from(partition, given, settings=settings, exact=not request.running)
+    if request.running:
+        loaded = as_running(loaded)
     if loaded.high_watermark is not None and request.high_watermark is None:  # the start itself sets it
         given = given._replace(high_watermark=loaded.high_watermark)
     if leader is None:
@@ -293,10 +299,11 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
             epochs = truncate_from_end(leader.side.epochs, fetch_rounds.truncate_to)
             prediction = with_remote_state(prediction, epochs, leader.side.log_start_offset)
         row = _row(partition, loaded, prediction, request, lost)
-        finding = outcome_finding(partition, fetch_rounds)
-        if finding is not None:
-            yield finding
-            row = row._replace(warnings=(*row.warnings, finding.message))
+        dropped = () if request.running else dropped_by_start(partition, loaded)
+        for finding in (*dropped, outcome_finding(partition, fetch_rounds)):
+            if finding is not None:
+                yield finding
+                row = row._replace(warnings=(*row.warnings, finding.message))
         yield from start_finding(partition, leader.side, loaded, fetch_rounds)
         yield row._replace(
             leader_dir=leader.dir,
@@ -325,10 +332,13 @@ def _predicted(
     fully = fetch_rounds is not None and fetch_rounds.starts_over
     kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds is not None else 0
     try:
-        return truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
+        found = truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
+    if fetch_rounds is None or any(one.truncate_to is not None for one in fetch_rounds.rounds):
+        return found
+    return replace(found, after=found.after._replace(epochs=loaded.epochs))  # an epoch at the log end stays
 
 
 def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
@@ -518,7 +528,11 @@ def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]
         )
     if target < loaded.log_start_offset:
         yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
-    recordless = [entry.epoch for entry in loaded.epochs if entry.start_offset >= loaded.log_end_offset]
+    recordless = [
+        entry.epoch
+        for entry in loaded.epochs
+        if entry.start_offset >= loaded.log_end_offset and entry not in prediction.after.epochs
+    ]
     if recordless:
         yield f"epochs without records are dropped: {', '.join(map(str, recordless))}"
 

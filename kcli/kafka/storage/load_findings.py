@@ -181,6 +181,16 @@ def checkpointed_epochs(
     return loaded.recovered_epochs
 
 
+def dropped_epochs(partition: Partition, entries: EpochCache, log_end: int) -> Iterator[Finding]:
+    """Yield that a start drops the entries of a cache that begin at or past the log end."""
+    if entries:
+        is_held = entries[0].start_offset == log_end
+        hint = "; a broker that runs still holds it (--broker running)" if is_held else ""
+        message = f"dropped, at or past the log end offset {log_end}: {list_epochs(entries)}{hint}"
+        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
+
+
 def list_epochs(entries: EpochCache) -> str:
     """Return the first five epochs with their start offsets, and how many more there are."""
     shown = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]

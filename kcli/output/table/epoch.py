@@ -161,7 +161,21 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
         words.append("Next: kcli truncate --dry-run --leader LEADER FOLLOWER")
     elif not unknown:
         words.append("The epochs are the same as far as both replicas go.")
+    held = sum(map(_holds_epoch_alone, rows))
+    if held:
+        words.append(f"In {held} of {pairs} one replica alone holds an epoch without records.")
+        words.append("Next: kcli truncate --broker running --leader LEADER FOLLOWER")
     return " ".join(words)
+
+
+def _holds_epoch_alone(row: EpochDiffRow) -> bool:
+    """Whether one of two running replicas holds an epoch at its log end that the other one lacks."""
+    known = [{span.epoch for span in spans} for spans in (row.epochs, row.other_epochs)]
+    spans = [*row.epochs[-1:], *row.other_epochs[-1:]]
+    return any(
+        span.start_offset == span.end_offset and not all(span.epoch in epochs for epochs in known)
+        for span in spans
+    )
 
 
 def _lacks_epochs(row: EpochDiffRow) -> bool:

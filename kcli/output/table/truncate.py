@@ -25,7 +25,7 @@ LEFT = "  "
 """Before a line of offsets."""
 SAVE = "save what will be lost first: the same command with --rescue FILE.ndjson"
 """Instead of the command line that the row has: it is longer than most terminals are wide."""
-NONE, FULL, TIERED = "none", "full", "tiered"
+NONE, FULL, TIERED, STUCK = "none", "full", "tiered", "stuck"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
@@ -179,6 +179,9 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
     actions: Counter[str] = Counter(segment.action for row in rows for segment in row.segments)
     segments = tally({word: actions[action] for action, word in DONE_TO_SEGMENTS.items()})
     losers = [row for row in rows if _loses(row)]
+    stuck = sum(row.outcome == STUCK for row in rows)
+    if stuck and not losers:
+        return f"Stuck for ever: {counted(stuck, 'follower')}. Each fetch is out of the leader's range."
     if not losers:
         return f"The truncation loses nothing. Segments: {segments}."
     counts = [row.records_lost for row in losers if row.records_lost is not None]
