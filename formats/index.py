@@ -40,8 +40,8 @@ WARM_BYTES = 8192
 """Bytes at the end of an index which AbstractIndex searches first."""
 
 NO_SLOT = -1
-TXN_REFUSED_VERSION = 0x100
-"""Versions from here on are refused; below it, and negative, brokers see no difference from 0."""
+TXN_VERSION = 0
+"""Brokers refuse any other. Before 4.4 they looked at its first byte alone, and took one below 0 too."""
 
 ENDED_AT_END = "end"
 ENDED_AT_ZEROS = "zeros"

@@ -15,7 +15,7 @@ varints, `org.apache.kafka.common.Uuid`, and the generated messages of
     tagged fields     uvarint count, then per field uvarint tag, uvarint size, data
 
 Lengths and counts are ints of 32 bits, as Java has them: the uvarint 0xffffffff is -1.
-Whatever is below 0 is null, a count of tagged fields none. Kafka writes tags that
+Whatever is below 0 is null, but for a count of tagged fields. Kafka writes tags that
 rise; its readers take them in any order.
 """
 
@@ -194,10 +194,12 @@ def uuid_hex(raw: bytes) -> str:
 def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
     """Return how many tagged fields are to be read, and the position of the first.
 
-    Java's loop reads none of a count below 0.
+    A count below 0 is refused, as by Kafka since 4.4; before, none was read.
     """
     count, after = unsigned_varint(buffer, position, field)
-    return max(java_int(count), 0), after
+    if java_int(count) < 0:
+        raise CorruptError(position, field, "a count of at least 0", java_int(count))
+    return count, after
 
 
 def _fixed(buffer: Buffer, position: int, field: str, form: struct.Struct, what: str = "") -> tuple[int, int]:

@@ -8,6 +8,7 @@ Other than Kafka: a coordinator's record without a key is reported and does not 
 the dump.
 """
 
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,7 +26,8 @@ from formats.messages.decode import (
 from formats.messages.flat import flat_printer
 from formats.messages.metadata import decode_metadata
 from formats.messages.reader import ELEMENTS_MAX, Collector, Message, Unknown, reader
-from formats.names import CLUSTER_METADATA
+from formats.messages.transaction import TRANSACTION_STATES
+from formats.names import CLUSTER_METADATA, TRANSACTION_STATE
 from formats.primitives import int16
 from formats.types import Buffer
 
@@ -33,6 +35,7 @@ TOMBSTONE_TEXT = "<DELETE>"
 CONSUMER_PROTOCOL_TYPE = "consumer"
 GROUP_METADATA = "GroupMetadataValue"
 
+_STATUS = re.compile(r'(?<="transactionStatus":)-?\d+')
 KEPT_KEYS, LONGEST_KEPT = 4096, 256
 """Keys of these topics come again and again: so many short ones are decoded once."""
 
@@ -81,7 +84,7 @@ def printed(
     if isinstance(found, Unknown):
         why = f"Found an unknown record version {found.version} for {found.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, found, None)
+    return Printed(shown, _STATUS.sub(_status_name, found) if topic == TRANSACTION_STATE else found, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -108,6 +111,11 @@ def _flat_text(topic: str, api_key: int, value: Buffer) -> str | None:
     printer = _FLAT.get((topic, api_key, version))
     data = None if printer is None else printer(value, start)
     return None if data is None else f'{{"version":"{version}","data":{data}}}'
+
+
+def _status_name(status: re.Match[str]) -> str:
+    """Return the state of a transaction as the tool names it since 4.4; other numbers as text."""
+    return f'"{dict(enumerate(TRANSACTION_STATES)).get(int(status[0]), status[0])}"'
 
 
 def key_text(key: Message) -> str:

@@ -9,8 +9,8 @@ generated classes.
     flexible                compact lengths; tagged fields end every struct
     nullable struct         i8, below 0 is null; as a tagged field a uvarint, 0 is null
 
-Lengths and counts are Java's ints: any below 0 is null, a count of tagged fields
-below 0 is none. Tags come in any order; of one that comes twice the last counts.
+Lengths and counts are Java's ints: any below 0 is null; a count of tagged fields
+below 0 is refused. Tags come in any order; of one that comes twice the last counts.
 The size of a tagged field that is known is not looked at: the field is read by its
 type, and reading goes on after it.
 """
@@ -418,8 +418,7 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
         found.spend(position, label, count, STRUCT_WEIGHT)
         if found.spans is not None:
-            stored = primitives.java_int(primitives.unsigned_varint(buffer, position, label)[0])
-            found.span(f"{label}: count", position, at, stored)
+            found.span(f"{label}: count", position, at, count)
         met: dict[int, tuple[int, int]] = {}
         for _ in range(count):
             start = at

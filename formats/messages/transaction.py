@@ -27,3 +27,14 @@ TransactionLogValue 0 versions 0-1 flexible 1+
 """)
 TRANSACTION_KEYS = by_key(TRANSACTION_SCHEMAS, "Key")
 TRANSACTION_VALUES = by_key(TRANSACTION_SCHEMAS, "Value")
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""By transactionStatus of a TransactionLogValue, as Kafka's TransactionState names them."""

@@ -119,11 +119,11 @@ def test_findings_about_indexes_are_those_of_the_other_outputs(kcli, long_log, n
     assert answer.exit_code == kcli("dump", "-o", "json", long_log / name, "--fail-on", "error").exit_code
 
 
-def test_the_version_of_an_aborted_transaction_is_its_high_byte(kcli, tmp_path):
+def test_the_version_of_an_aborted_transaction_has_two_bytes(kcli, tmp_path):
     (tmp_path / "00000000000000000000.txnindex").write_bytes(b"\0\1" + bytes(32) + b"\xff\0" + bytes(32))
     lines = kcli("dump", "-o", "text", tmp_path / "00000000000000000000.txnindex").stdout.splitlines()
 
-    assert [line.split()[1] for line in lines[1:]] == ["0", "-1"]
+    assert [line.split()[1] for line in lines[1:]] == ["1", "-256"]
 
 
 @pytest.fixture

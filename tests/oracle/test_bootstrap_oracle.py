@@ -1,4 +1,4 @@
-"""A damaged bootstrap.checkpoint, read by `BootstrapDirectory`."""
+"""A damaged bootstrap.checkpoint, read by `BootstrapMetadata`."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def test_what_stops_a_start_stops_it_here(oracle: Oracle, oracle_seed: int) -> N
         (directory / BOOTSTRAP).write_bytes(data)
         said = oracle.ask("bootstrap", directory=directory)
         level = bootstrap_level(str(directory))
-        stops = isinstance(level, StartFailure) or level not in release_named((4, 3)).levels
+        stops = isinstance(level, StartFailure) or level not in release_named((4, 4)).levels
         assert ("error" in said) == stops, (oracle_seed, number, said, level, data.hex())

@@ -44,13 +44,13 @@ from .oracle import Oracle, encoded
 
 pytestmark = pytest.mark.oracle
 
-NOT_IN_4_3 = {"AccessControlRecord", "UnregisterControllerRecord"}
+OF_EARLIER_RELEASES = {"AccessControlRecord"}
 WRITTEN = {
     name: 0 if name in remote.REMOTE_SCHEMAS else schema.versions.highest
     for name, schema in SCHEMAS.items()
-    if name not in NOT_IN_4_3 and "_" not in name and name not in control.CONTROL_SCHEMAS
+    if name not in OF_EARLIER_RELEASES and "_" not in name and name not in control.CONTROL_SCHEMAS
 }
-"""The highest version that Kafka 4.3 writes of each message.
+"""The highest version that Kafka 4.4 writes of each message.
 
 0 in every layout of remote log metadata, none of a preview's.
 """
@@ -183,7 +183,7 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
     """A key of every type with values of every version, tombstones, unknown types and versions, damage."""
     found: list[tuple[bytes | None, bytes | None]] = []
     for api_key, schema in VALUES[topic].items():
-        if schema.name in NOT_IN_4_3:
+        if schema.name in OF_EARLIER_RELEASES:
             continue
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)
@@ -238,7 +238,7 @@ def damaged_records(
     found: list[tuple[bytes | None, bytes | None]] = []
     frame = 3 if topic == CLUSTER_METADATA else 2
     for api_key, schema in VALUES[topic].items():
-        if schema.name in NOT_IN_4_3:
+        if schema.name in OF_EARLIER_RELEASES:
             continue
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)

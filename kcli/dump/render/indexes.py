@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from formats.batch import LOG_OVERHEAD, NO_TIMESTAMP
 from formats.errors import FormatError
-from formats.index import TXN_REFUSED_VERSION, ZERO_ENTRY
+from formats.index import TXN_VERSION, ZERO_ENTRY
 from formats.legacy import MESSAGE_V1
 from formats.magic import BATCH_FORMATS, LARGEST_HEADER, holds_header, is_legacy, magic_of, read_header
 from formats.message_set import message_set, messages
@@ -257,7 +257,7 @@ def read_index(
             break
         if isinstance(index, TxnIndexFile):
             for number, entry in enumerate(block.entries, block.slot):
-                if entry.version >= TXN_REFUSED_VERSION:
+                if entry.version != TXN_VERSION:
                     words = f"entry {number} has version {entry.version}"
                     findings.add("DUMP-006", number * index.entry_size, words)
         elif check_order:

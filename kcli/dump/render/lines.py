@@ -212,9 +212,9 @@ def producer_line(values: tuple[int | None, ...]) -> str:
 
 
 def aborted_line(entry: AbortedTxn) -> str:
-    """Return the line of an aborted transaction; AbortedTxn.version is the high byte of the stored one."""
+    """Return the line of an aborted transaction."""
     return (
-        f"version: {entry.version >> 8} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
+        f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
         f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
     )
 

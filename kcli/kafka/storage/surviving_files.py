@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, AbortedTxn
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_VERSION, AbortedTxn
 from formats.java_text import LONG_BITS, integer
 from formats.names import canonical_name, file_prefix
 from kcli.kafka.findings.findings import Finding
@@ -199,9 +199,11 @@ def read_aborted(path: str, base_offset: int) -> TxnIndex:
     data = read_whole(path) if size_of(path) else b""
     entries: list[AbortedTxn] = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
-        position, version = number * TXN_INDEX_ENTRY.size, entry.version >> 8
-        if version > 0:
-            raise BrokerError(KAFKA_EXCEPTION, path, position, f"aborted transaction of version {version}")
+        position = number * TXN_INDEX_ENTRY.size
+        if entry.version != TXN_VERSION:
+            raise BrokerError(
+                KAFKA_EXCEPTION, path, position, f"aborted transaction of version {entry.version}"
+            )
         if entry.last_offset < base_offset:
             return TxnIndex(tuple(entries), position)
         entries.append(entry)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from formats.messages.transaction import TRANSACTION_STATES
 from kcli.output.long_values import beginning
 from kcli.output.table.columns import (
     COUNT,
@@ -29,17 +30,6 @@ MOST_BYTES_SHOWN = 300
 """Of a key or a value: no terminal shows more in a column."""
 LEAST_KEY, LEAST_VALUE = 10, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
-TRANSACTION_STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""By transactionStatus of a TransactionLogValue, as Kafka's TransactionState names them."""
 
 
 def _producer(row: DumpBatchRow) -> str | None:

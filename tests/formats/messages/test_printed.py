@@ -100,3 +100,12 @@ def test_a_record_of_3_4_alone():
     assert value_text(decode_metadata(data)) == expected
     without = bytes.fromhex("01060002000307557365723a61022afc7f00")
     assert value_text(decode_metadata(without)) == expected.replace('"t"', "null")
+
+
+@pytest.mark.parametrize(("status", "name"), [(0, "Empty"), (4, "CompleteCommit"), (127, "127"), (255, "-1")])
+def test_the_state_of_a_transaction_has_its_name(status, name):
+    key = bytes.fromhex("0000 0005") + b"tx-$1"
+    value = bytes(2) + bytes(8) + bytes(2) + bytes(4) + bytes([status]) + b"\xff" * 4 + bytes(16)
+    assert f'"transactionStatus":"{name}","transactionPartitions":null' in str(
+        printed("__transaction_state", 0, key, value).payload
+    )

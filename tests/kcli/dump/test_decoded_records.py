@@ -135,7 +135,6 @@ SPLIT = {
             ("name", "ab"),
         ],
     ),
-    "a count of tags below 0": (METADATA, None, "011700ffffffff0f", [*FRAME, ("tagged fields: count", -1)]),
     "a frame of longer numbers": (
         METADATA,
         None,

@@ -120,7 +120,7 @@ def test_a_transaction_index_of_another_version_fails_and_one_of_another_segment
     found = loaded(orders)
     assert found.segments[1].aborted == ()
     assert [(f.code, f.position) for f in found.findings] == [("START-004", 0)]
-    path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, 25, 26)) + b"\x01" + bytes(33))
+    path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, 25, 26)) + b"\0\1" + bytes(32))
     error = refused(orders)
     assert (error.exception, error.path, error.position) == ("KafkaException", str(path), 34)
     assert error.message == "aborted transaction of version 1"

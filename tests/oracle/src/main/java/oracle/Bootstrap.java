@@ -2,7 +2,9 @@ package oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-import org.apache.kafka.metadata.bootstrap.BootstrapDirectory;
+import org.apache.kafka.metadata.bootstrap.BootstrapMetadata;
+
+import java.nio.file.Path;
 
 /** The bootstrap.checkpoint of a directory, as a node reads it at its start. */
 final class Bootstrap {
@@ -10,7 +12,7 @@ final class Bootstrap {
     private Bootstrap() { }
 
     static Object answer(JsonNode request) throws Exception {
-        BootstrapDirectory directory = new BootstrapDirectory(request.get("directory").asText());
-        return Json.object("level", (int) directory.read().metadataVersion().featureLevel());
+        BootstrapMetadata metadata = BootstrapMetadata.fromDirectory(Path.of(request.get("directory").asText()));
+        return Json.object("level", (int) metadata.metadataVersion().featureLevel());
     }
 }

@@ -2,7 +2,7 @@ package oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.common.utils.internals.Exit;
 import org.apache.kafka.tools.DumpLogSegments;
 
 import java.io.ByteArrayOutputStream;

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.controller.PartitionChangeBuilder;
 import org.apache.kafka.metadata.LeaderRecoveryState;

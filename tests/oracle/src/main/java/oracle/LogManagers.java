@@ -2,12 +2,11 @@ package oracle;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-import kafka.log.LogManager;
-import kafka.log.LogManager$;
-
 import org.apache.kafka.storage.internals.log.CleanerConfig;
+import org.apache.kafka.storage.internals.log.LogCleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogManager;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -18,10 +17,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
-
-import scala.collection.immutable.Map$;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** The LogManager of a broker on copies of its log dirs: started, its background tasks run, deletions due. */
 final class LogManagers {
@@ -43,15 +40,15 @@ final class LogManagers {
         Map<String, Object> answer = Json.object();
         LogManager manager = null;
         try {
-            manager = new LogManager(CollectionConverters.asScala(dirs).toSeq(), CollectionConverters.<File>asScala(List.of()).toSeq(),
+            manager = new LogManager(dirs, List.of(),
                 resource -> new Properties(), config, new CleanerConfig(false), 1, DAY_MS, DAY_MS, DAY_MS, DAY_MS, 300_000,
                 new ProducerStateManagerConfig(PRODUCER_ID_EXPIRATION_MS, false), 600_000, scheduler, new BrokerTopicStats(),
                 failures, time, Json.booleanOf(request, "remote_enabled", false), 0,
-                LogManager$.MODULE$.$lessinit$greater$default$20());
+                LogCleaner::new);
             boolean strays = Json.booleanOf(request, "strays", false);
-            manager.startupWithConfigOverrides(config, Map$.MODULE$.empty(), log -> strays && log.topicId().isEmpty());
+            manager.startup(Set.of(), log -> strays && log.topicId().isEmpty());
             Map<String, Object> logs = new TreeMap<>();
-            for (UnifiedLog log : CollectionConverters.asJava(manager.allLogs())) logs.put(log.dir().getPath(), Json.object(
+            for (UnifiedLog log : manager.allLogs()) logs.put(log.dir().getPath(), Json.object(
                 "log_start_offset", log.logStartOffset(), "log_end_offset", log.logEndOffset(), "recovery_point", log.recoveryPoint(),
                 "epochs", EpochCache.entries(log.leaderEpochCache())));
             answer.put("logs", logs);

@@ -6,8 +6,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.utils.BufferSupplier;
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.raft.KafkaRaftClient;
 import org.apache.kafka.raft.MetadataLogConfig;
@@ -38,7 +37,7 @@ final class MetadataLog {
         Settling scheduler = new Settling();
         KafkaRaftLog log = open(request, scheduler);
         try (Metrics metrics = new Metrics()) {
-            new KRaftControlRecordStateMachine(VoterSet.empty(), log, MetadataRecordSerde.INSTANCE, BufferSupplier.create(),
+            new KRaftControlRecordStateMachine(VoterSet.empty(), log, MetadataRecordSerde.INSTANCE,
                 KafkaRaftClient.MAX_BATCH_SIZE_BYTES, new LogContext(), new KafkaRaftMetrics(metrics, "raft"), ignored -> { }).updateState();
             Optional<RawSnapshotReader> newest = log.latestSnapshot();
             if (newest.isPresent()) Snapshots.lastContainedLogTimestamp(newest.get(), new LogContext());

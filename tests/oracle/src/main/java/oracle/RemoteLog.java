@@ -93,7 +93,7 @@ final class RemoteLog {
         List<String> read = logs.read();
         boolean local = found.isEmpty();
         if (local) for (LogSegment segment : log.logSegments()) if (segment.largestTimestamp() >= timestamp) {
-            found = segment.findOffsetByTimestamp(timestamp, log.localLogStartOffset());
+            found = segment.findOffsetByTimestamp(timestamp, log.localLogStartOffset(), log.config().maxDecompressedMessageBytes());
             break;
         }
         return found.map(one -> Json.object("offset", one.offset, "timestamp", one.timestamp, "leader_epoch", one.leaderEpoch.orElse(-1),
