@@ -11,10 +11,7 @@ from formats.errors import FormatError
 
 
 def attempt(call, *given, **named):
-    """Return what a call returns, or the FormatError that it raises.
-
-    Any other exception is the test's failure.
-    """
+    """Return what a call returns, or the FormatError that it raises; others are the test's failure."""
     try:
         return call(*given, **named)
     except FormatError as error:

@@ -42,10 +42,7 @@ CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 
 
 class LogDir:
-    """A log dir under construction.
-
-    `partition` adds directories of one segment with a batch for each epoch.
-    """
+    """A log dir under construction; `partition` adds directories of one segment, a batch for each epoch."""
 
     def __init__(self, path):
         self.path = path
@@ -89,10 +86,7 @@ LONGEST = ("tests/mutated/", "tests/test_packaging")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark the tests that KCLI_SEED changes.
-
-    Begin with those that take a minute: at the end one worker would run them while the others wait.
-    """
+    """Mark the tests that KCLI_SEED changes; begin with those of a minute, for which others would wait."""
     for item in items:
         if hypothesis.is_hypothesis_test(item.obj) or "oracle_seed" in item.fixturenames:
             item.add_marker("random")
@@ -101,11 +95,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module", autouse=True)
 def at_rest(request):
-    """Files that a test has just written are taken as they are.
-
-    kcli looks at fresh damage again for a while: a running broker may be writing there. Where that is what a
-    module is about, it is marked `moving`.
-    """
+    """Take fresh files as they are, not as a running broker's; not in modules marked `moving`."""
     with pytest.MonkeyPatch.context() as patch:
         if not request.node.get_closest_marker("moving"):
             patch.setattr(concurrent_changes, "SETTLING_MS", 0)

@@ -1,7 +1,4 @@
-"""The examples in the README and in the manual: how they are found and run.
-
-`python -m tests.documents` writes what they print now into the documents.
-"""
+"""Examples of README and manual, found and run; `python -m tests.documents` writes what they print."""
 
 import os
 import re
@@ -32,10 +29,7 @@ def session():
 
 
 def printed(command, folder):
-    """Run a command line in a folder that holds kcli-demo; return what it prints to stdout and stderr.
-
-    A command of kcli alone prints what it prints on a terminal.
-    """
+    """Run a command in a folder with kcli-demo (kcli alone: as on a terminal); return what it prints."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",

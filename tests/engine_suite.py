@@ -1,8 +1,4 @@
-"""What every engine must do alike: a suite that the tests of each engine inherit.
-
-The scans below are tiny and live here so that workers can import them. What a unit is to do is in its
-target's name.
-"""
+"""What every engine must do alike, to inherit; units do what the name of their target says."""
 
 import os
 import random
@@ -257,10 +253,7 @@ LONG, LARGE = 40, 50_000
 
 
 def long_units(given, *, marker=None, at=0):
-    """Answer in many large pieces that say which process they are from.
-
-    End it `at` a piece of the second unit, once.
-    """
+    """Answer in many large pieces that name their process; end it `at` a piece of the second unit, once."""
     if marker is not None and (given.number, given.start) == (1, at) and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)

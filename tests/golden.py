@@ -1,9 +1,4 @@
-"""Reads what Kafka's DumpLogSegments prints into facts, so that readers are compared by values, not by
-layout.
-
-A fact is a dict with the tool's own names as keys; numbers are ints, `true` and `false` are bools,
-`OptionalLong.empty` is None.
-"""
+"""What DumpLogSegments prints as facts to compare: its names as keys, numbers as ints, absent as None."""
 
 import re
 from collections.abc import Iterator
@@ -29,11 +24,7 @@ ENTRY = {
 
 
 class Dumped(NamedTuple):
-    """What the tool printed for one file: entries, or batches and their records, and lines that are neither.
-
-    `rest` of a record is what follows its header keys: ` key: ... payload: ...`, or what a control record
-    says.
-    """
+    """What was printed for a file: entries, or batches and records (`rest`: after its header keys), lines."""
 
     path: str
     entries: list[Fact]

@@ -74,10 +74,7 @@ def random_message(choose, offset, magic):
 
 
 def random_wrapper(choose):
-    """Return a wrapper of few messages, about half of them broken.
-
-    Offsets, sizes, the codec's stream, its own fields.
-    """
+    """Return a wrapper of few messages, half of them broken: offsets, sizes, the codec's stream, fields."""
     rare = lambda chance, usual, *others: choose.choice(others) if choose.random() < chance else usual
     magic, codec, count = (
         choose.choice([0, 1, 1]),

@@ -1,9 +1,6 @@
-"""Which tests judge a module that has no test file of its name.
+"""Which tests judge a module without a test file of its name.
 
-The tests of kcli/a/b.py are in tests/kcli/a/test_b.py, or in test_a_b.py there or in tests/commands;
-underscores around a name are left out. Here is what other tests judge: rows by the tests of declarations,
-drawings by recorded screens, what is between the command line and a job by the tests of commands, algorithms
-by Kafka's own classes.
+The tests of kcli/a/b.py are in tests/kcli/a/test_b.py, or in test_a_b.py there or in tests/commands.
 """
 
 SCREENS = "tests/screens/test_screens.py"

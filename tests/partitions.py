@@ -1,7 +1,4 @@
-"""Small partition directories for tests.
-
-Batches, indexes, checkpoints, and the units of work that read them.
-"""
+"""Small partition directories for tests: batches, indexes, checkpoints, units of work that read them."""
 
 import struct
 import subprocess
@@ -76,10 +73,7 @@ def locked(root: Path) -> Iterator[int]:
 
 
 def log_dir(root, clean=True, **offsets):
-    """Make a log dir of broker 7.
-
-    `log_start=`, `recovery=`, `watermark=` are offsets of partition orders-0.
-    """
+    """Make a log dir of broker 7; `log_start=`, `recovery=`, `watermark=` are offsets of orders-0."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=7\n")
     if clean:
@@ -101,10 +95,7 @@ def put_topic_id(directory):
 
 
 def orders(root, *batches, epochs=((0, 0),), **dir_options):
-    """Make orders-0 with one segment at 0 in a log dir of its own, stopped cleanly.
-
-    Return the partition directory.
-    """
+    """Make orders-0 of one segment at 0 in a log dir that stopped cleanly; return its directory."""
     directory = log_dir(root, **dir_options) / "orders-0"
     segment(directory, 0, b"".join(batches))
     if epochs is not None:
@@ -156,10 +147,7 @@ BATCHES = 1200
 
 
 def put_log(directory, batches=BATCHES, damaged=()):
-    """Write a segment of batches of 20 records, about 7 KB each, with an index entry for each batch.
-
-    Some have a flipped bit.
-    """
+    """Write a segment of batches of 20 records (7 KB) with an index entry each; some have a flipped bit."""
     records = [put_record(offset_delta=n, key=b"k%d" % n, value=bytes([65 + n]) * 300) for n in range(20)]
     batch = put_records(records, base_timestamp=1000, max_timestamp=1000)
     data = bytearray(b"".join((20 * n).to_bytes(8, "big") + batch[8:] for n in range(batches)))

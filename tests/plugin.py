@@ -1,7 +1,4 @@
-"""Objects as Aiven's plugin stores them, made of the files that LocalTieredStorage stored.
-
-The encoding is that of the plugin's `KafkaRemoteStorageManager`, written anew.
-"""
+"""LocalTieredStorage's files stored as Aiven's plugin does, by its `KafkaRemoteStorageManager`."""
 
 import base64
 import json

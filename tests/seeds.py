@@ -1,7 +1,4 @@
-"""The seed of random cases: one number, the same in every run, so that a run never fails by chance.
-
-`KCLI_SEED=n` takes another one, as `make soak` does. `KCLI_CASES=x` multiplies how many cases there are.
-"""
+"""The seed of random cases, fixed but for KCLI_SEED=n (`make soak`); KCLI_CASES=x multiplies the cases."""
 
 import os
 from random import Random
@@ -34,10 +31,7 @@ def examples(most: int) -> hypothesis.settings:
 
 
 def fix_examples() -> None:
-    """Let hypothesis try the same examples in every run.
-
-    It takes none from runs before, and none of the constants of modules that happen to be imported.
-    """
+    """Let hypothesis try the same examples in every run: none of earlier runs, no module's constants."""
     profile = {**UNTIMED, "derandomize": not IS_GIVEN, "database": None}
     hypothesis.settings.register_profile("thorough", max_examples=60, **profile)
     hypothesis.settings.register_profile("quick", max_examples=20, **profile)

@@ -70,10 +70,7 @@ class Shell:
         return data.decode(errors="replace")
 
     def line_after_tab(self, line):
-        """Type a line and TAB; return the line as the shell then has it.
-
-        The keys after TAB wait in the terminal until the shell has completed.
-        """
+        """Type a line and TAB (later keys wait in the terminal); return the line that the shell then has."""
         shown = self.type(
             line.encode() + b"\t" + BEGIN_OF_LINE + b"echo '<''<' " + END_OF_LINE + b" '>''>'\n", ">>", 0.1
         )

@@ -1,8 +1,4 @@
-"""The stories of KIP-405: replicas of a tiered partition, its remote segments, and the events about them.
-
-Scenarios 1 to 5 of its section on followers, and the follower that becomes leader. `python -m tests.stories
-DIR` writes all of them, as brokers leave such files, and prints the commands that tell them.
-"""
+"""The stories of KIP-405: a tiered partition's replicas and events; `python -m tests.stories DIR`."""
 
 import base64
 import json

@@ -9,10 +9,7 @@ import termios
 
 
 def terminal(command, stream="stdout", columns=None, cwd=None, **environment):
-    """Run a command with a terminal, of so many columns, as its stdout or stderr, or both.
-
-    Return what that showed, what the other stream said, and the exit status.
-    """
+    """Run a command with stdout or stderr on a terminal; return screen, the other stream, the status."""
     master, slave = pty.openpty()
     if columns is not None:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))

@@ -1,7 +1,4 @@
-"""Documents agree with the code: examples are run, codes explained, commands named.
-
-The code keeps its own rules.
-"""
+"""Documents agree with the code: examples run, codes explained, commands named, rules of code kept."""
 
 import ast
 import re

@@ -1,7 +1,4 @@
-"""Where bytes lie is said once, in a declaration.
-
-No module beside those that make readers of them knows an offset.
-"""
+"""Declarations alone say where bytes lie: no module but those that make readers knows an offset."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Says in one line which tool `make test` misses; exits 1 then, 0 otherwise.
-
-`make check` needs none of them.
-"""
+"""Says which tool `make test` misses (exit status 1) or nothing; `make check` needs none of them."""
 
 import shutil
 import subprocess

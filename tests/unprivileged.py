@@ -15,11 +15,7 @@ if os.geteuid() == 0:
 
 
 def as_unprivileged(first, then, *paths):
-    """Run a program with paths as its arguments, the rights of root dropped between its two parts.
-
-    Return its stdout. Everybody may pass through the directories above the paths afterwards, as far as they
-    are this user's.
-    """
+    """Run a program over paths without root's rights (their parents are opened); return its stdout."""
     program = f"import os, pathlib, sys\n{first}\n{DROP}\n{then}"
     return subprocess.run(
         [sys.executable, "-c", program, *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True

@@ -100,10 +100,7 @@ def measure(line: Line, programs: Mapping[str, list[str]], cache: Path, scratch:
 
 
 def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
-    """Return inputs, made by another process where missing.
-
-    A child begins as a copy of this process, which the kernel counts as its peak: this one must stay small.
-    """
+    """Return inputs that another process made: the kernel counts this one's memory as its children's."""
     missing = [str(spec) for spec in dict.fromkeys(specs) if load(cache, spec) is None]
     if missing:
         line = [sys.executable, "-m", "tests.bench.inputs", cache, *missing]

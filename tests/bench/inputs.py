@@ -1,9 +1,4 @@
-"""The files that are measured, each made once in a cache directory, with what it holds.
-
-`python -m tests.bench.inputs CACHE KIND:AMOUNT...` makes some, in a process of its own. A few hundred batches
-are made record by record and then repeated, base offsets counted on (they are outside the checksum); so 1 GiB
-takes seconds.
-"""
+"""Files to measure, made once in a cache, prototypes of batches repeated with rising base offsets."""
 
 import hashlib
 import itertools
@@ -126,10 +121,7 @@ def commits(random: Random) -> tuple[bytes, int]:
 
 
 def repeat(folder: Path, prototypes: Prototypes, groups: int) -> Facts:
-    """Write segments in which all prototypes follow one another so many times, offsets from 0 on.
-
-    Beside each segment is its offset index, an entry about every 4 KB as a broker makes it.
-    """
+    """Write segments of prototypes repeated, offsets from 0 on, each with a broker's offset index."""
     import numpy as np
 
     group = b"".join(data for data, _ in prototypes)

@@ -27,10 +27,7 @@ Check = Callable[[Outputs, Sequence[Made]], list[str]]
 
 
 class Line(NamedTuple):
-    """A line of the table.
-
-    In `commands`, DIR, LOG and INDEX with a number stand for those of an input, OUT for a file to write.
-    """
+    """A line of the table; in `commands` DIR, LOG, INDEX and a number name an input, OUT a file to write."""
 
     name: str
     work: str

@@ -39,10 +39,7 @@ class Measured(NamedTuple):
 
 
 def run(argv: Sequence[str], output: Path) -> tuple[float, int]:
-    """Run a command, standard output into a file; return its seconds, and its peak bytes.
-
-    The peak is of the largest of its processes: the kernel counts children that it waited for.
-    """
+    """Run a command, stdout into a file; return seconds, and peak bytes of its largest process."""
     errors = output.with_name("stderr")
     with output.open("wb") as stdout, errors.open("wb") as stderr:
         start = time.perf_counter()
@@ -65,10 +62,7 @@ def run(argv: Sequence[str], output: Path) -> tuple[float, int]:
 def alternate(
     commands: Mapping[str, Sequence[str]], most: int, scratch: Path, check: Callable[[dict[str, Path]], None]
 ) -> dict[str, Measured]:
-    """Run commands in turn: once unmeasured, for `check`; then until times are steady, at most so often.
-
-    The word OUT stands for a file of the command's own, beside its output.
-    """
+    """Run commands in turn: once for `check`, then until times are steady; OUT is a file of one command."""
     outputs = {key: scratch / f"{number}" for number, key in enumerate(commands)}
     argvs = {
         key: [word.replace("OUT", f"{outputs[key]}.parquet") for word in commands[key]] for key in commands
@@ -134,10 +128,7 @@ def ratio(ours: str, base: str, target: float | None = None) -> Rule:
 
 
 def slopes(ours: str, base: str, large: str, unit: str, target: float | None = None) -> Rule:
-    """How the cost of more input compares; start-up left out, which is in the note.
-
-    `large` ends the names of the same commands on the larger input.
-    """
+    """How the cost of more input compares, without start-up; `large` ends the names on a larger input."""
 
     def figures(taken: Taken, facts: Sequence[Facts]) -> list[Figure]:
         small, more = (getattr(one, unit) for one in facts)

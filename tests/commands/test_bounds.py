@@ -1,7 +1,4 @@
-"""A batch that decompresses to much more than its bytes costs at most 64 MiB.
-
-One above the limit names the option that raises it.
-"""
+"""A batch of much more than its bytes costs at most 64 MiB; above, the option that raises it is named."""
 
 import json
 import random
@@ -115,10 +112,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("shown", VARIANTS)
 def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
-    """A batch may come out a thousand times as large as it lies in the log.
-
-    What was reported of one is not kept for the next.
-    """
+    """A batch a thousand times as large as in the log: no report of one is kept for the next."""
     batches = [
         put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number)
         for number in range(MANY)

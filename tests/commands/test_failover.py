@@ -173,10 +173,7 @@ def test_a_snapshot_without_its_footer_is_refused(kcli, metadata):
 
 
 def test_records_after_the_newest_whole_snapshot_count(kcli, metadata):
-    """A snapshot of everything before offset 500, and a log that goes on at 490.
-
-    Its first batch is in the snapshot already; its second, of eight changes, is not.
-    """
+    """A snapshot before offset 500, a log from 490: the first batch is in it, the second (8 changes) not."""
     before = rows(kcli("failover", "--broker", "1", metadata, "-o", "json"))
     whole, data = snapshot(metadata), (metadata / LOG).read_bytes()
     changes = data[data.rindex((217).to_bytes(8, "big")) :]

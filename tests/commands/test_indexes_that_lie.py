@@ -12,10 +12,7 @@ NEGATIVE = -5
 
 @pytest.fixture(params=[NEGATIVE, -(1 << 31), 1 << 30, 61, 7])
 def partition(request, log_dir):
-    """Forty batches of ten records each, and an index whose entry for offset 199 leads nowhere.
-
-    Its first and last are right.
-    """
+    """Forty batches of ten records; the index leads nowhere for offset 199, its ends are right."""
     folder = log_dir.path / "orders-0"
     folder.mkdir()
     batches = [

@@ -1,5 +1,4 @@
-"""`--jobs N`: the bytes on stdout are those of one process, whatever stdout is and whatever becomes of the
-workers."""
+"""`--jobs N`: stdout has the bytes of one process, whatever stdout is and becomes of the workers."""
 
 import os
 import resource

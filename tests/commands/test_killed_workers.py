@@ -1,7 +1,4 @@
-"""Workers that are killed at random moments.
-
-No run hangs, and every answer of status 0 has the right bytes.
-"""
+"""Workers killed at random moments: no run hangs, and every answer of status 0 has the right bytes."""
 
 import os
 import random
@@ -57,10 +54,7 @@ def test_workers_killed_at_random_moments_cost_no_byte(logs, words, tmp_path):
 
 
 def run_and_kill(words, moments, directory, chance):
-    """Run a command, kill one of its workers so many seconds after there are some.
-
-    Return the status and both outputs.
-    """
+    """Kill a worker of a command some seconds after there are any; return status and both outputs."""
     with open(directory / "out", "wb") as out, open(directory / "error", "wb") as error:
         process = subprocess.Popen(words, stdout=out, stderr=error, env=ENVIRONMENT)
         for moment in moments:

@@ -1,7 +1,4 @@
-"""Names that are not UTF-8 reach every output percent-encoded.
-
-Documents stay readable for whoever is strict.
-"""
+"""Names that are not UTF-8 reach every output percent-encoded; strict readers can read documents."""
 
 import json
 import os

@@ -44,10 +44,7 @@ print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
 
 @pytest.fixture
 def ask(kcli, demo, tmp_path, monkeypatch):
-    """Run kcli in an empty directory; `D` is the demo's log dir.
-
-    Gives the result and what is in the directory.
-    """
+    """Run kcli in an empty directory, `D` for the demo's log dir; return result and directory entries."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

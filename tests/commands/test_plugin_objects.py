@@ -1,8 +1,4 @@
-"""`dump`, `check`, `scan` and `rlmm` of what Aiven's plugin stores.
-
-The judge is the recording of a real cluster with LocalTieredStorage: tests/plugin.py stores its files again
-as the plugin does, and each command must answer the same.
-"""
+"""`dump`, `check`, `scan`, `rlmm` of the plugin's objects answer as of the real cluster's own files."""
 
 import json
 import shutil

@@ -1,8 +1,4 @@
-"""The stories of KIP-405, step by step: followers of a tiered log, lookups, and a follower that leads.
-
-Where the KIP's text and Kafka's code differ (which epochs go with a segment), the answers are those of the
-code.
-"""
+"""Stories of KIP-405: followers, lookups, a follower that leads; as Kafka's code, not the KIP's text."""
 
 import pytest
 from typer.testing import CliRunner

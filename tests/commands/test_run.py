@@ -1,7 +1,4 @@
-"""What every command does alike: inputs, formats, columns, findings.
-
-Shown with `epoch end-offset` and `rlmm dump`.
-"""
+"""What every command does alike (inputs, formats, columns, findings), shown with two of them."""
 
 import csv
 import io

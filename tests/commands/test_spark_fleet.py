@@ -1,7 +1,4 @@
-"""Commands over Spark when things go wrong, or grow large.
-
-The answer is the same, or it is said why there is none.
-"""
+"""Commands over Spark when things go wrong or grow large: the same answer, or why there is none."""
 
 import os
 import pty

@@ -1,7 +1,4 @@
-"""Headers and checksums of a window, against the readers of one batch.
-
-The walk over files has tests of its own.
-"""
+"""Headers and checksums of a window against the readers of one batch; walks over files: elsewhere."""
 
 import itertools
 

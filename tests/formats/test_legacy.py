@@ -55,10 +55,7 @@ def test_headers_say_what_dump_log_segments_says(name):
 
 @pytest.mark.parametrize("name", LEGACY)
 def test_the_values_of_wrappers_decompress(name):
-    """A wrapper's value is whole messages.
-
-    Only the lz4 header checksum of magic 0 in magic 1 is refused, as by Kafka.
-    """
+    """A wrapper's value is whole messages; as Kafka, lz4 in magic 1 with magic 0's checksum is refused."""
     for _, message in batches(f"{name}.log"):
         header = read_header(message)
         if not header.codec:

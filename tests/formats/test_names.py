@@ -88,8 +88,7 @@ def test_files(expected):
     ],
 )
 def test_the_last_word_is_the_kind(name, kind, suffix, inserted):
-    """LocalLog.isLogFile looks at a name's end, LogFileUtils.offsetFromFileName at what precedes the first
-    dot."""
+    """LocalLog.isLogFile looks at a name's end, LogFileUtils.offsetFromFileName before the first dot."""
     found = parse_file(name)
     assert (found.kind, found.suffix, found.inserted, found.is_canonical) == (
         kind,

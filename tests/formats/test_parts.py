@@ -1,7 +1,4 @@
-"""Fields as they lie in bytes.
-
-No gap between them, and the same values and errors as the readers beside them.
-"""
+"""Fields as they lie in bytes: no gap between them, values and errors of the readers beside them."""
 
 import pytest
 from hypothesis import given

@@ -1,7 +1,4 @@
-"""Java Properties, meta.properties, partition.metadata, clean shutdown.
-
-Kafka's answers, real files, damage.
-"""
+"""Java Properties, meta.properties, partition.metadata, clean shutdown: as Kafka, real files, damage."""
 
 import pytest
 

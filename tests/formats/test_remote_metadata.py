@@ -1,7 +1,4 @@
-"""Remote log metadata against Kafka's own serde.
-
-Every value version of 3.0 to 4.3, and the same with each byte flipped.
-"""
+"""Remote log metadata against Kafka's serde: values of 3.0 to 4.3, and with each byte flipped."""
 
 import base64
 
@@ -184,10 +181,7 @@ def test_damaged_values_fail_where_the_real_reader_fails(version):
 
 
 def ambiguous(version, item):
-    """Damage that makes whole values of the other layout, byte for byte: no reader could tell.
-
-    A value of 3.6 that ends in `00 00` where the custom metadata begins, one of 3.0 with one byte more.
-    """
+    """Damage that makes whole values of the other layout, 3.0's or 3.6's: no reader could tell."""
     value = base64.b64decode(item["value"])
     if CUSTOM_METADATA_SINCE[version]:
         return item["case"].startswith("truncated-") and value.endswith(b"\0\0") and len(value) > 110
@@ -195,10 +189,7 @@ def ambiguous(version, item):
 
 
 def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
-    """4.3.1's own formatter saw each of these 3,705 values: the same ones decode.
-
-    What it refuses although it can be decoded is named by `kcli.kafka.remote.unreadable`.
-    """
+    """4.3.1's formatter saw these 3,705 values: the same ones decode, but those of `remote.unreadable`."""
     differences = set()
     for item in FLIPPED:
         value = base64.b64decode(item["value"])

@@ -121,10 +121,7 @@ def test_every_prefix():
 
 @pytest.mark.slow
 def test_every_flipped_byte():
-    """Nothing but a FormatError, and nothing but the flipped field changes.
-
-    There is no checksum to find more.
-    """
+    """Only a FormatError, or a change of the flipped field alone: there is no checksum to find more."""
     header, records = read(BYTES)
     for at in range(len(BYTES)):
         flipped = bytearray(BYTES)

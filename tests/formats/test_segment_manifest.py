@@ -1,10 +1,4 @@
-"""The manifest of Aiven's plugin.
-
-The judges are the plugin's own classes (tests/data/plugin: a manifest that they wrote, and their answers
-about 489 others) and its own tests (SegmentManifestV1SerdeTest, ChunkIndexSerializationTest,
-ChunkSizesBinaryCodecTest): the facts of their manifests and the packed chunk sizes are rebuilt here. Sizes
-of other lists come from the encoder in tests/plugin.py, which follows the layout in ChunkSizesBinaryCodec.
-"""
+"""Manifests of Aiven's plugin, by its classes (tests/data/plugin) and its own tests' facts."""
 
 import base64
 import copy

@@ -1,10 +1,4 @@
-"""Every fast reader beside the plain one that it must equal, for values and for errors.
-
-A registry that has them all.
-
-A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with the reason. The tests named
-after the modules try each of them in depth; here all are tried on the same logs, whole and damaged.
-"""
+"""Every fast reader beside the plain one (`TWINS`) on the same logs, or a reason why none (`NO_TWIN`)."""
 
 import inspect
 import random

@@ -1,8 +1,7 @@
 """Two real brokers: what `replica simulate`, `truncate --leader` and `epoch end-offset` say comes to be.
 
-Stops in the story are clean, so that what is written is on disk. Leader epochs of the cluster skip those
-without a leader: where epochs begin is compared, not their numbers. The last replica in the ISR that stops
-stays there in the model; where eligible leader replicas are enabled it is the one in the ELR.
+Stops are clean: what is written is on disk. Where epochs begin is compared, not their numbers, which skip
+those without a leader. The last in-sync replica that stops stays in the ISR of the model, or is in the ELR.
 """
 
 import json
@@ -190,10 +189,7 @@ def first_offset(node: Node) -> int:
 
 
 def in_sync_everywhere(cluster: Cluster, topic: str) -> bool:
-    """Return whether both brokers are in the ISR of each partition of a topic, an internal one too.
-
-    A leader copies nothing while the only broker in the ISR of the topic that it writes to is down.
-    """
+    """Return whether both brokers are in every ISR of a topic, also of one that a leader must write to."""
     partitions = cluster.metadata().topics[topic].partitions if topic in cluster.metadata().topics else {}
     return bool(partitions) and all(len(partition.isrs) == 2 for partition in partitions.values())
 

@@ -82,10 +82,7 @@ ASKS = "epoch validate"
 
 
 class Readings:
-    """What the commands answered.
-
-    The codes of findings, and everything that should not have been (`problems`).
-    """
+    """What commands answered: codes of findings, and what should not have been (`problems`)."""
 
     def __init__(self, log_dirs: list[Path], state: Path) -> None:
         self.log_dirs = log_dirs

@@ -1,8 +1,4 @@
-"""`check --since` of a broker's log dirs, again and again: what a check of everything says, by less reading.
-
-The broker is paused while it is looked at, at last killed and stopped. It rolls, deletes, compacts, recovers,
-moves partitions and makes topics anew under names that were there before.
-"""
+"""`check --since` beside a busy broker, paused, killed, stopped: all that `check` says, by less reading."""
 
 import json
 import time

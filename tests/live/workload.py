@@ -1,10 +1,4 @@
-"""A real broker with two log dirs, and a client that keeps it busy.
-
-Files and directories come and go while it runs. The client writes plain and transactional records, and keys
-of a compacted topic. The broker rolls small segments, deletes them by retention, compacts, copies some to
-remote storage, writes checkpoints and producer snapshots. Topics are created and deleted, some under a name
-that was deleted before. Partitions are moved between the two log dirs.
-"""
+"""A real broker of two log dirs, kept busy: files and directories of all sorts come, go and move."""
 
 import os
 import socket
@@ -54,8 +48,7 @@ PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1, "tiered": 1}
 
 
 class Workload:
-    """What the client has done so far (`done`, by name), and what went wrong in one of its threads
-    (`failures`)."""
+    """What the client has done so far (`done`, by name), and what went wrong in a thread (`failures`)."""
 
     def __init__(self, cluster: Cluster, log_dirs: list[Path]) -> None:
         self.cluster = cluster
@@ -128,10 +121,7 @@ class Workload:
 
 
 def _until_done(request: Callable[[], object], stop: threading.Event) -> None:
-    """Repeat a request until the broker takes it.
-
-    A topic that is being deleted is still there for a moment.
-    """
+    """Repeat a request until the broker takes it: a topic that is being deleted is there for a moment."""
     while not stop.is_set():
         try:
             request()
@@ -169,10 +159,7 @@ def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
 
 
 def free_base_port() -> int:
-    """Return a port such that those of nodes 1 to 3, brokers and controllers, are free.
-
-    Below those that Linux gives to outgoing connections: one of these may take it before the broker does.
-    """
+    """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice."""
     first = os.getpid() * 10 % 12_000  # another process begins elsewhere
     for number in range(0, 12_000, 10):
         base = 20_000 + (first + number) % 12_000

@@ -1,4 +1,1 @@
-"""Mutated log dirs through every command.
-
-Damage of every kind of file, made from recorded and built partitions.
-"""
+"""Mutated log dirs through every command: damage of every kind of file, of recorded and built ones."""

@@ -1,8 +1,4 @@
-"""Log dirs of mutated partitions, by number: the same bytes for the same seed and number.
-
-The partitions are copies of recorded ones (tests/data/recordings, the demo) and of logs of magic 0 and 1
-(tests/data/batches). Each log dir has the files of a log dir: whole, damaged, or missing.
-"""
+"""Log dirs of mutated partitions, recorded or of magic 0 and 1, by number: same seed, same bytes."""
 
 import gzip
 import shutil

@@ -1,10 +1,4 @@
-"""Counts mutated directories of which the commands of kcli give two log ends.
-
-Run `python -m tests.mutated.log_ends [COUNT [SEED]]`. Each is a cleanly stopped partition of one to three
-segments with right indexes, then one to three times mutated: an entry of an offset index is flipped or added,
-or the tail of the log is cut. Each command that says where the log ends gives the same offset, or that the
-broker would not load it.
-"""
+"""Counts mutated directories with two log ends: `python -m tests.mutated.log_ends [COUNT [SEED]]`."""
 
 import json
 import struct

@@ -1,7 +1,4 @@
-"""Mutations of a partition directory: bytes, indexes, checkpoints, names and entries.
-
-Each says in words what it did.
-"""
+"""Mutations of a partition directory (bytes, indexes, checkpoints, names), each with words for it."""
 
 import os
 import re

@@ -1,8 +1,4 @@
-"""Mutated partitions through every command.
-
-No internal error, no hang, a valid document, one log end, no change. A failure names seed and number:
-`python -m tests.mutated SEED NUMBER FOLDER` makes the log dir again.
-"""
+"""Mutated partitions, every command; again: `python -m tests.mutated SEED NUMBER FOLDER`."""
 
 import json
 import signal

@@ -86,8 +86,7 @@ def knobs(rng: random.Random) -> dict[str, Any]:
 
 
 def random_log(oracle: Oracle, seed: int, *, clean: bool | None = None, damaged: bool = True) -> RandomLog:
-    """Write one: stopped cleanly or killed (a coin decides when `clean` is None), unharmed in half the cases
-    at least."""
+    """Write one, stopped cleanly or killed (None: a coin decides), unharmed in half the cases."""
     rng = random.Random(seed)
     if clean is None:
         clean = rng.random() < 0.6

@@ -96,11 +96,7 @@ def _scratch() -> Path:
 
 
 class Oracle:
-    """One Java process that answers questions; started at the first, restarted after a crash or a timeout.
-
-    `scratch` is a directory (in memory where possible) for copies of partition directories; `close` removes
-    it.
-    """
+    """One Java process that answers questions, restarted after a crash; `scratch` is for copies."""
 
     def __init__(self) -> None:
         started = time.monotonic()

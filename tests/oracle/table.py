@@ -1,7 +1,4 @@
-"""Record type x version x decoded: random records by Kafka's own classes, against their JSON converters.
-
-python -m tests.oracle.table        prints the table; exit status 1 if a line is not equal
-"""
+"""Types x versions x decoded: random records against Kafka's converters; -m prints it, 1 if unequal."""
 
 from __future__ import annotations
 
@@ -79,10 +76,7 @@ def _equal(output: DecodedRecord, version: int, key: Any, value: Any) -> bool:
 
 
 def _refused_by_kafka(output: DecodedRecord) -> bool:
-    """Whether the bytes are whole, but no object.
-
-    Random states, offsets and epochs of remote segments mean nothing.
-    """
+    """Whether whole bytes are no object: random states, offsets, epochs of segments mean nothing."""
     return output.damaged and output.decoded_value is not None
 
 

@@ -1,5 +1,4 @@
-"""The five decoders of `kcli dump -o text` against DumpLogSegments itself, on the internal topics of the
-recordings."""
+"""The five decoders of `dump -o text` against DumpLogSegments, on internal topics of the recordings."""
 
 import pytest
 from typer.testing import CliRunner

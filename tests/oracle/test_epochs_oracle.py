@@ -23,10 +23,7 @@ EXTREMES = [0, 2147483647]
 
 
 def lines(choose: random.Random) -> list[tuple[int, int]]:
-    """Return the lines of a checkpoint.
-
-    Rising as brokers write them, or in any order, with repeats and equal starts.
-    """
+    """Return lines of a checkpoint: rising as brokers write them, or in any order, with repeats."""
     count = choose.randrange(0, 9)
     if choose.random() < 0.5:
         newest = sorted(choose.sample(range(30), count))

@@ -1,7 +1,4 @@
-"""The text of indexes beside logs of every magic, either of them damaged, against DumpLogSegments.
-
-Lines, and what it sums up on stderr.
-"""
+"""Texts of indexes beside logs of every magic, either damaged, against DumpLogSegments, stderr too."""
 
 from __future__ import annotations
 
@@ -32,10 +29,7 @@ OPTIONS = (
 
 
 def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
-    """Write a segment of the magic that chance says, and indexes of every fourth batch.
-
-    Return the bytes of its files.
-    """
+    """Write a segment of a random magic, and indexes of every fourth batch; return its files' bytes."""
     magic, log, offset, places = choose.choice([0, 1, 2, 2]), b"", 1, []
     for number in range(BATCHES):
         count = choose.randrange(1, 4) if magic == 2 else 1
@@ -59,10 +53,7 @@ def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
 
 
 def damage(choose: random.Random, files: dict[str, bytearray]) -> None:
-    """Change one of the files, but not so that an entry is zeros.
-
-    Kcli takes those for what is preallocated.
-    """
+    """Change one of the files, but make no entry zeros: kcli takes those for what is preallocated."""
     log, index, times = files["log"], files["index"], files["timeindex"]
     starts, position = [], 0
     while position + 17 <= len(log):

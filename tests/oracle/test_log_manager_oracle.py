@@ -1,8 +1,4 @@
-"""What `startup` predicts of whole log dirs against what Kafka's own LogManager makes of them.
-
-A log dir of several random logs, some in -delete, -future and -stray directories or without a topic id, some
-damaged: which log dir is offline, what ends the start, what each log is, and which files are left.
-"""
+"""What `startup` predicts of log dirs of several random logs, some damaged, against LogManager."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Lookups and log ends against the real log.
-
-Every offset, many timestamps, on random directories that it wrote.
-"""
+"""Lookups and log ends against the real log: each offset, many timestamps, on random directories."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Messages of magic 0 and 1 against Kafka's classes.
-
-Broken wrappers, lookups among them, and starts over them.
-"""
+"""Messages of magic 0 and 1 against Kafka's classes: broken wrappers, lookups, starts over them."""
 
 from __future__ import annotations
 
@@ -109,8 +106,7 @@ def test_lines_of_messages_whose_value_does_not_fit(
 
 
 def random_log(choose: random.Random) -> tuple[list[tuple[int, int, int, bytes]], list[int]]:
-    """Return entries (position, last offset, largest timestamp, bytes), whole and in order, and the times of
-    their records."""
+    """Return entries (position, last offset, largest timestamp, bytes), in order, and records' times."""
     entries: list[tuple[int, int, int, bytes]] = []
     all_times: list[int] = []
     offset, position = choose.choice([0, 0, 1000]), 0
@@ -174,10 +170,7 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
 
 
 def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
-    """A broker that starts opens wrappers to find its log end, and fails on broken ones.
-
-    Recovery sees checksums alone.
-    """
+    """A start opens wrappers to find its log end and fails on broken ones; recovery sees checksums."""
     for number in range(cases(STARTS)):
         seed = oracle_seed + number
         choose = random.Random(seed)

@@ -213,8 +213,7 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
 
 
 def members_of_any_version(oracle: Oracle, rng: random.Random) -> Iterator[bytes]:
-    """Values of groups whose member wrote subscription and assignment as a version that 4.3 has, or does not
-    have."""
+    """Values of groups whose subscription and assignment have a version that 4.3 has, or has not."""
     for name, version in itertools.product(group.CONSUMER_PROTOCOL, range(4)):
         asked = oracle.ask(
             "messages", name=name, version=version, seed=rng.randrange(1 << 30), count=cases(10)
@@ -231,10 +230,7 @@ def members_of_any_version(oracle: Oracle, rng: random.Random) -> Iterator[bytes
 def damaged_records(
     oracle: Oracle, rng: random.Random, topic: str
 ) -> list[tuple[bytes | None, bytes | None]]:
-    """A damaged value of every type and version in every way, and a damaged key with it.
-
-    Envelopes stay whole.
-    """
+    """A damaged value of every type and version in every way, a damaged key with it; envelopes whole."""
     found: list[tuple[bytes | None, bytes | None]] = []
     frame = 3 if topic == CLUSTER_METADATA else 2
     for api_key, schema in VALUES[topic].items():
@@ -312,10 +308,7 @@ def test_printed_as_kafka_dump_log_prints_it(
 
 
 def parsed_doubles(text: str) -> str:
-    """Return a text with its doubles as Python writes them.
-
-    Java before 19 prints a digit too many of some.
-    """
+    """Return a text with its doubles as Python writes them: Java before 19 has a digit too many."""
     return re.sub(r"\d+\.\d+E-?\d+", lambda found: repr(float(found[0])), text)
 
 
@@ -345,8 +338,7 @@ def other_text(rng: random.Random, data: bytes, _schema: Schema, _version: int) 
 
 
 def other_tags(rng: random.Random, data: bytes, schema: Schema, version: int) -> bytes:
-    """Tagged fields in any order, again and again, of any size, and counts of them that are wrong, at the end
-    of a message without any."""
+    """Tagged fields of any order, number and size, and wrong counts of them, ending a message without any."""
     if not schema.is_flexible(version) or data[-1]:
         return damaged(rng, data, schema, version)
     known = {

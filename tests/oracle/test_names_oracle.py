@@ -1,7 +1,4 @@
-"""What a starting broker makes of strange names in a partition directory, against LogLoader.
-
-Which stop it, which become segments.
-"""
+"""What a start makes of strange names in a partition directory (ends, becomes a segment), by LogLoader."""
 
 from __future__ import annotations
 
@@ -65,10 +62,7 @@ def loaded_bases(partition: Partition) -> set[int]:
 
 
 def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
-    """Compare what Kafka makes of a directory with what kcli says of it.
-
-    Return what a file of this name came to.
-    """
+    """Compare what Kafka and kcli make of a directory; return what a file of this name came to."""
     (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
     loaded = truncated(oracle, directory, None)["loaded"]
     answer = [note.kind for note in partition.unexpected_names]

@@ -1,7 +1,4 @@
-"""The judge itself on cases whose answers are known.
-
-Tables worked out from Kafka's sources, not from this program.
-"""
+"""The judge itself on known cases: tables worked out from Kafka's sources, not from this program."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A tiered partition against RemoteLogManager: reads, ListOffsets, and what the next clean-up deletes.
-
-The logs are those of the real UnifiedLog, random ones. Some of their first segments are in remote storage
-alone, others in both tiers; other copies of them are superseded, of other histories, unfinished or partly
-deleted.
-"""
+"""Random tiered partitions against RemoteLogManager: reads, ListOffsets, what clean-up deletes next."""
 
 import base64
 import random

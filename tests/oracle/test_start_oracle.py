@@ -1,9 +1,4 @@
-"""Damaged starts, clean and unclean.
-
-`ls`, `epoch`, `lookup` and `truncate` against LogLoader, and against each other. Each case is a random
-directory that the real log wrote, with its log dir around it, and damage to logs, indexes, snapshots,
-checkpoints and leftovers.
-"""
+"""Damaged starts of random directories: `ls`, `epoch`, `lookup`, `truncate` against LogLoader."""
 
 from __future__ import annotations
 
@@ -56,10 +51,7 @@ def request(log: RandomLog, target: int) -> Request:
 
 
 def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target: int) -> str | None:
-    """Compare what the commands say of a start with what LogLoader says.
-
-    Return why there is nothing to compare.
-    """
+    """Compare a start by the commands with LogLoader's; return why there is nothing to compare."""
     row = ls.ls(unit, recover=True)
     answers = [
         row,

@@ -1,8 +1,4 @@
-"""What `startup` predicts against what Kafka's own LogLoader and UnifiedLog make of the same directory.
-
-Outcome, exception, offsets, epochs, producers, and every file with its size and its bytes. Each case is a
-random directory that the real log wrote, with its log dir around it, then damaged.
-"""
+"""What `startup` predicts of random damaged directories against LogLoader: outcome and every file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Predictions against Kafka's own UnifiedLog.
-
-Loaded, truncated, closed and loaded again, on copies of random directories.
-"""
+"""Predictions against UnifiedLog: copies of random directories loaded, truncated, closed, loaded again."""
 
 from __future__ import annotations
 
@@ -81,10 +78,7 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, dict[str, Any]
 
 
 def targets(answer: dict[str, Any], choose: random.Random) -> int:
-    """Return an offset worth truncating to.
-
-    Inside a batch, at its ends, at a base, outside the log, anywhere.
-    """
+    """Return an offset worth truncating to: in a batch, at its ends, at a base, outside, anywhere."""
     offsets = [
         0,
         answer["log_start_offset"],

@@ -19,8 +19,7 @@ cannot tell."""
 
 
 def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log;
-    SPLIT."""
+    """Return the row of a dry run, the exception's name where the log does not load, or SPLIT."""
     found = find([str(directory)], Selection())
     outcome = dry_run(Unit(number=0, targets=(found.targets[0],)), request=request)
     if outcome.error is not None:

@@ -1,8 +1,4 @@
-"""`python -m tests.packaging [DIR]`: build the distributions of kcli into DIR (default: dist).
-
-The one file is a zip of kcli and the packages that it needs, without what they carry for others (tests,
-headers, Arrow's servers). It unpacks them once, the first time that it is run.
-"""
+"""`python -m tests.packaging [DIR]` builds distributions; the one file unpacks its packages once."""
 
 import fcntl
 import shutil

@@ -1,8 +1,4 @@
-"""Runs first in the one file: where the packages in it are unpacked, once.
-
-In `SHIV_ROOT`, else in `~/.cache/kcli`, else, where there is no home to write to, in a directory of this
-user's in the system's directory for temporary files.
-"""
+"""Runs first in the one file: where its packages are unpacked once (SHIV_ROOT, cache, temporary files)."""
 
 import os
 import sys

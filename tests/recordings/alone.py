@@ -17,10 +17,7 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 def remote_events(cluster: Cluster, partitions: int = 2) -> list[dict[str, Any]]:
-    """Read __remote_log_metadata to its end.
-
-    Return each record's place with what Kafka's serde makes of its value.
-    """
+    """Read __remote_log_metadata; return each record's place and what Kafka's serde makes of it."""
     consumer = Consumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -208,8 +205,7 @@ def single(recorder: Recorder) -> None:
 
 
 def demo(recorder: Recorder) -> None:
-    """A log dir to try kcli on: several epochs and segments, a transaction, timestamps by the minute, remote
-    log metadata."""
+    """A log dir to try kcli on: epochs, segments, a transaction, remote metadata, a minute a timestamp."""
     random = recorder.random
     with recorder.cluster(
         {1: "broker,controller"}, broker_session_timeout_ms=3000, **remote_storage(recorder.work / "remote")

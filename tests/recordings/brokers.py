@@ -77,10 +77,7 @@ def remote_storage(folder: Path) -> dict[str, object]:
 
 
 class Node:
-    """One JVM: a broker, a controller or both.
-
-    `logs` is its log dir; the metadata log lies there only when `both`.
-    """
+    """One JVM: broker, controller or both. Its log dir `logs` has the metadata log only if both."""
 
     def __init__(self, cluster: "Cluster", number: int, roles: str) -> None:
         self.number = number
@@ -261,12 +258,7 @@ def wait(holds: Callable[[], bool], what: str, seconds: float = LONGEST) -> None
 
 
 def answered(request: Callable[[], Any], *, done: int | None = None, seconds: float = LONGEST) -> Any:
-    """Return what a broker answers to a request; raise its error.
-
-    The client's own errors, which have negative numbers, say that the request or its answer was lost on
-    the way: the request is made again. It may have been carried out before: a broker then refuses it with
-    the error `done`, and None is returned.
-    """
+    """Return what a broker answers; repeat a lost request, `done` is its error if it was carried out."""
     deadline, lost = time.monotonic() + seconds, False
     while True:
         try:

@@ -42,10 +42,7 @@ def records(random: Random, count: int, *, keys: int = 1000, words: int = 5) -> 
 def create(
     cluster: Cluster, topics: Mapping[str, Mapping[str, Any]], replicas: Sequence[Sequence[int]]
 ) -> None:
-    """Create topics with their configs.
-
-    `replicas` are the brokers of each partition, the preferred leader first.
-    """
+    """Create topics with their configs; `replicas`: the brokers of each partition, preferred leader first."""
     new = [
         NewTopic(
             name,
@@ -78,10 +75,7 @@ def producer(cluster: Cluster, **config: object) -> Producer:
 def write(
     producer: Producer, topic: str, made: Records, *, batch: int = 5, partition: int = 0, wait: bool = True
 ) -> None:
-    """Produce records in batches of `batch`, all acknowledged.
-
-    Without `wait` in one batch, without waiting for it.
-    """
+    """Produce records in acknowledged batches of `batch`; without `wait` in one, waiting for nothing."""
     failed: list[object] = []
 
     def output(error: object, _: object) -> None:
@@ -107,10 +101,7 @@ def send(
 def transactions(
     cluster: Cluster, topic: str, random: Random, ends: str, *, name: str = "tx", count: int = 6
 ) -> None:
-    """Run one transaction per letter of `ends`.
-
-    C commits, a aborts, o stays open (its producer is left without a word).
-    """
+    """Run a transaction per letter of `ends`: c commits, a aborts, o stays open without a word."""
     for number, end in enumerate(ends):
         writer = producer(
             cluster,

@@ -1,8 +1,7 @@
 """Makes the goldens anew: what Kafka's DumpLogSegments prints for the committed recordings (`make golden`).
 
-NAME.golden.gz holds two runs of the tool over every data file of NAME: `--print-data-log --deep-iteration`,
-and `--remote-log-metadata-decoder` over the logs of __remote_log_metadata. The tool runs on a copy: it
-creates and trims indexes. Left out is what ends it with an exception: an index beside an empty log.
+It runs on a copy, twice over all data files: `--print-data-log --deep-iteration`, then the decoder of remote
+log metadata. Left out is what ends it with an exception: an index beside an empty log.
 """
 
 import gzip

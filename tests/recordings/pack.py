@@ -1,9 +1,4 @@
-"""A recording on disk: `NAME.tar.gz` (log dirs as a broker left them) and `NAME.json` (where they come from).
-
-The tar keeps modification times, because lookups by timestamp depend on those of segments;
-everything else that varies between machines is left out of it. The manifest holds the SHA-256
-of every file, so a recording that was changed by hand or by a checkout is noticed at once.
-"""
+"""A recording: NAME.tar.gz (log dirs, with modification times), NAME.json (origin, SHA-256 of all)."""
 
 import gzip
 import hashlib
@@ -29,10 +24,7 @@ def sha256(path: Path) -> str:
 
 
 def tar(folder: Path, name: str, target: Path) -> None:
-    """Write a folder as `target`, the same bytes for the same contents.
-
-    `name` is the folder it unpacks to.
-    """
+    """Write a folder as `target`, the same bytes for the same contents; it unpacks to `name`."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in [folder, *sorted(folder.rglob("*"))]:
@@ -48,10 +40,7 @@ def tar(folder: Path, name: str, target: Path) -> None:
 
 
 def save(folder: Path, manifest: dict[str, Any], data: Path = DATA) -> Path:
-    """Commit a recorded folder as NAME.tar.gz and NAME.json, NAME being the manifest's `name`.
-
-    Return the tar.
-    """
+    """Commit a recorded folder as NAME.tar.gz and NAME.json, NAME from the manifest; return the tar."""
     data.mkdir(parents=True, exist_ok=True)
     name = manifest["name"]
     hashes = {str(path.relative_to(folder)): sha256(path) for path in files(folder)}
@@ -99,10 +88,7 @@ def unpack(name: str, into: Path, data: Path = DATA) -> Path:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a log dir that may be changing, modification times included.
-
-    Files that vanish while it packs are left out.
-    """
+    """Copy a log dir that may be changing, without files that vanish; modification times are kept."""
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
         try:

@@ -1,9 +1,4 @@
-"""Makes the committed recordings anew: `python -m tests.recordings.record [NAME ...]`.
-
-Needs Java 17, Maven and free ports on 127.0.0.1. Each scenario runs real brokers for one or two
-minutes, then writes NAME.tar.gz and NAME.json (see pack.py) or, for `demo`, the log dir that the
-package ships. The goldens of what was recorded are made with it.
-"""
+"""Makes recordings anew (Java 17, Maven, free ports): `python -m tests.recordings.record [NAME ...]`."""
 
 import argparse
 import inspect

@@ -1,7 +1,4 @@
-"""What every scenario works with.
-
-An empty folder for what it keeps, a manifest in the making, a seeded random generator.
-"""
+"""What scenarios work with: an empty folder for what is kept, a manifest, a seeded random generator."""
 
 import time
 from pathlib import Path
@@ -40,10 +37,7 @@ class Recorder:
         self.steps.append(text)
 
     def capture(self, name: str, node: Node, about: str) -> None:
-        """Keep a node's log dir under a name.
-
-        A running broker is paused for it, so that facts and files agree.
-        """
+        """Keep a node's log dir under a name; a running broker is paused, so that facts and files agree."""
         if node.running:
             node.pause()
         copy(node.logs, self.folder / name)

@@ -31,10 +31,7 @@ def led_without(cluster: Cluster, gone: int) -> None:
 
 
 def failover(recorder: Recorder) -> None:
-    """Three replicas through stops, kills and preferred elections.
-
-    Leader epochs, and the leaders' answers about them.
-    """
+    """Three replicas through stops, kills, preferred elections: leader epochs, and answers about them."""
     random = recorder.random
     with recorder.cluster(
         {100: "controller", 1: "broker", 2: "broker", 3: "broker"}, transaction_state_log_replication_factor=3

@@ -1,7 +1,4 @@
-"""Nothing below a log dir is ever changed, whatever command runs.
-
-Seen as it happens, and in the tree afterwards.
-"""
+"""Nothing below a log dir ever changes, whatever command runs: seen as it happens, and afterwards."""
 
 import os
 

@@ -59,8 +59,7 @@ def failover_answers():
 
 
 def end_offsets(ask, recording, broker):
-    """(node, topic-partition, requested epoch) -> kcli's row, for every epoch that the live leaders were
-    asked."""
+    """(node, topic-partition, epoch) -> kcli's row, for every epoch that live leaders were asked."""
     epochs = ",".join(
         str(epoch) for epoch in range(max(row["requested_epoch"] for row in failover_answers()) + 1)
     )
@@ -181,8 +180,7 @@ def test_truncation_of_a_log_that_stayed_as_it_was_truncated(topic, predicted, r
 
 
 def is_newer_than_index(stem, live):
-    """Whether a clean shutdown adds an entry for the largest timestamp of the log to the first `live` ones of
-    its time index."""
+    """Whether a clean stop adds the log's largest timestamp to the `live` entries of its time index."""
     log = DataFile(str(stem.with_suffix(".log")))
     largest = max((header.max_timestamp for _, header in Walk(log)), default=-1)
     log.close()
@@ -228,8 +226,7 @@ def test_truncation_covers_every_kind(predicted):
 
 
 def test_truncation_target_follows_from_the_leaders_answer(ask, recording):
-    """The offset that the broker truncated to is what its leader's files answer for the newest epoch of its
-    own."""
+    """The broker truncated to what its leader's files answer for the newest epoch of its own."""
     assert len(truncations()) == 10
     for row in truncations():
         follower = ask("epoch", "show", recording("truncation") / "before-follower" / place(row)).rows

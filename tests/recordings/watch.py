@@ -1,7 +1,4 @@
-"""Notices every change below a folder.
-
-By audit events as it happens, and by comparing the tree afterwards.
-"""
+"""Notices every change below a folder: audit events as it happens, and the tree afterwards."""
 
 import hashlib
 import os

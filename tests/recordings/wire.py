@@ -1,20 +1,4 @@
-"""The requests that the client library does not offer, over a socket.
-
-A request is its size i32, api_key i16, api_version i16, correlation_id i32, client_id string, then its body;
-an answer is its size i32, correlation_id i32, throttle_time_ms i32, then its body. A string has an i16, an
-array an i32 in front. OffsetForLeaderEpoch, version 3: replica_id i32 (-1: a consumer), then arrays of topics
-and of partitions: partition i32, current_leader_epoch i32 (-1: any), leader_epoch i32. Answer: the same
-arrays of error_code i16, partition i32, leader_epoch i32, end_offset i64. AlterReplicaLogDirs, version 1: an
-array of log dirs: path string, then arrays of topics and of partitions i32. Answer: arrays of topics and of
-partition i32, error_code i16.
-ListOffsets, version 2: replica_id i32, isolation_level i8, arrays of topics and of partitions: partition i32,
-timestamp i64. Answer: arrays of topics and of partition i32, error_code i16, timestamp i64, offset i64.
-Fetch, version 11: replica_id, max_wait_ms, min_bytes, max_bytes i32, isolation_level i8, session_id and
-session_epoch i32, arrays of topics and of partitions: partition i32, current_leader_epoch i32, fetch_offset
-i64, log_start_offset i64, partition_max_bytes i32; an array of forgotten topics, rack_id string. Answer:
-error_code i16, session_id i32, arrays of topics and of partitions: partition i32, error_code i16,
-high_watermark i64 ...
-"""
+"""Requests that the client library does not offer, over a socket, as Kafka's definitions lay them out."""
 
 import socket
 import struct
@@ -29,8 +13,7 @@ LATEST = -1
 
 
 def offset_for_leader_epoch(port: int, topic: str, partition: int, epoch: int) -> tuple[int, int]:
-    """Return (leader_epoch, end_offset) as the broker on this port answers for one partition and requested
-    epoch."""
+    """Return (leader_epoch, end_offset) of the broker on this port for one partition and epoch."""
     error, leader_epoch, end_offset = epoch_answer(port, topic, partition, epoch)
     assert error == 0, (topic, partition, epoch, error)
     return leader_epoch, end_offset
@@ -77,10 +60,7 @@ def high_watermark(port: int, topic: str, partition: int) -> int | None:
 
 
 def alter_replica_log_dirs(port: int, log_dir: str, topic: str, partition: int) -> int:
-    """Ask the broker on this port to move its replica of a partition to one of its log dirs.
-
-    Return the error code. The broker moves it in background.
-    """
+    """Ask a broker to move its replica to one of its log dirs, in background; return the error code."""
     path, name = log_dir.encode(), topic.encode()
     body = struct.pack(
         f">ih{len(path)}sih{len(name)}sii", 1, len(path), path, 1, len(name), name, 1, partition

@@ -1,7 +1,4 @@
-"""Recorded screens: what commands draw of the recordings and of the demo, at several widths.
-
-`python -m tests.screens` writes NAME.txt anew for each case: a section for each width, and one without UTF-8.
-"""
+"""Recorded screens at several widths and without UTF-8; `python -m tests.screens` writes them anew."""
 
 import gzip
 import re

@@ -1,7 +1,4 @@
-"""Makes tests/data/startup/RELEASE.tar.gz: two log dirs of a stopped broker of a release.
-
-python -m tests.starts.make_base 3.5.2 3.9.2 4.3.1 4.4.0 4.3.1-dynamic
-"""
+"""`python -m tests.starts.make_base 3.5.2 4.3.1-dynamic`: log dirs of a stopped broker of a release."""
 
 import io
 import re

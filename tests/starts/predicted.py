@@ -39,11 +39,7 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
 
 
 def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> str | None:
-    """Return what a prediction says otherwise than what happened; None where they agree.
-
-    A broker was watched for seconds: -delete directories go later, a -future log that is copied on is swapped
-    in soon, and what replaces one that is emptied is created first.
-    """
+    """Return what a prediction says otherwise than what happened within seconds of a start, or None."""
     if said["outcome"] != happened["outcome"]:
         return f"{said} for {happened}"
     if said["outcome"] == "fails":

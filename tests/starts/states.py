@@ -1,7 +1,4 @@
-"""States of two log dirs that a start meets: each a release's own dirs and a change of files or records.
-
-The dirs are those of `make_base`; every change is of one thing, as a disk, a person or a crash leaves it.
-"""
+"""States that a start meets: a release's own log dirs (`make_base`), and one change of files or records."""
 
 import base64
 import os

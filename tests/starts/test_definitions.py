@@ -1,7 +1,4 @@
-"""Kafka's own message definitions in the jars of the newest release, beside the tables of `formats.messages`.
-
-A new release costs an hour: raise NEWEST, and the differences are the list of what is new.
-"""
+"""Kafka's message definitions in the newest jars beside `formats.messages`; raise NEWEST for more."""
 
 import json
 import os

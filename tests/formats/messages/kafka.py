@@ -1,7 +1,4 @@
-"""The messages under tests/data/messages.
-
-Bytes by Kafka's own classes, and what its JSON converters print of them.
-"""
+"""The messages of tests/data/messages: bytes by Kafka's classes, what its JSON converters print."""
 
 import base64
 import gzip

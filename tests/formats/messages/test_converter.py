@@ -33,10 +33,7 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_double(value: float, text: str):
-    """As `Double.toString` since Java 19.
-
-    Two digits that mean the number where one would do, the nearest ones.
-    """
+    """As `Double.toString` since Java 19: the nearest two digits where one would do."""
     assert json_text(value) == text
 
 

@@ -1,7 +1,4 @@
-"""Values printed straight from their bytes are twins of those taken apart first.
-
-The same text, the same errors.
-"""
+"""Values printed straight from bytes have the text and the errors of those taken apart first."""
 
 import random
 import struct

@@ -1,7 +1,4 @@
-"""Records as the previews of consumer groups and of share groups wrote them.
-
-Bytes by the classes of those releases.
-"""
+"""Records as the previews of consumer and share groups wrote them, by the classes of those releases."""
 
 import pytest
 

@@ -10,10 +10,7 @@ from tests.formats.messages.kafka import made_of_each_version, small
 
 
 def leaves(fields, values):
-    """Yield (name, value) of the fields that have bytes of their own, in declared order.
-
-    Not of tagged ones.
-    """
+    """Yield (name, value) of the fields with bytes of their own, in declared order, not of tagged ones."""
     for field in fields:
         if field.name not in values or field.tag is not None:
             continue

@@ -1,8 +1,4 @@
-"""Damages of a recorded log dir: one function each, and the code of the finding that names it.
-
-The partition has three segments with transactions, their indexes and producer snapshots; it was stopped
-cleanly, so that nothing but the damage is wrong.
-"""
+"""Damages of a recorded log dir that was stopped cleanly, a function each, and the code that names it."""
 
 import gzip
 import re
@@ -24,10 +20,7 @@ LOG_START, RECOVERY = "log-start-offset-checkpoint", "recovery-point-offset-chec
 
 
 class Damage(NamedTuple):
-    """What is done to the log dir, and the code that names it.
-
-    `wide`: it is about more than the partition.
-    """
+    """What is done to the log dir, and the code that names it; `wide`: about more than the partition."""
 
     name: str
     code: str

@@ -1,7 +1,4 @@
-"""What every job reports beside its rows.
-
-The log dir's own files, directories that are not Kafka's, strange names.
-"""
+"""What every job reports beside its rows: files of the log dir, strange directories and names."""
 
 import json
 import os
@@ -108,10 +105,7 @@ def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     "name", ["9.log", "+900.log", "\u0669.log", "-1.log", f"{9:020d}.old.log", f"{9:021d}.log"]
 )
 def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
-    """It begins an empty segment there.
-
-    Without this one, the answers would be about a log that no broker has.
-    """
+    """It begins an empty segment there: without this one, answers are about a log that no broker has."""
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory / name).write_bytes(put_range(9, 5))
     for words in (
@@ -290,10 +284,7 @@ def test_an_answer_about_a_file_that_shrank_is_tried_again(three):
 def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_rest_is_answered(
     three, kcli, words, monkeypatch
 ):
-    """Removed between listing and reading, as retention does.
-
-    From where all targets are known, to the first of them.
-    """
+    """Removed between listing and reading, as retention does: from the first target to be read."""
     planned = common.plan
 
     def plan_and_remove(found, accepts):

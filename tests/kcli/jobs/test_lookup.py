@@ -43,10 +43,7 @@ def place(row):
 
 
 def closed(directory, base, log, largest, **more):
-    """A segment as a clean stop leaves it.
-
-    The time index ends with (largest timestamp, last offset of its batch).
-    """
+    """A segment after a clean stop: the time index ends with (largest timestamp, its batch's last offset)."""
     segment(directory, base, log, timeindex=time_entries((largest[0], largest[1] - base)), **more)
 
 

@@ -1,5 +1,4 @@
-"""Twins: the walk in windows gives what the plain walk and the plain checksums give, for every byte of every
-log."""
+"""Twins: the walk in windows gives what plain walk and checksums give, for every byte of every log."""
 
 import os
 import random

@@ -1,7 +1,4 @@
-"""What a running broker did to a path that was listed.
-
-Distinguished from a path that never was, and from a disk that is gone.
-"""
+"""What a broker did to a path that was listed, not to be confused with a wrong path or a lost disk."""
 
 import time
 

@@ -1,8 +1,4 @@
-"""Objects of Aiven's plugin as the files that they were made of.
-
-The judge is the recording of LocalTieredStorage: a real broker wrote the files. The plugin's classes stored
-one of them (tests/data/plugin), tests/plugin.py the others as the plugin does.
-"""
+"""Objects of Aiven's plugin as their files: those of a real broker, stored by it or by tests/plugin.py."""
 
 from pathlib import Path
 

@@ -10,10 +10,7 @@ SMALL, LARGE = ("clicks", 1), ("archive", 40)
 
 
 def fleet(path, count):
-    """Make `count` log dirs below a path and return their paths.
-
-    Every fifth has a flipped byte, every seventh a bad length.
-    """
+    """Make log dirs and return their paths; each fifth has a flipped byte, each seventh a bad length."""
     dirs = []
     for number in range(count):
         log_dir = path / f"broker-{number:03}"

@@ -5,8 +5,7 @@ from tests.partitions import log_dir, offset_entries, segment
 
 
 def written(tmp_path, batches, data=None, offsets=None):
-    """Write a segment whose index has an entry for every batch but the first, its offset or a small number;
-    return its log."""
+    """Write a segment whose index has each batch but the first, or a small number; return its log."""
     folder = log_dir(tmp_path / "d") / "orders-0"
     places = [sum(map(len, batches[:number])) for number in range(len(batches))]
     index = offset_entries(

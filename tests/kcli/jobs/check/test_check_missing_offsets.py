@@ -1,7 +1,4 @@
-"""Offsets that no batch holds: `check`, `salvage` and `replica diff` say the same of them.
-
-What they say depends on the policy of the topic, where that is known.
-"""
+"""Offsets that no batch holds, by the topic's policy: `check`, `salvage`, `replica diff` agree."""
 
 import json
 import os

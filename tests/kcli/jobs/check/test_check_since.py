@@ -58,10 +58,7 @@ def sizes(log):
 
 
 def damage(log, choose, checked):
-    """Change a byte of a file, or remove a segment.
-
-    Of a log that grew the byte is one of what is new: the rest is not read again.
-    """
+    """Change a byte, of a log that grew a new one (the rest is not read again), or remove a segment."""
     if choose.random() < 0.2:
         for path in log.directory.glob(f"{choose.choice(sorted(log.segments)):020d}.*"):
             path.unlink()
@@ -224,10 +221,7 @@ def test_recorded_logs_grow_as_they_did(check, tmp_path):
 
 
 def shortened(directory):
-    """Cut the last segment in its middle, and the entries that lead there; yield what was taken of each file.
-
-    Whole files are put aside.
-    """
+    """Cut the last segment in its middle with its entries, or put files aside; yield what was taken."""
     log = max(directory.glob("*.log"), default=None)
     if log is None or parse_file(log.name).is_inactive:
         return

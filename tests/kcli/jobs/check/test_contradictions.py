@@ -178,10 +178,7 @@ ASKED = {
 
 @pytest.fixture
 def falling(demo, tmp_path):
-    """Return a log dir after a crash; a batch comes twice in the last segment of orders-0.
-
-    The topic has index.interval.bytes=256: recovery makes an index entry at that batch.
-    """
+    """Return a log dir after a crash: a batch twice in orders-0; recovery makes an index entry there."""
     root = tmp_path / "d0"
     shutil.copytree(demo, root)
     (root / ".kafka_cleanshutdown").unlink()

@@ -1,8 +1,4 @@
-"""The stories step by step, as the documents have them that they come from.
-
-Sources: the update of LEO and HW by two fetches (as in `Apache Kafka in action`), KIP-101 with its two
-scenarios, KIP-279.
-"""
+"""Stories step by step: LEO and HW (`Apache Kafka in action`), KIP-101 with its scenarios, KIP-279."""
 
 from itertools import groupby
 

@@ -31,8 +31,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def log_dir(tmp_path):
-    """The four metadata partitions of a stopped broker, as it left them, and a partition that is none of
-    them."""
+    """The four metadata partitions as a stopped broker left them, and a partition that is none of them."""
     root = tmp_path / "d0"
     for packed in sorted((DATA / "tiered").glob("*/*.log.gz")):
         directory = root / packed.parent.name
@@ -185,10 +184,7 @@ def test_a_long_segment_is_dumped_in_several_calls(partition):
 
 
 def test_large_values_are_dumped_in_several_calls(partition):
-    """Values that are no remote log metadata.
-
-    What a call holds is bounded by their bytes, compressed or not.
-    """
+    """Values that are no remote log metadata: their bytes bound what a call holds, compressed or not."""
     directory = partition(*(batch(n * 3, [b"x" * 1_800_000] * 3, codec=1) for n in range(6)))
 
     result = Result(directory)
@@ -216,10 +212,7 @@ def test_what_was_read_before_a_file_shrank_is_shown(partition, monkeypatch):
 
 
 def test_metadata_partition_is_null_outside_directories_of_the_metadata_topic(partition, tmp_path):
-    """A directory of no known name is read if it is named.
-
-    The number in another topic's name is no metadata partition.
-    """
+    """A directory of no known name is read if named; a number of another topic is no metadata partition."""
     for name, number in [("copied", None), ("other-3", None), ("__remote_log_metadata-12", 12)]:
         directory = partition(ONE, name=name)
 

@@ -16,10 +16,7 @@ DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000
 
 @pytest.fixture
 def dump(tmp_path):
-    """Write the bytes of a segment of __remote_log_metadata-7.
-
-    Return (offset, timestamp, state, error) of its events, findings.
-    """
+    """Write a segment of __remote_log_metadata-7; return (offset, timestamp, state, error), findings."""
 
     def run(*parts):
         path = tmp_path / "__remote_log_metadata-7" / f"{0:020d}.log"

@@ -83,10 +83,7 @@ def test_findings(data):
 
 
 def judged(path):
-    """Bytes of a log that are batches to be believed, its damage, and its tail.
-
-    From a walk batch by batch.
-    """
+    """Believed bytes of a log, its damage, and its tail, from a walk batch by batch."""
     marks = bytearray(b"?" * path.stat().st_size)
     with DataFile(str(path)) as file:
         for item in verified_batches(file, 0):

@@ -1,5 +1,4 @@
-"""Past damage: every byte of a log is in a batch, in a gap, or after the stop, and good batches are found
-again."""
+"""Past damage: each byte is in a batch, a gap or after the stop; good batches are found again."""
 
 import random
 

@@ -1,7 +1,4 @@
-"""What a starting broker makes of a directory.
-
-Worked out by hand from Kafka's sources, small enough to check by eye.
-"""
+"""What a starting broker makes of a directory: by hand from Kafka's sources, to be checked by eye."""
 
 import pytest
 
@@ -43,8 +40,7 @@ SIZE = len(log(0))
 
 @pytest.fixture
 def orders(tmp_path):
-    """Two segments, [0, 20) and [20, 40), batches of ten, an index entry for every batch but the first of a
-    segment."""
+    """Segments [0, 20) and [20, 40) of batches of ten, each but the first in the index."""
     directory = tmp_path / "orders-0"
     segment(directory, 0, log(0, 10), offset_entries((19, SIZE)), time_entries((1019, 19)))
     segment(directory, 20, log(20, 30, epoch=1), offset_entries((19, SIZE)), time_entries((1039, 19)))

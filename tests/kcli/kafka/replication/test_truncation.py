@@ -33,8 +33,7 @@ def loaded(directory, **given):
 
 @pytest.fixture
 def orders(tmp_path):
-    """Segments [0, 30), [100, 120), [200, 220): batches of ten, an index entry for each but the first of a
-    segment."""
+    """Segments [0, 30), [100, 120), [200, 220) of batches of ten, each but the first in the index."""
     directory = tmp_path / "orders-0"
     segment(
         directory,

@@ -1,7 +1,4 @@
-"""A start over wrappers of magic 0 and 1.
-
-The search for the log end opens them, recovery looks at checksums alone.
-"""
+"""Starts over wrappers of magic 0 and 1: the search for the log end opens them, recovery does not."""
 
 import pytest
 

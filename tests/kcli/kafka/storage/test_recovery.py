@@ -1,8 +1,4 @@
-"""Twins: recovery of a segment read in windows does what recovery read batch by batch does, for every log.
-
-Among them logs with markers, old messages, and batches that only recovery takes. Then what both do with the
-smallest batches.
-"""
+"""Twins: recovery in windows does what recovery batch by batch does, for markers, old messages, all."""
 
 import random
 import struct
