@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Outcome
     from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
     from kcli.kafka.remote.events import EventQuery
+    from kcli.logdir.find import Found
     from kcli.logdir.targets import Selection
     from kcli.rows import Item
 
@@ -263,13 +264,20 @@ def check(
         _ = listings and objects_of(listings)
     except FileError as error:
         raise UsageError(f"--storage {error}") from error
+
+    def expand(found: "Found") -> "Found":
+        nonlocal options
+        options = options.within(found)
+        return expand_source(source, found, selection=query.selection)
+
     command = Command(
         name="rlmm check",
         job=partial(job, query=query, options=options),
+        job_of=lambda _: partial(job, query=query, options=options),
         reduce=None if listings is None else lambda _: StorageReducer(listings, query.selection),
         topics=RowTopics(topics),
         accepts=EVENT_SOURCE_KINDS,
-        expand=partial(expand_source, source, selection=query.selection),
+        expand=expand,
         split=grouped,
     )
     run(command, inputs, output, engine)

@@ -18,6 +18,7 @@ from kcli.kafka.findings.findings import Finding, merged
 from kcli.kafka.remote.cache import RemoteStore, UserPartition
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import Event, EventLog, EventQuery
+from kcli.kafka.remote.serde import CONSUMER_STOPS
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import directory_facts
@@ -137,7 +138,7 @@ class MetadataPartition:
     """What the events of one metadata partition come to, and which of them are here.
 
     `dir`: the directory of its first copy. `error`: that of a copy that cannot be read, where no other copy
-    has everything. `cluster_id`: None where it is not known.
+    has everything. `cluster_id`: None where it is not known. `is_stopped`: consumers stop at an event.
     """
 
     dir: str
@@ -146,6 +147,7 @@ class MetadataPartition:
     coverage: EventCoverage = field(default_factory=EventCoverage)
     error: FileError | None = None
     cluster_id: str | None = None
+    is_stopped: bool = False
 
     @property
     def lacks(self) -> str | None:
@@ -196,6 +198,7 @@ def fold(log: EventLog, partition: MetadataPartition, watch: Watch | None = None
         if watch is not None:
             watch(partition, event, refused)
     partition.coverage = log.coverage
+    partition.is_stopped = any(finding.code in CONSUMER_STOPS for finding in log.findings)
 
 
 def read_findings(log: EventLog) -> Iterator[Finding]:

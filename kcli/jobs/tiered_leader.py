@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 
 from formats.errors import FormatError
-from formats.names import NORMAL, REMOTE_LOG_METADATA
+from formats.names import NORMAL, REMOTE_LOG_METADATA, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_partition, read_events
@@ -24,7 +24,7 @@ from kcli.kafka.remote.lineage import (
     highest_remote,
     serving,
 )
-from kcli.kafka.remote.partitioning import events_topic_size, partition_of_events
+from kcli.kafka.remote.partitioning import DEFAULT_PARTITIONS, events_topic_size, partition_of_events
 from kcli.kafka.storage.leader_epochs import EpochCache, load, truncate_from_start
 from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
@@ -34,6 +34,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 
 ABSENT = "not here"
+MISPLACED = "RLMM-037"
 NOT_HERE = "no-remote-metadata"
 NAME_IT = "is not here: name the log dir of a broker that has it"
 EVIDENCE = 64
@@ -73,6 +74,7 @@ def with_leader(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
     def items(partition: Partition) -> Yield:
         events = read_events(unit.targets[1:])
         yield from events.findings
+        yield from misplaced_events(partition.target, events)
         yield from work((yield from load_leader(partition, cache_of(partition, events))))
 
     return answer(unit, items)
@@ -197,13 +199,66 @@ def metadata_partition_of(
     known = next((number for key, number in evidence if key == user), None)
     if known is not None:
         return known
-    partitions = size or events_topic_size(evidence[:EVIDENCE])
-    if partitions is None:
-        return None
+    return _looked_in(user, size or events_topic_size(evidence[:EVIDENCE]))
+
+
+def _looked_in(user: UserPartition, size: int | None) -> int | None:
+    """Return in which of `size` metadata partitions a broker looks for events; None for no topic id."""
     try:
-        return partition_of_events(user[0], user[2], partitions).partition
+        return None if size is None else partition_of_events(user[0], user[2], size).partition
     except FormatError:
         return None
+
+
+def misplaced(
+    user: UserPartition, number: int | None, target: Target, here: Iterable[int | None]
+) -> Iterator[str]:
+    """Yield that no broker looks for events of a user partition in metadata partition `number`.
+
+    How many there are the cluster metadata of a target's broker says; else those `here` are all, if their
+    numbers rise from 0 without a gap, and events are not where the usual number of partitions puts them.
+    """
+    size, numbers = topic_size(target), set(here)
+    if size is None and numbers == set(range(max(len(numbers), 2))):
+        size = None if _looked_in(user, DEFAULT_PARTITIONS) == number else len(numbers)
+    looked_in = _looked_in(user, size)
+    if number is not None and looked_in not in {number, None}:
+        place = f"events are in {REMOTE_LOG_METADATA}-{number}, a broker looks in {looked_in} of {size}"
+        yield f"{place}: it knows none of their remote segments"
+
+
+def misplaced_events(target: Target, events: RemoteEvents) -> Iterator[Finding]:
+    """Yield that no broker reads the events about a partition where they are."""
+    topic_id, name = Partition(target).topic_id(), target.name
+    here = [each.number for each in events.partitions]
+    for user, number in events.places.items():
+        if name is not None and user[1:] == (name.topic, name.partition) and topic_id in {user[0], None}:
+            for message in misplaced(user, number, target, here):
+                yield Finding(MISPLACED, f"{user[1]}-{user[2]}: {message}", dir=target.shown)
+
+
+def leading(targets: Iterable[Target]) -> Iterator[Target]:
+    """Yield the replicas that lead by the cluster metadata, or that are alone here where none says."""
+    replicas: dict[PartitionDir, list[Target]] = {}
+    for target in targets:
+        name = target.name
+        if target.kind == PARTITION and name and name.kind == NORMAL and name.topic not in NEVER_TIERED:
+            replicas.setdefault(name, []).append(target)
+    for some in replicas.values():
+        leads = [_leads(target) for target in some]
+        alone = len(some) == 1 and leads == [None]
+        yield from (target for target, is_leader in zip(some, leads, strict=True) if is_leader or alone)
+
+
+def _leads(target: Target) -> bool | None:
+    """Whether the broker of a target leads its partition by the cluster metadata; None for unknown."""
+    image, name, broker = cluster_image(target), target.name, Partition(target).directory.broker_id
+    if image is None or name is None or broker is None:
+        return None
+    states = [
+        each.partitions.get(name.partition) for each in image.topics.values() if each.name == name.topic
+    ]
+    return any(state is not None and state.leader == broker for state in states)
 
 
 def lacks(number: int | None, partitions: Iterable[tuple[int | None, str | None]]) -> str | None:

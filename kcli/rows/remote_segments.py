@@ -79,6 +79,8 @@ class RemoteCheckRow(NamedTuple):
     unfinished_deletions: Annotated[int, "segments in DELETE_SEGMENT_STARTED"]
     remote_bytes: Annotated[int, "bytes of all of them"]
     findings: Annotated[int, "findings about it"]
+    leader_dir: Annotated[str | None, "replica whose epochs and offsets these were compared with; or null"]
+    objects: Annotated[int | None, "objects whose names and sizes were compared; null without --storage"]
 
 
 class RemoteReplayRow(NamedTuple):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 
 import pytest
 
@@ -11,9 +12,12 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
+from kcli.jobs.rlmm.check import RESULT_OF_SEVERITY
+from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.remote.coverage import EventCoverage
 from kcli.kafka.remote.events import file_events
+from kcli.kafka.remote.partitioning import partition_of_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
@@ -64,7 +68,9 @@ def written(folder, records):
     """Write events as a metadata partition; return its directory."""
     folder = folder / "__remote_log_metadata-1"
     folder.mkdir()
-    values = [record if isinstance(record, bytes) else encoded(record) for record in records]
+    values = [
+        record if record is None or isinstance(record, bytes) else encoded(record) for record in records
+    ]
     (folder / LOG).write_bytes(batch(0, values, last_offset_delta=len(values) - 1))
     return folder
 
@@ -148,6 +154,7 @@ DAMAGES = {
         ),
     ),
     "a value that is cut": ("RLMM-001", lambda all_: [*all_, encoded(all_[0])[:40]]),
+    "a record without a value": ("RLMM-002", lambda all_: [*all_, None]),
     "an unknown state": ("RLMM-001", lambda all_: [*all_, all_[0]._replace(state=9)]),
 }
 
@@ -170,4 +177,27 @@ def test_as_recorded_there_is_nothing(kcli, demo, recorded, tmp_path):
 def test_each_damage_has_its_code(kcli, recorded, tmp_path, what):
     codes, damage = DAMAGES[what]
 
-    assert set(check(kcli, written(tmp_path, damage(recorded)))[1]) == set(codes.split())
+    rows, found = check(kcli, written(tmp_path, damage(recorded)))
+    assert set(found) == set(codes.split())
+    severities = {CATALOGUE[code].severity for code in found}
+    worst = next((one for one in ("error", "warning") if one in severities), "info")
+    assert [row["result"] for row in rows] == [RESULT_OF_SEVERITY[worst]]
+
+
+def test_events_are_where_a_broker_looks_for_them(kcli, recorded, tmp_path):
+    own = written(tmp_path, recorded)
+    for number in (0, 2, 3):
+        copy = own.with_name(f"__remote_log_metadata-{number}")
+        copy.mkdir()
+        (copy / LOG).write_bytes(b"")
+    place = partition_of_events(recorded[0].topic_id, 0, 4).partition
+    assert place != 1
+    rows, codes = check(kcli, tmp_path)
+    assert ([row["result"] for row in rows], codes) == (["damaged"], ["RLMM-037"])
+
+    own.rename(own.with_name("moved"))
+    shutil.rmtree(own.with_name(f"__remote_log_metadata-{place}"))
+    own.with_name("moved").rename(own.with_name(f"__remote_log_metadata-{place}"))
+    (own.with_name("__remote_log_metadata-1")).mkdir()
+    (own.with_name("__remote_log_metadata-1") / LOG).write_bytes(b"")
+    assert check(kcli, tmp_path)[1] == []

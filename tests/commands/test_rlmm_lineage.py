@@ -17,10 +17,11 @@ def story(tmp_path):
 
 @pytest.fixture
 def check(kcli, story):
-    def ask(leader):
+    def ask(leader, *, named=True):
         records = [put_record(n, n, None, value) for n, value in enumerate(story.values)]
         segment(story.root / "events" / EVENTS, 0, put_records(records))
-        done = kcli("rlmm", "check", story.root / "events", "--leader", leader, "-o", "json")
+        words = ("--leader", leader) if named else (leader,)
+        done = kcli("rlmm", "check", story.root / "events", *words, "-o", "json")
         document = json.loads(done.stdout)
         found = [(one["code"], one["message"]) for one in document["findings"]]
         return found, document
@@ -39,7 +40,10 @@ def test_a_leader_whose_history_it_is(story, check):
 def test_a_segment_that_an_unclean_election_cut(story, check):
     story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
     story.remote(2, [(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0), (1, 1)])
-    found, document = check(story.replica("b", [(2, 1)], [(0, 0), (1, 1)]))
+    leader = story.replica("b", [(2, 1)], [(0, 0), (1, 1)])
+    found, document = check(leader)
+    assert (found, document) == check(leader, named=False)  # the only replica here
+    assert document["rows"][0]["leader_dir"] == str(leader / "t-0")
 
     (message,) = [message for code, message in found if code == "RLMM-028"]
     assert "offsets 0..2: it ends at 2, and epoch 0 of the leader before 1" in message

@@ -8,7 +8,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.common import answer
 from kcli.jobs.metadata_partitions import RemoteEvents, fold_unit
 from kcli.jobs.rlmm.check import EventChecks, RemoteCheck
-from kcli.jobs.tiered_leader import cache_of, load_leader, unreached
+from kcli.jobs.tiered_leader import cache_of, load_leader, misplaced_events, unreached
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.remote.events import EventQuery
@@ -38,10 +38,11 @@ def user_partition(finding: Finding) -> PartitionDir | None:
 def unreachable_segments(
     target: Target, events: RemoteEvents, found: Inspected, log_end: int
 ) -> Iterator[Finding]:
-    """Yield that no leader epoch leads to the remote segments of a partition.
+    """Yield that no leader epoch leads to the remote segments of a partition, or no broker sees their events.
 
     Nothing where the events about it cannot be read: that has a finding, or an error, of its own.
     """
+    yield from misplaced_events(target, events)
     partition, log_start = Partition(target), found.given.log_start_offset
     with suppress(FileError):
         cache = cache_of(partition, events, is_needed=False)

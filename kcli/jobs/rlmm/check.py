@@ -36,7 +36,16 @@ from kcli.jobs.rlmm.storage import (
     objects_of,
     storage_defects,
 )
-from kcli.jobs.tiered_leader import ABSENT, lacks, load_leader, metadata_partition_of, topic_size
+from kcli.jobs.tiered_leader import (
+    ABSENT,
+    MISPLACED,
+    lacks,
+    leading,
+    load_leader,
+    metadata_partition_of,
+    misplaced,
+    topic_size,
+)
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import (
@@ -64,6 +73,7 @@ from kcli.kafka.remote.lineage import (
     written_again,
 )
 from kcli.logdir.buffers import FileError
+from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
@@ -105,13 +115,21 @@ class RemoteCheck:
 
     `now_ms`: the time of the check, None for that of the last event. A copy or deletion that began
     `stuck_after_ms` before that is taken for one that will not be finished. Compared with `storage` and the
-    `leaders`, partition directories.
+    `leaders`, partition directories. `metadata_partitions`: the numbers of those that are here; of none,
+    where a broker looks for events is not asked.
     """
 
     now_ms: int | None
     stuck_after_ms: int
     storage: Storage | None = None
     leaders: tuple[Target, ...] = ()
+    metadata_partitions: frozenset[int | None] = frozenset()
+
+    def within(self, found: Found) -> "RemoteCheck":
+        """Return the same with what was found: replicas that lead, unless others are named, and numbers."""
+        leaders = {target.name: target for target in (*leading(found.targets), *self.leaders)}
+        numbers = frozenset(map(metadata_partition, found.targets)) - {None}
+        return replace(self, leaders=tuple(leaders.values()), metadata_partitions=numbers)
 
 
 class KnownSegments(NamedTuple):
@@ -138,6 +156,7 @@ class EventChecks:
         self._stuck_after_ms = options.stuck_after_ms
         self._stored = stored
         self._leaders = {target.name: target for target in options.leaders}
+        self._numbers = options.metadata_partitions
         self._checked: dict[UserPartition, CheckedPartition] = {}
         self._latest = 0
         self._seen: dict[str, UserPartition] = {}
@@ -154,9 +173,13 @@ class EventChecks:
         sizes = frozenset[int]() if size is None else frozenset({size})
         return KnownSegments(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
 
-    def results(self, partition: MetadataPartition) -> Iterator[Item | Finding | Failure]:
-        """Yield the rows, then the findings."""
+    def results(
+        self, partition: MetadataPartition, target: Target | None = None
+    ) -> Iterator[Item | Finding | Failure]:
+        """Yield the rows, then the findings; the target is a segment of the metadata partition."""
         self._lacks = partition.lacks
+        if target is not None and self._numbers:
+            self._report_misplaced(partition, target)
         for key, count in partition.store.remnants.items():
             self._of(partition, key).add("RLMM-020", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
         for segment_id in self._deleted:
@@ -166,17 +189,23 @@ class EventChecks:
                 what = describe_objects(self._stored.objects[segment_id])
                 self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
         for key, cache in partition.store:
+            leader_dir = None
             try:
-                self._against_leader(self._of(partition, key), key, cache)
+                leader_dir = self._against_leader(self._of(partition, key), key, cache)
             except FileError as error:
                 yield failure_of(error)
-            yield self._row(partition, key, cache)
+            yield self._row(partition, key, cache, leader_dir)
         for key, checked in self._checked.items():
             if key not in partition.store.caches and checked.listed:
-                yield self._row(partition, key, RemoteCache())
+                yield self._row(partition, key, RemoteCache(), None)
         for checked in self._checked.values():
             yield from checked.listed
         yield from map(failure_of, self._unread)
+
+    def _report_misplaced(self, partition: MetadataPartition, target: Target) -> None:
+        for key, checked in self._checked.items():
+            for message in misplaced(key, partition.number, target, self._numbers):
+                checked.add(MISPLACED, message)
 
     def _of(self, partition: MetadataPartition, key: UserPartition) -> CheckedPartition:
         if key not in self._checked:
@@ -209,21 +238,26 @@ class EventChecks:
                 what += f" after {state_name(partition.store.caches[key].segments[record.segment_id].last)}"
             checked.add(CODE_OF_REFUSAL[refused], what)
 
-    def _against_leader(self, checked: CheckedPartition, key: UserPartition, cache: RemoteCache) -> None:
-        """Report what does not go together with the leader's log, if there is one of this partition."""
+    def _against_leader(
+        self, checked: CheckedPartition, key: UserPartition, cache: RemoteCache
+    ) -> str | None:
+        """Report what does not go together with the leader's log; return its directory, None without one."""
         topic_id, topic, number = key
         target = self._leaders.get(PartitionDir(topic, number))
         if target is None:
-            return
+            return None
         replica = Partition(target)
         own = replica.topic_id()
         if own not in {topic_id, None}:
-            return
+            return None
         leader = collect_findings(load_leader(replica, cache))  # other commands report them
         for code, message in leader_defects(leader):
             checked.add(code, message)
+        return replica.shown
 
-    def _row(self, partition: MetadataPartition, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
+    def _row(
+        self, partition: MetadataPartition, key: UserPartition, cache: RemoteCache, leader_dir: str | None
+    ) -> RemoteCheckRow:
         checked = self._of(partition, key)
         referenced = cache.referenced()
         now = self._latest if self._now_ms is None else self._now_ms
@@ -245,8 +279,11 @@ class EventChecks:
         if cache.segments and marked is not None:
             checked.add("RLMM-020", f"{state_name(marked)}, and {_left(len(cache.segments))}")
         worst = next((each for each in ("error", "warning", "info") if checked.counted[each]), "info")
-        if worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
+        if partition.is_stopped:
+            worst = "error"
+        elif worst == "info" and partition.lacks not in {CUT_BY_AT, None}:
             worst = "warning"
+        stored = None if self._stored is None else self._stored.objects
         return RemoteCheckRow(
             checked.place,
             result=RESULT_OF_SEVERITY[worst],
@@ -257,6 +294,8 @@ class EventChecks:
             unfinished_deletions=states[SEGMENT_STATES[DELETE_SEGMENT_STARTED]],
             remote_bytes=sum(each.metadata.segment_size_in_bytes for each in cache.segments.values()),
             findings=checked.counted.total(),
+            leader_dir=leader_dir,
+            objects=None if stored is None else sum(len(stored.get(each, ())) for each in cache.segments),
         )
 
     def _against_storage(self, checked: CheckedPartition, cache: RemoteCache, lacks: str | None) -> None:
@@ -370,7 +409,7 @@ def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
         return replay(unit, query, visitor)
     checks = EventChecks(options, objects)
-    outcome = fold_unit(unit, query, checks.results, checks.watch)
+    outcome = fold_unit(unit, query, lambda one: checks.results(one, unit.target), checks.watch)
     return replace(outcome, partial=checks.known(unit.target))
 
 

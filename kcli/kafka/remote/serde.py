@@ -22,7 +22,7 @@ from kcli.kafka.findings.collector import FindingCollector
 
 CONSUMER_STOPS = frozenset({"RLMM-001", "RLMM-002", "RLMM-035"})
 """Findings about what ends the metadata consumer of a broker (`ConsumerTask`)."""
-NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036"}
+NOT_ALL_READ = CONSUMER_STOPS | {"RLMM-032", "RLMM-036", "RLMM-037"}
 """Findings that say that a broker which starts does not read all events."""
 
 

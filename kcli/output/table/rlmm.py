@@ -283,11 +283,18 @@ def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     unfinished = sum(map(_unfinished, rows))
     copies = counted(unfinished, "unfinished copy or deletion", "unfinished copies or deletions")
     copied = counted(sum(row.copied for row in rows), "remote segment")
-    return (
-        f"{counted(len(rows), 'partition')}: "
-        f"{tally({name: results[name] for name in ('damaged', 'warning', 'clean')})}. "
-        f"{joined((f'{copied} to read', copies if unfinished else ''))}."
-    )
+    objects = [row.objects for row in rows if row.objects is not None]
+    without = sum(row.leader_dir is None for row in rows)
+    words = [
+        f"{counted(len(rows), 'partition')}:",
+        f"{tally({name: results[name] for name in ('damaged', 'warning', 'clean')})}.",
+        f"{joined((f'{copied} to read', copies if unfinished else ''))}.",
+    ]
+    if objects:
+        words.append(f"Not read: the contents of {counted(sum(objects), 'object')} (kcli check reads logs).")
+    leaders = f"the leader's log of {counted(without, 'partition')} (--leader)" if without else ""
+    compared = joined(("" if objects else "remote storage (--storage)", leaders))
+    return " ".join([*words, f"Not compared: {compared}."] if compared else words)
 
 
 CHECKS = TableView(

@@ -171,4 +171,12 @@ REMOTE: dict[str, Rule] = {
         "No broker appends like this, and no checksum covers a batch's base offset: see kcli check. Let a "
         "replica lead that has the batch whole, see kcli replica diff, then restart the brokers.",
     ),
+    "RLMM-037": Rule(
+        "error",
+        "Events about a partition are in a metadata partition in which no broker looks for them.",
+        "It looks in the one that RemoteLogMetadataTopicPartitioner names for the number of partitions that "
+        "__remote_log_metadata has now: it neither reads nor deletes the remote segments of these events.",
+        "Somebody added partitions to the topic, which must never change: keep the local logs, and the "
+        "objects. kcli rlmm state still shows which segments there are.",
+    ),
 }
