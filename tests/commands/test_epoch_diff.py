@@ -1,6 +1,7 @@
 """`kcli epoch diff`: where the epochs of replicas part, and what each has alone."""
 
 import json
+import shlex
 
 import pytest
 
@@ -31,6 +32,22 @@ def test_replicas_part_where_the_broker_truncated(kcli, folder):
             assert row["other_log_end_offset"] == said[row["topic"]]
     (row,) = [row for row in rows if row["topic"] == "segments"]
     assert (row["records_only_here"], row["records_only_there"], row["last_common_epoch"]) == (60, 15, 0)
+
+
+def test_what_to_ask_next_is_a_command_line(kcli, folder):
+    """With the log dirs where one pair of them answers for all partitions."""
+    screen = kcli("epoch", "diff", folder / "before-follower", folder / "before-leader", "-o", "table").stdout
+    _, _, said = screen.partition("\nNext:\n")
+    program, *words = shlex.split(said)[: 1 + len(("truncate", "--leader", "LEADER", "FOLLOWER"))]
+
+    assert [program, *words] == [
+        "kcli",
+        "truncate",
+        "--leader",
+        str(folder / "before-leader"),
+        str(folder / "before-follower"),
+    ]
+    assert kcli(*words).stdout
 
 
 def made(root, *batches, epochs):

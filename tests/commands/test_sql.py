@@ -28,6 +28,14 @@ def test_rows_in_a_format_of_cells(kcli, dirs, output, expected):
     assert (done.exit_code, done.stdout) == (0, expected)
 
 
+def test_what_all_rows_share_is_no_column_where_columns_have_no_room(kcli, dirs):
+    title, *lines = kcli("sql", "FROM offsets", *dirs, "-o", "table").stdout.split("\n\n")[:2]
+    header = lines[0].split("\n")[0].split()
+
+    assert title.startswith("host ") and "scan_time " in title
+    assert header[0] != "host" and {"topic", "partition", "log_end_offset"} < set(header)
+
+
 def test_a_json_document_with_nested_values(kcli, dirs):
     nested = "{'a': [1, NULL], 'k': 'x'::BLOB}"
     query = f"SELECT {nested} AS s, 1.5 AS d, sum(size) AS n, max(scan_time) AS t FROM batches"

@@ -60,8 +60,9 @@ class ShownColumn(NamedTuple):
 
     `value` is the path of an attribute of the row, or a function of the row. `rank` 0 is always shown; of
     those above the highest goes first where there is no room. One whose values are all null or empty goes,
-    too. `least` is the width that it may be cut to; None: it is never cut. `style`: of a value.
-    `may_overflow`: of names, a few of which are far longer than the others: these have lines of their own.
+    too. `least` is the width that it may be narrowed to, on more lines; None: it is never narrowed. `is_cut`:
+    what is too wide is cut instead: contents of records. `style`: of a value. `may_overflow`: of names, a few
+    of which are far longer than the others: these have lines of their own.
     """
 
     header: str
@@ -71,6 +72,7 @@ class ShownColumn(NamedTuple):
     least: int | None = None
     style: Callable[[Any], str] | str = ""
     may_overflow: bool = False
+    is_cut: bool = False
 
     def value_of(self, row: Any) -> Any:
         """Return the value of a row."""

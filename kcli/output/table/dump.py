@@ -80,7 +80,7 @@ BATCH_VIEW = TableView(
 
 def view_records(answer: TableInput) -> TableView:
     """Return the view of records with the beginnings of keys and values; of internal topics decoded ones."""
-    key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan")
+    key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
         key = key._replace(least=None, may_overflow=True)
     return TableView(
@@ -93,9 +93,10 @@ def view_records(answer: TableInput) -> TableView:
                 _value,
                 CONTENTS,
                 least=LEAST_VALUE,
+                is_cut=True,
                 style=lambda value: "dim" if value is None else "",
             ),
-            ShownColumn("HEADERS", _headers, rank=1, least=8),
+            ShownColumn("HEADERS", _headers, rank=1, least=8, is_cut=True),
         ),
         closing=_record_total,
     )
@@ -179,9 +180,9 @@ LAYOUT = TableView(
     columns=(
         ShownColumn("AT BYTE", "position", NUMBER),
         ShownColumn("SIZE", "size", NUMBER),
-        ShownColumn("STRUCTURE", "structure", least=12),
+        ShownColumn("STRUCTURE", "structure", least=12, is_cut=True),
         ShownColumn("FIELD", "field"),
-        ShownColumn("VALUE", "value", least=12, style="bold"),
-        ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim"),
+        ShownColumn("VALUE", "value", least=12, style="bold", is_cut=True),
+        ShownColumn("MEANING", "meaning", rank=1, least=16, style="dim", is_cut=True),
     ),
 )

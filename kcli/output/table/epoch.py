@@ -10,8 +10,8 @@ from formats.checkpoint import EpochEntry
 from kcli.kafka.replication.follower import find_divergence
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, DEFINED, NUMBER, STYLES, ShownColumn
-from kcli.output.table.fitted_table import Line, StyledLines
-from kcli.output.table.shared_columns import SharedColumn, by_partition, name_of, replica_names
+from kcli.output.table.fitted_table import Line, StyledLines, command_lines
+from kcli.output.table.shared_columns import SharedColumn, by_partition, log_dir_of, name_of, replica_names
 from kcli.output.table.table_view import FEW, TableInput, TableView
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, number, tally
@@ -141,6 +141,7 @@ def view_diffs(answer: TableInput) -> TableView:
         names_replicas=True,
         above=lambda _, screen: draw_replicas(rows, screen),
         verdict=_diffs_verdict,
+        closing=lambda rows: _next_commands(rows, answer.screen),
     )
 
 
@@ -158,14 +159,36 @@ def _diffs_verdict(rows: Sequence[EpochDiffRow]) -> str:
     )
     if parted:
         words.append(f"Epochs differ in {parted} of {pairs}.")
-        words.append("Next: kcli truncate --dry-run --leader LEADER FOLLOWER")
     elif not unknown:
         words.append("The epochs are the same as far as both replicas go.")
     held = sum(map(_holds_epoch_alone, rows))
     if held:
         words.append(f"In {held} of {pairs} one replica alone holds an epoch without records.")
-        words.append("Next: kcli truncate --broker running --leader LEADER FOLLOWER")
     return " ".join(words)
+
+
+def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
+    """Return the command that goes on from the first of the pairs that part, and of those of running brokers.
+
+    It names log dirs where it answers for all of them, and else the directories of the partition.
+    """
+    asked = (
+        ([], [row for row in rows if row.divergence_offset is not None]),
+        (["--broker", "running"], list(filter(_holds_epoch_alone, rows))),
+    )
+    lines = []
+    for options, chosen in asked:
+        pairs = [sorted(_replicas(row), key=_newest_epoch, reverse=True) for row in chosen]
+        log_dirs = {tuple(log_dir_of(where) for where, _ in pair) for pair in pairs}
+        if pairs:
+            dirs = log_dirs.pop() if len(log_dirs) == 1 < len(pairs) else [where.dir for where, _ in pairs[0]]
+            lines.append(command_lines(["kcli", "truncate", *options, "--leader", *dirs], screen))
+    return "\n".join(["Next:", *lines] if lines else [])
+
+
+def _newest_epoch(replica: tuple[Where, tuple[EpochSpan, ...]]) -> tuple[int, int]:
+    last = replica[1][-1:]
+    return (last[0].epoch, last[0].end_offset) if last else (-1, 0)
 
 
 def _holds_epoch_alone(row: EpochDiffRow) -> bool:

@@ -3,8 +3,9 @@
 Rich's own table neither leaves out a column nor gives a long name a line of its own.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias
 
@@ -74,6 +75,12 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
     return StyledLines([[(line, style)] for line in lines], screen)
 
 
+def command_lines(words: Iterable[str], screen: Screen) -> str:
+    """Return a command line as a shell takes it, on lines that fit."""
+    lines = wrap(shlex.join(words), screen.width - 4, break_on_hyphens=False, break_long_words=False)
+    return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
+
+
 class Measured(NamedTuple):
     """A column with its cells: their texts and styles, how wide it is, and how narrow it may become."""
 
@@ -138,51 +145,56 @@ def _measured(column: ShownColumn, rows: Sequence[Any], screen: Screen) -> Measu
 
 
 class Cell(NamedTuple):
-    """One cell: the columns that it has on the screen, and what is in it."""
+    """One cell: its lines, and the columns that it has on the screen."""
 
-    text: str
+    lines: list[str]
     style: str
     width: int
     is_right: bool
 
 
+def _folded(text: str, column: Measured, symbols: Symbols) -> list[str]:
+    """Return the lines of a cell: a text that is too wide is broken between words, or cut."""
+    declared, width = column.declared, column.width
+    if declared.least is None or cell_len(text) <= width:
+        return [text]
+    if declared.is_cut:
+        return [cut(text, width, symbols)]
+    lines = wrap(text, width, break_on_hyphens=False, break_long_words=False)  # a name stays whole
+    return [part for line in lines for part in wrap(line, width)] or [""]
+
+
 def _lines(shown: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
     if any(column.declared.header for column in shown):
-        yield _line(
-            [Cell(one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in shown]
-        )
+        yield _line((one.declared.header, "bold", one.width, one.declared.kind.is_right) for one in shown)
     cells = [
         [
-            Cell(
-                text if column.declared.least is None else cut(text, column.width, symbols),
-                style,
-                column.width,
-                column.declared.kind.is_right,
-            )
+            Cell(_folded(text, column, symbols), style, column.width, column.declared.kind.is_right)
             for text, style in zip(column.cells, column.styles, strict=True)
         ]
         for column in shown
     ]
-    names: list[str] = []
-    for line in zip(*cells, strict=True):
-        ends = [place for place, cell in enumerate(line, 1) if cell_len(cell.text) > cell.width]
-        above, names = names, [cell.text for cell in line[: max(ends, default=0)]]
-        for begin, end in pairwise(sorted({0, *ends, len(line)})):
-            if end == len(line) or names != above:  # rows of one long name follow the line that has it
-                blank = [cell._replace(text="") for cell in line[:begin]]
-                yield _line([*blank, *line[begin:end]])
+    names: list[list[str]] = []
+    for row in zip(*cells, strict=True):
+        ends = [place for place, cell in enumerate(row, 1) if cell_len(cell.lines[0]) > cell.width]
+        above, names = names, [cell.lines for cell in row[: max(ends, default=0)]]
+        for begin, end in pairwise(sorted({0, *ends, len(row)})):
+            if end == len(row) or names != above:  # rows of one long name follow the line that has it
+                lines = [[""]] * begin + [cell.lines for cell in row[begin:end]]
+                for texts in zip_longest(*lines, fillvalue=""):
+                    yield _line((text, *cell[1:]) for text, cell in zip(texts, row, strict=False))
 
 
-def _line(cells: Sequence[Cell]) -> Line:
-    """Return the cells side by side, without spaces at the end."""
+def _line(cells: Iterable[tuple[str, str, int, bool]]) -> Line:
+    """Return texts side by side, each with its style and width, without spaces at the end."""
     line: Line = []
     gap = ""
-    for cell in cells:
-        text = cell.text.rstrip()
-        space = " " * (cell.width - cell_len(text))
+    for cell, style, width, is_right in cells:
+        text = cell.rstrip()
+        space = " " * (width - cell_len(text))
         if text:
-            line += [(gap + (space if cell.is_right else ""), ""), (text, cell.style)]
-            gap = GAP + ("" if cell.is_right else space)
+            line += [(gap + (space if is_right else ""), ""), (text, style)]
+            gap = GAP + ("" if is_right else space)
         else:
             gap += space + GAP
     return line

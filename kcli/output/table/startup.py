@@ -177,7 +177,7 @@ PARTITIONS = TableView(
         ShownColumn("END", "log_end_offset", NUMBER),
         ShownColumn("READS", "bytes_read", SIZE, rank=5),
         ShownColumn("LOSES", "records_lost", COUNT, rank=1),
-        ShownColumn("RECOVERY", _changes, least=26, rank=2, style=STYLES["warning"]),
+        ShownColumn("RECOVERY", _changes, least=24, rank=2, style=STYLES["warning"]),
     ),
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,

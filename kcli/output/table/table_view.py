@@ -1,5 +1,6 @@
 """Views that are declarations: the verdict, the columns of a table, and what is drawn around it."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -154,29 +155,44 @@ LEAST_OF_A_TEXT = 24
 """Characters that a text is cut to where there is no room."""
 MOST_OF_A_TEXT = 300
 """Characters: no terminal shows more in a column."""
+SECONDARY = re.compile(r"dir|path|cluster_id|.*_bytes")
+"""Columns of a query that go before all others where there is no room."""
+MOST_COLUMNS = 1000
 
 
 def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
     """Return a view of the columns: the later ones go first where there is no room.
 
-    What `Where` and `FromFile` say is in the title as for every view.
+    What `Where` and `FromFile` say is in the title as for every view; of rows without them what all rows
+    share is there, in place of columns that have room, where not all have.
     """
-    row = drawn.rows[0]
+    rows, screen, row = drawn.rows, drawn.screen, drawn.rows[0]
     first = 0 if where_of(row) is None else len(FROM_FILE if hasattr(row, "source") else WHERE)
     shown = [_column(place, column, row) for place, column in enumerate(columns)][first:]
     shown[0] = shown[0]._replace(rank=0)
-    return TableView(shown, below=partial(_count_hidden, shown))
+    facts: list[str] = []
+    while isinstance(row, PlainRow) and len(has_room := fitted(shown, rows, screen)) < len(shown):
+        shared = [one for one in has_room if len(set(one.cells)) == 1 < len(rows)]
+        if not shared or len(shared) == len(shown):
+            break
+        facts += [f"{one.declared.header} {one.cells[0]}" for one in shared]
+        shown = [column for column in shown if all(column is not one.declared for one in shared)]
+        first = min(shown, key=lambda column: column.rank)
+        shown[shown.index(first)] = first._replace(rank=0)
+    return TableView(shown, facts=lambda _: facts, below=partial(_count_hidden, shown))
 
 
 def _column(place: int, column: Column, row: Any) -> ShownColumn:
     kind = {"int": NUMBER, "timestamp": TIME}.get(column.kind, TEXT_KIND)
     if kind is NUMBER and column.name.endswith(("_bytes", "_size")):
         kind = SIZE
-    header = column.name if isinstance(row, PlainRow) else column.name.upper().replace("_", " ")
+    is_plain = isinstance(row, PlainRow)
+    header = column.name if is_plain else column.name.upper().replace("_", " ")
     header += " (UTC)" if kind is TIME else ""
     least = LEAST_OF_A_TEXT if kind is TEXT_KIND else None
     value = partial(_value, place, is_text=kind is TEXT_KIND)
-    return ShownColumn(header, value, kind, rank=place + 1, least=least)
+    rank = place + 1 + (MOST_COLUMNS if is_plain and SECONDARY.fullmatch(column.name) else 0)
+    return ShownColumn(header, value, kind, rank=rank, least=least, is_cut=True)
 
 
 def _value(place: int, row: Any, *, is_text: bool) -> Any:

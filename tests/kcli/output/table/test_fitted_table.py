@@ -56,11 +56,19 @@ def test_a_column_without_values_is_not_shown():
     assert lines(COLUMNS, [Row("a", None, "x")])[0] == "NAME  TEXT"
 
 
-def test_text_is_cut_where_a_name_is_not():
-    name, text = "n" * 30, "t" * 60
-    _, line = lines(COLUMNS, [Row(name, None, text)], 60)
+@pytest.mark.parametrize(
+    ("is_cut", "folded"), [(True, ["CKPT-001\u2026"]), (False, ["CKPT-001", "LOG-003", "long"])]
+)
+def test_text_has_more_lines_and_contents_are_cut(is_cut, folded):
+    name = ShownColumn("NAME", "name")
+    text = ShownColumn("TEXT", "text", least=10, is_cut=is_cut)
+    _, *found = lines((name, text, NAME), [Row("n" * 30, 1, "CKPT-001 LOG-003 long"), Row("m", 1)], 74)
 
-    assert line == f"{name}  {'t' * 27}\u2026"
+    assert found == [
+        f"{'n' * 30}  {folded[0]:10}  {'n' * 30}",
+        *(f"{'':30}  {line}" for line in folded[1:]),
+        f"{'m':30}  {'':10}  m",
+    ]
 
 
 def test_few_long_names_have_lines_of_their_own():
