@@ -38,7 +38,7 @@ def test_what_to_ask_next_is_a_command_line(kcli, folder):
     """With the log dirs where one pair of them answers for all partitions."""
     screen = kcli("epoch", "diff", folder / "before-follower", folder / "before-leader", "-o", "table").stdout
     _, _, said = screen.partition("\nNext:\n")
-    program, *words = shlex.split(said)[: 1 + len(("truncate", "--leader", "LEADER", "FOLLOWER"))]
+    program, *words = shlex.split(said.replace("\\\n", ""))[:5]
 
     assert [program, *words] == [
         "kcli",

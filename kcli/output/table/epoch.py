@@ -172,7 +172,7 @@ def _next_commands(rows: Sequence[EpochDiffRow], screen: Screen) -> str:
 
     It names log dirs where it answers for all of them, and else the directories of the partition.
     """
-    asked = (
+    asked: tuple[tuple[list[str], list[EpochDiffRow]], ...] = (
         ([], [row for row in rows if row.divergence_offset is not None]),
         (["--broker", "running"], list(filter(_holds_epoch_alone, rows))),
     )

@@ -177,8 +177,8 @@ def default_view(columns: Sequence[Column], drawn: TableInput) -> TableView:
             break
         facts += [f"{one.declared.header} {one.cells[0]}" for one in shared]
         shown = [column for column in shown if all(column is not one.declared for one in shared)]
-        first = min(shown, key=lambda column: column.rank)
-        shown[shown.index(first)] = first._replace(rank=0)
+        place = min(range(len(shown)), key=lambda one: shown[one].rank)
+        shown[place] = shown[place]._replace(rank=0)
     return TableView(shown, facts=lambda _: facts, below=partial(_count_hidden, shown))
 
 
