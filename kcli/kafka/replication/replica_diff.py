@@ -2,10 +2,10 @@
 
 Both logs are read once, in order, aligned by offset. As long as the bytes are equal they are compared as they
 come, in chunks that hold many batches; else batch by batch. What brokers do to one replica alone is no
-difference: where segments roll, the leader epoch in a batch's header (its CRC leaves it out), and what
-compaction removes. Batches that one log lacks are `compacted` where something shows compaction: one hole
-alone does not, a lost segment or damage leaves it as well. Records are decoded only where two batches of the
-same offsets have other bytes.
+difference: where segments roll, and what compaction removes. Batches with other leader epochs alone are
+equal, but in ranges of their own: another leader wrote them. Batches that one log lacks are `compacted` where
+something shows compaction: one hole alone does not, a lost segment or damage leaves it as well. Records are
+decoded only where two batches of the same offsets have other bytes.
 
 Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the base and the last offset of a
 batch that it compacts, and may set a delete horizon.
@@ -62,6 +62,12 @@ class ReplicaRange(NamedTuple):
     reason: str | None
     here: Extent
     there: Extent
+
+    @property
+    def other_epochs(self) -> tuple[int | None, int | None] | None:
+        """The leader epochs here and there of the same records; None where these are not two."""
+        epochs = self.here.epoch, self.there.epoch
+        return epochs if self.verdict == EQUAL and epochs[0] != epochs[1] else None
 
     @classmethod
     def empty(cls, offset: int) -> "ReplicaRange":
@@ -199,11 +205,12 @@ def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
 
 def _add(ranges: list[ReplicaRange], found: ReplicaRange) -> None:
     verdicts = [one.verdict for one in ranges[-2:]]
-    if verdicts == [COMPACTED, EQUAL] and found.verdict == COMPACTED:
+    if verdicts == [COMPACTED, EQUAL] and found.verdict == COMPACTED and not ranges[-1].other_epochs:
         last = ranges.pop()
         ranges[-1] = _joined(_joined(ranges[-1], last), found)
     elif ranges and (
-        (ranges[-1].verdict, ranges[-1].reason) == (found.verdict, found.reason)
+        (ranges[-1].verdict, ranges[-1].reason, ranges[-1].other_epochs)
+        == (found.verdict, found.reason, found.other_epochs)
         or len(ranges) >= MOST_DIFF_RANGES
     ):
         ranges[-1] = _joined(ranges[-1], found)

@@ -24,7 +24,14 @@ from kcli.output.table.fitted_table import sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of, replica_names
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, number, period, tally
-from kcli.rows.replicas import ElectionRow, FailoverControllerRow, FailoverRow, ReplicaRangeRow, SimulationRow
+from kcli.rows.replicas import (
+    ElectionRow,
+    FailoverControllerRow,
+    FailoverRow,
+    ReplicaRangeRow,
+    SimulationRow,
+    has_other_epochs,
+)
 
 RANGE_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
 REASONS = {
@@ -37,6 +44,8 @@ REASONS = {
 
 
 def _range_severity(row: ReplicaRangeRow) -> str | None:
+    if has_other_epochs(row):
+        return "warning"
     return "error" if row.reason == "missing" else RANGE_SEVERITIES.get(row.verdict)
 
 
@@ -46,17 +55,22 @@ def _ranges_verdict(rows: Sequence[ReplicaRangeRow]) -> str:
     of_pairs = [list(own) for _, own in groupby(sorted(rows, key=key), key)]
     errors = [[row for row in own if _range_severity(row) == "error"] for own in of_pairs]
     differing = [own[0] for own in errors if own]
+    parted = [row.first_offset for row in rows if has_other_epochs(row)]
     if len(of_pairs) > 1:
         unknown = sum(any(row.verdict == "unknown" for row in own) for own in of_pairs)
         words = f"{len(differing) or 'None'} of {counted(len(of_pairs), 'pair')} of replicas differ."
+        words += " The same records are in other leader epochs: see kcli epoch diff." if parted else ""
         return words + (f" {unknown} could not be compared as far as both go." if unknown else "")
     verdicts = {row.verdict for row in rows}
     if not differing:
         if "unknown" in verdicts:
             return "What was compared is the same; some offsets that both hold were not."
-        if "compacted" in verdicts:
-            return "What both hold is the same; compaction removed records of one."
-        return "They hold the same." if verdicts <= {"equal"} else "What both hold is the same."
+        if parted:
+            return (
+                f"They hold the same, from offset {parted[0]} on in other leader epochs: see kcli epoch diff."
+            )
+        same = "They hold" if verdicts <= {"equal"} else "What both hold is"
+        return f"{same} the same{'; compaction removed records of one' * ('compacted' in verdicts)}."
     (row,) = differing
     if row.verdict != "differs":
         replica = "The second" if row.verdict == "only-here" else "The first"

@@ -91,11 +91,25 @@ OTHER_RECORD = put_record(offset_delta=3, timestamp_delta=3, value=b"other")
 LARGE = bytes(3 << 20)
 
 
+def test_the_same_records_in_other_leader_epochs_are_ranges_of_their_own(tmp_path):
+    here = [put_range(5 * n, 5, epoch=n // 2) for n in range(6)]
+    there = [put_range(5 * n, 5, epoch=(0, 0, 0, 1, 1, 2)[n]) for n in range(6)]
+    found = rows(compared(tmp_path, here, there)[0])
+    epochs = [(row["first_offset"], row["leader_epoch"], row["other_leader_epoch"]) for row in found]
+
+    assert {row["verdict"] for row in found} == {"equal"}
+    assert epochs == [(0, 0, 0), (10, 1, 0), (15, 1, 1), (20, 2, 1), (25, 2, 2)]
+
+
 @pytest.mark.parametrize(
     ("here", "there", "expected"),
     [
         ((), (), [(0, -1, "equal", None)]),
-        (BATCHES, (BATCHES[0], put_range(10, 10, epoch=1), BATCHES[2]), [(0, 24, "equal", None)]),
+        (
+            BATCHES,
+            (BATCHES[0], put_range(10, 5, epoch=1), put_range(15, 5, epoch=1), BATCHES[2]),
+            [(0, 9, "equal", None), (10, 19, "differs", "boundaries"), (20, 24, "equal", None)],
+        ),
         (
             BATCHES,
             (put_range(0, 5), put_range(5, 10), put_range(15, 5), BATCHES[2]),
