@@ -10,9 +10,12 @@ from pathlib import Path
 from formats.batch import BATCH
 from formats.record import batch_records
 from kcli.engine.contract import Unit
+from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage import valid_batches
+from kcli.kafka.storage.loaded_log import Settings
 from kcli.logdir import bulk
 from kcli.logdir.find import find
+from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.rows import named
@@ -115,6 +118,13 @@ def rows(outcome):
     """Return an outcome's rows as dicts; it must have no error."""
     assert outcome.error is None, outcome.error
     return [named(row) for row in outcome.rows]
+
+
+def loaded(directory, **given):
+    """Return the log that a start loads: a clean one from 0 on, with an index entry for each batch."""
+    settings = Settings(now_ms=1_700_000_000_000, index_interval_bytes=0, max_index_size=1200)
+    start = {"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings}
+    return load(Partition(unit(directory).target), **{**start, **given})
 
 
 def codes(outcome):

@@ -16,7 +16,6 @@ from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
-WAIT_SECONDS = 120
 
 COMMANDS = [
     ("ls", "D"),

@@ -9,7 +9,6 @@ from tests.tiered import cluster
 
 pytestmark = pytest.mark.slow
 
-DAY = 86_400_000
 TOPICS = "t-retention,t-local,t-idle,t-delete-records,t-txn"
 RETENTION = "t-retention-0-oVPy32YcSEOASp51AKmbFg"
 FIRST = "00000000000000000097-tD-Iy4VPTjCVh3OEEjBCsw"

@@ -1,7 +1,6 @@
-"""The files under tests/data/batches and what DumpLogSegments printed for them, as parsed facts."""
+"""The files under tests/data/batches, and records of columns."""
 
 import gzip
-import re
 from functools import cache
 from pathlib import Path
 
@@ -22,12 +21,6 @@ LEGACY = (
     ),
 )
 
-_RECORD = re.compile(
-    rb"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+)"
-    rb" sequence: (-?\d+) headerKeys: \[(.*?)\](?: (.*))?$",
-    re.MULTILINE,
-)
-
 
 @cache
 def stored(name):
@@ -42,26 +35,6 @@ def batches(name):
         found.append((position, data[position : position + size]))
         position += size
     return found
-
-
-def golden_batches(name):
-    """Return one dict of words per batch line."""
-    lines = [
-        line
-        for line in stored(name).decode("utf-8", "replace").split("\n")
-        if re.match(r"(baseOffset|offset): ", line)
-    ]
-    return [dict(re.findall(r"(\w+): (\S+)", line)) for line in lines]
-
-
-def golden_records(name):
-    """Return offset, timestamp type, timestamp, sizes, sequence, header names and the rest of each record."""
-    return [
-        (int(offset), kind.decode(), int(time), int(key), int(value), int(sequence), names, rest or None)
-        for offset, kind, time, key, value, sequence, names, rest in _RECORD.findall(
-            stored(f"{name}.print.txt")
-        )
-    ]
 
 
 def rows(columns):

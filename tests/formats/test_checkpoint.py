@@ -1,4 +1,4 @@
-"""Text checkpoints: Kafka's own answers on damaged ones, real files, positions of errors."""
+"""Text checkpoints: Kafka's own answers on damaged ones, positions of errors."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ from formats.checkpoint import (
 )
 from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.types import TopicPartition
-from tests.formats.files import answers, content, units
+from tests.formats.files import answers, units
 
 COMMITTED = Path(__file__).parent.parent / "data" / "rlmm" / "committed-offsets.json.gz"
 
@@ -121,27 +121,6 @@ def test_committed_offsets_as_kafka():
         else:
             with pytest.raises(FormatError):
                 read_committed_offsets(data)
-
-
-def test_real_files():
-    assert read_leader_epoch_checkpoint(content("leader-epoch-checkpoint")) == [
-        (0, 0),
-        (4, 125),
-        (6, 165),
-        (9, 215),
-        (13, 255),
-    ]
-    offsets = read_offset_checkpoint(content("replication-offset-checkpoint"))
-    assert len(offsets) == 16
-    assert offsets[TopicPartition("bad-timeindex", 0)] == 120
-    assert offsets[TopicPartition("__transaction_state", 1)] == 30
-    assert read_offset_checkpoint(content("log-start-offset-checkpoint")) == {}
-
-
-def test_many_epochs():
-    entries = [EpochEntry(epoch, 10 * epoch) for epoch in range(59)]
-    data = "".join(["0\n59\n", *(f"{epoch} {start}\n" for epoch, start in entries)]).encode()
-    assert read_leader_epoch_checkpoint(data) == entries
 
 
 def test_the_last_of_equal_partitions_wins():

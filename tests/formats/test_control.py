@@ -1,19 +1,13 @@
-"""Control records: values by Kafka's own classes, records of real logs, damage."""
-
-import json
-import re
+"""Control records: values by Kafka's own classes, damage."""
 
 import pytest
 
 from formats import control as c
-from formats.batch import BATCH
 from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
 from formats.messages.converter import control_json
 from formats.messages.reader import UnknownTag
-from formats.record import batch_records
 from tests.builders import attempt
 from tests.formats.control_values import VALUES
-from tests.formats.recorded import batches, golden_batches, golden_records
 
 
 def key(number, version=0):
@@ -117,46 +111,6 @@ def test_errors_name_the_value_that_they_are_about(number, name):
 def test_keys_and_values_that_cannot_be(control_key, value, error):
     with pytest.raises(error):
         c.control_record(control_key, value)
-
-
-def controls(name):
-    return [
-        (record, c.control_record(record.key, record.value))
-        for _, batch in batches(name)
-        if BATCH.read(batch).is_control
-        for record in batch_records(batch, 1 << 20)
-    ]
-
-
-def test_markers_and_leader_changes_are_what_dump_log_segments_says():
-    answer = {
-        "txn": re.compile(rb"endTxnMarker: (\w+) coordinatorEpoch: (\d+)"),
-        "metadata": re.compile(rb"LeaderChange: (.*)"),
-    }
-    for name, pattern in answer.items():
-        golden = [
-            (offset, pattern.match(rest).groups())
-            for offset, *_, rest in golden_records(name)
-            if rest and pattern.match(rest)
-        ]
-        found = controls(f"{name}.log")
-        assert [record.offset for record, _ in found] == [offset for offset, _ in golden]
-        assert found
-        for (_, control), (_, words) in zip(found, golden, strict=True):
-            if name == "txn":
-                assert (control.name.encode(), b"%d" % control.value.fields["coordinatorEpoch"]) == words
-            else:
-                assert control_json(control.value) == json.loads(words[0])
-
-
-def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
-    golden = golden_batches("snapshot.plain.txt")
-    found = controls("snapshot.checkpoint")
-    assert [control.name for _, control in found] == ["SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"]
-    assert [record.offset for record, _ in found] == [
-        int(w["baseOffset"]) for w in golden if w["isControl"] == "true"
-    ]
-    assert 0 < found[0][1].value.fields["lastContainedLogTimestamp"] <= int(golden[0]["CreateTime"])
 
 
 @pytest.mark.parametrize(

@@ -219,9 +219,3 @@ def test_aborted_transactions_as_thirteen_versions_read_them():
                 for e in case["read"]
             ]
             assert [entry[1:] for entry in entries] == expected
-
-
-def test_real_transaction_index():
-    entries = list(TXN.rows(content("txn.txnindex")))
-    assert entries[0] == AbortedTxn(0, 5, 0, 15, 4)
-    assert [entry.last_offset for entry in entries] == [15, 16, 43, 44, 97]

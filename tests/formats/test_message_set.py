@@ -1,8 +1,7 @@
-"""Records of magic 0 and 1: files by Kafka against its readers, vectors, wrappers' offsets, damage."""
+"""Records of magic 0 and 1: bent files as Kafka reads them, vectors, wrappers' offsets, damage."""
 
 import base64
 import json
-import re
 import tracemalloc
 from itertools import pairwise
 
@@ -12,16 +11,11 @@ from formats.errors import CorruptError, LimitError, TruncatedError, Unsupported
 from formats.legacy import MESSAGE_V1
 from formats.message_set import LegacyRecord, base_offset, message_set, messages, set_records
 from tests.builders import attempt, compress
-from tests.formats.message_sets import BENT, REFUSED
-from tests.formats.recorded import LEGACY, batches, stored
+from tests.formats.message_sets import BENT
+from tests.formats.recorded import batches, stored
 from tests.messages import put_message, put_set, put_wrapper
 
 LIMIT = 1 << 20
-
-_DUMPED = re.compile(
-    r"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+)"
-    r" isValid: (\w+) crc: (\d+)(?: key: (\S*))?(?: payload: (.*))?$"
-)
 
 
 def read(message, limit=LIMIT):
@@ -35,43 +29,6 @@ def read(message, limit=LIMIT):
 
 def inner(count, magic=1, **fields):
     return b"".join(put_message(i, magic, value=b"v%d" % i, **fields) for i in range(count))
-
-
-def dumped(name):
-    """Return the records that DumpLogSegments printed, the text of key and value as bytes."""
-    for line in stored(f"{name}.print.txt").decode().split("\n"):
-        if line.startswith("| offset"):
-            offset, kind, time, key_size, value_size, valid, crc, key, value = _DUMPED.match(line).groups()
-            text = lambda size, said: None if size == "-1" else (said or "").encode()
-            yield (
-                int(offset),
-                kind,
-                int(time),
-                text(key_size, key),
-                text(value_size, value),
-                valid == "true",
-                int(crc),
-            )
-
-
-@pytest.mark.parametrize("name", [name for name in LEGACY if name != REFUSED])
-def test_records_are_what_dump_log_segments_printed(name):
-    found = [record for _, message in batches(f"{name}.log") for record in read(message)]
-    assert len(found) > 3
-    assert [
-        (r.offset, r.timestamp_type, r.timestamp, r.key, r.value, r.is_valid, r.crc) for r in found
-    ] == list(dumped(name))
-    assert {record.magic for record in found} == {int(name[1])}
-
-
-def test_an_lz4_frame_that_kafka_refuses():
-    ((_, message),) = batches(f"{REFUSED}.log")
-    error = attempt(read, message)
-    assert (type(error), error.position, error.field) == (
-        CorruptError,
-        MESSAGE_V1.size + 8 + 6,
-        "lz4 header checksum",
-    )
 
 
 def test_wrappers_that_were_bent():

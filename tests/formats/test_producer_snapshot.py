@@ -13,7 +13,7 @@ from formats.producer_snapshot import (
     ProducerSnapshotHeader,
     read_snapshot,
 )
-from tests.formats.files import content, json_lines
+from tests.formats.files import json_lines
 
 ONE = bytes.fromhex(
     "00017f0c315b000000010000000000000fa000020000000900000000"
@@ -35,15 +35,6 @@ def test_vector():
     assert snapshot(read.entries) == ONE
     assert read.entries[0].has_batch
     assert not read.entries[0].has_open_transaction
-
-
-def test_real_file():
-    read = read_snapshot(content("txn.snapshot"))
-    assert [entry.producer_id for entry in read.entries] == [3, 4, 5]
-    assert [entry.has_batch for entry in read.entries] == [True, False, False]
-    assert [entry.has_open_transaction for entry in read.entries] == [True, False, False]
-    assert read.entries[0].last_offset == 142
-    assert read_snapshot(content("no-producers.snapshot")).entries == ()
 
 
 def test_as_thirteen_versions_read_them():

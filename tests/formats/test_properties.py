@@ -1,20 +1,17 @@
-"""Java Properties, meta.properties, partition.metadata, clean shutdown: as Kafka, real files, damage."""
+"""Java Properties, meta.properties, partition.metadata, clean shutdown: as Kafka, damage."""
 
 import pytest
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.properties import (
     LogDirs,
-    MetaProperties,
     log_dirs,
     read_clean_shutdown,
     read_meta_properties,
     read_partition_metadata,
     read_properties,
 )
-from tests.formats.files import answers, content, units
-
-UUID = "s6FcBmY-TqGafa02wOIqHg"
+from tests.formats.files import answers, units
 
 
 @pytest.mark.parametrize(
@@ -56,12 +53,6 @@ def test_meta_properties_as_kafka():
         assert mine == answer, data
 
 
-def test_real_meta_properties():
-    expected = MetaProperties(1, "jorVD5sKNA_WO3sbreDmYg", 1, "XZE6TlyZNAr70OFx8md6cw")
-    assert read_meta_properties(content("meta.properties")) == expected
-    assert read_meta_properties(content("meta.properties-zookeeper")) == MetaProperties(0, None, 1, None)
-
-
 @pytest.mark.parametrize(
     ("data", "kind", "position", "field"),
     [
@@ -89,10 +80,6 @@ def test_partition_metadata_as_kafka():
         else:
             mine = f"ok {read.version} {read.topic_id}"
         assert mine == answer, data
-
-
-def test_real_partition_metadata():
-    assert read_partition_metadata(content("partition.metadata")) == (0, "se-gOWCaTZKDsz9OyxTeWw")
 
 
 @pytest.mark.parametrize(
@@ -144,10 +131,6 @@ CLEAN_SHUTDOWNS = [
 @pytest.mark.parametrize(("data", "expected"), CLEAN_SHUTDOWNS)
 def test_clean_shutdown(data, expected):
     assert read_clean_shutdown(data) == expected
-
-
-def test_real_clean_shutdown():
-    assert read_clean_shutdown(content("clean-shutdown")) == 11
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The quorum-state file: Kafka's own answers, a real file, versions, damage, bounds."""
+"""The quorum-state file: Kafka's own answers, versions, damage, bounds."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.quorum import QuorumState, read_quorum_state
-from tests.formats.files import answers, content
+from tests.formats.files import answers
 
 OLD = {
     "clusterId": "",
@@ -36,10 +36,6 @@ def test_versions():
     assert read_quorum_state(output(NEW)) == QuorumState(
         1, -1, 2, 1, "s6FcBmY-TqGafa02wOIqHg", None, None, None
     )
-
-
-def test_real_file():
-    assert read_quorum_state(content("quorum-state")) == QuorumState(0, 100, 1, -1, None, "", 0, (100,))
 
 
 def test_as_kafka():

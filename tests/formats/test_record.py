@@ -1,4 +1,4 @@
-"""Records of magic 2: real batches against DumpLogSegments, vectors, damage."""
+"""Records of magic 2: what producers were given, vectors, damage."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from formats.errors import CorruptError, LimitError, TruncatedError, Unsupported
 from formats.magic import is_legacy, is_valid, magic_of
 from formats.record import SHORTEST_KEYS, Record, batch_records, records, streamed_records
 from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
-from tests.formats.recorded import CODECS, FOLDER, LOGS, batches, golden_records, stored
+from tests.formats.recorded import FOLDER, LOGS, batches, stored
 from tests.seeds import examples
 
 LIMIT = 1 << 20
@@ -37,31 +37,6 @@ def test_the_files_are_the_ones_that_the_readme_names():
     assert {name for name, _, _ in rows} >= {f"{name}.log" for name in LOGS}
     for name, size, digest in rows:
         assert (len(stored(name)), hashlib.sha256(stored(name)).hexdigest()) == (int(size), digest)
-
-
-@pytest.mark.parametrize("name", LOGS)
-def test_records_say_what_dump_log_segments_says(name):
-    golden = golden_records(name)
-    found = [
-        (BATCH.read(batch), record)
-        for _, batch in batches(f"{name}.log")
-        for record in batch_records(batch, LIMIT)
-    ]
-    assert len(found) == len(golden) > 0
-    for (header, record), (offset, kind, time, key, value, sequence, names, rest) in zip(
-        found, golden, strict=True
-    ):
-        assert (record.offset, header.timestamp_type, record.timestamp, record.sequence) == (
-            offset,
-            kind,
-            time,
-            sequence,
-        )
-        assert (-1 if record.key is None else len(record.key)) == key
-        assert (-1 if record.value is None else len(record.value)) == value
-        assert b",".join(header_key for header_key, _ in record.headers) == names
-        if name in CODECS and record.key is not None and record.value:
-            assert rest == b"key: " + record.key + b" payload: " + record.value
 
 
 def test_keys_values_and_headers_are_what_the_producer_was_given():

@@ -106,26 +106,6 @@ def test_a_lookup_at_which_the_broker_fails_is_an_error(directory):
     assert "CorruptRecordException" in outcome.error.message
 
 
-@pytest.mark.parametrize(
-    ("timestamp", "expected"),
-    [
-        (0, (True, 0, 1000, "found")),
-        (1000, (True, 0, 1000, "found")),
-        (1003, (True, 3, 1003, "found")),
-        (1005, (True, 5, 2000, "found")),
-        (2004, (True, 9, 2004, "found")),
-        (2005, (True, 20, 3000, "found")),
-        (3009, (True, 29, 3009, "found")),
-        (3010, (False, None, None, "after all records")),
-        (None, (True, 29, 3009, "found")),
-    ],
-)
-def test_the_first_record_at_or_after_a_timestamp_is_found(directory, timestamp, expected):
-    row, found_codes = by_time(directory, timestamp)
-    assert place(row) == expected
-    assert (row["timestamp"], found_codes) == (timestamp, [])
-
-
 def test_a_lookup_by_time_begins_where_the_index_leads_for_the_log_start(tmp_path):
     """What is before that is not read: a compressed batch that cannot be unpacked."""
     damaged = put_batch(b"no gzip", 5, attributes=1, base_timestamp=1000, max_timestamp=5000)

@@ -1,7 +1,5 @@
 """What the contents of records say: as columns of rows, and by the decoder classes of the tool."""
 
-from pathlib import Path
-
 import pytest
 
 from formats.record import Record
@@ -30,7 +28,6 @@ SEGMENT = bytes.fromhex(
     "0000000400"
 )
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
-RLMM = Path(__file__).parents[3] / "data" / "rlmm" / "values.json.gz"
 
 
 def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:

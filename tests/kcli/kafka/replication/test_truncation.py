@@ -1,4 +1,4 @@
-"""Truncation of a loaded log, worked out by hand from Kafka's sources."""
+"""What a truncation removes: counts, what is kept elsewhere, damage."""
 
 import gzip
 from pathlib import Path
@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
-from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.replication.truncation import truncate
-from kcli.kafka.storage.loaded_log import Settings
-from kcli.logdir.find import find
-from kcli.logdir.partition import Partition
-from kcli.logdir.targets import Selection
-from tests.partitions import epoch_lines, offset_entries, put_range, segment, time_entries
+from tests.partitions import epoch_lines, loaded, offset_entries, put_range, segment, time_entries
 
 BATCHES = Path(__file__).parents[3] / "data" / "batches"
 SIZE = len(put_range(0, 10))
@@ -20,15 +15,6 @@ SIZE = len(put_range(0, 10))
 
 def tens(*bases, epoch=0):
     return b"".join(put_range(base, 10, epoch=epoch, timestamp=1000 + base) for base in bases)
-
-
-def loaded(directory, **given):
-    partition = Partition(find([str(directory)], Selection()).targets[0])
-    settings = Settings(now_ms=0, index_interval_bytes=0, max_index_size=1200)
-    return load(
-        partition,
-        **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given},
-    )
 
 
 @pytest.fixture
@@ -55,39 +41,6 @@ def orders(tmp_path):
         )
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (2, 100), (4, 200), (7, 220)))
     return directory
-
-
-def actions(found):
-    return {
-        change.base_offset: (change.action, change.after and change.after.log_size)
-        for change in found.segments
-    }
-
-
-def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(orders):
-    log = loaded(orders)
-    found = truncate(log, 115, 220)
-    after = found.after
-    assert (found.kind, after.log_end_offset, found.log_end_offset_after_restart) == ("partial", 115, 110)
-    assert actions(found) == {0: ("keep", 3 * SIZE), 100: ("cut", SIZE), 200: ("delete", None)}
-    cut = after.segments[-1]
-    assert (cut.offset_index.entries, cut.time_index.entries, cut.aborted) == (0, 0, ())
-    assert after.epochs == ((0, 0), (2, 100))
-    assert (found.high_watermark_before, found.high_watermark, log.recovery_point, after.recovery_point) == (
-        220,
-        115,
-        220,
-        115,
-    )
-    gone = found.removed
-    assert (gone.batches, gone.records, gone.size, gone.first_offset, gone.last_offset) == (
-        3,
-        30,
-        3 * SIZE,
-        110,
-        219,
-    )
-    assert (gone.first_timestamp, gone.max_timestamp, gone.trouble) == (1110, 1219, None)
 
 
 @pytest.mark.parametrize(("log_start", "lost"), [(0, 17), (10, 17), (20, 10), (23, 7), (12, None), (30, 0)])

@@ -42,28 +42,6 @@ def test_the_metadata_log_is_recovered_from_its_beginning_at_every_start(tmp_pat
     assert checkpoints(partition(root / "__cluster_metadata-0")) == Checkpoints(False, 0, 0, 4)
 
 
-@pytest.mark.parametrize(
-    ("clean", "point", "recovered"),
-    [
-        (True, 0, []),
-        (False, 0, [0, 10, 20]),
-        (False, 9, [0, 10, 20]),
-        (False, 10, [10, 20]),
-        (False, 19, [10, 20]),
-        (False, 20, [20]),
-        (False, 99, [20]),
-    ],
-)
-def test_a_start_recovers_segments_from_the_one_with_the_recovery_point_on(clean, point, recovered):
-    given = Checkpoints(clean, point, 0, None)
-
-    assert [base for base, after in ((0, 10), (10, 20), (20, None)) if given.recovers(after)] == recovered
-
-
-def test_below_the_first_segment_all_are_recovered():
-    assert Checkpoints(False, 0, 0, None).recovers(7)
-
-
 @pytest.mark.parametrize(("watermark", "bounded"), [(-1, 3), (2, 3), (3, 3), (4, 4), (10, 10), (11, 10)])
 def test_a_high_watermark_is_taken_within_the_log(tmp_path, watermark, bounded):
     directory = orders(tmp_path / "d", put_range(0, 10), epochs=None)
