@@ -37,6 +37,7 @@ from kcli.kafka.storage.leader_epochs import EndOffset, EpochCache, ends
 from kcli.kafka.storage.load_findings import (
     checkpointed_epochs,
     dropped_epochs,
+    lacks_epochs,
     list_epochs,
     no_epochs,
     stop_finding,
@@ -365,7 +366,7 @@ def diff(unit: Unit, *, running: bool = False) -> Outcome:
         there = yield from load_replica(other, running=running)
         yield from other_identity(partition, other)
         for replica, log in ((partition, here), (other, there)):
-            if log.epoch_lines is None:
+            if lacks_epochs(log):
                 yield no_epochs(replica)
             if not running:
                 yield from dropped_by_start(replica, log)

@@ -143,6 +143,22 @@ def walk_to_end(
     return first, last, walk.stop
 
 
+def lacks_epochs(loaded: LoadedLog) -> bool:
+    """Whether there is no leader-epoch-checkpoint, and a segment begins with a batch of a leader epoch.
+
+    An empty log has none, nor has one from before 0.11.
+    """
+    if loaded.epoch_lines is not None:
+        return False
+    for segment in reversed(loaded.segments):
+        if segment.log_path is not None:
+            with segment.log() as log:
+                first = next(iter(Walk(log, 0, segment.log_size)), None)
+            if first is not None and first.header.partition_leader_epoch >= 0:
+                return True
+    return False
+
+
 def no_epochs(partition: Partition, message: str = "no such file; the cache starts empty") -> Finding:
     """Return the finding about a partition whose leader-epoch-checkpoint is missing, or lacks its epochs."""
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
@@ -169,7 +185,7 @@ def checkpointed_epochs(
     """
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
-    if lines is None:
+    if lines is None if loaded is None else lacks_epochs(loaded):
         yield no_epochs(partition)
     yield from contradicting_lines(partition, lines or ())
     before = replay(lines or ())

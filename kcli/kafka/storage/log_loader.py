@@ -251,6 +251,8 @@ class LogLoader:
         """Recover one segment, its snapshots stay on disk; return how many bytes are cut."""
         self.recovered.add(segment.base_offset)
         if not self.exact:
+            if segment.base_offset in self.header_ends:  # as the file was loaded: it is cut already
+                return 0
             from kcli.kafka.storage.recovery import recover_by_headers
 
             done, self.header_ends[segment.base_offset] = recover_by_headers(

@@ -52,7 +52,8 @@ def misfits(
     """Yield runs whose epoch is below the one before, or is not that of the checkpoint: code, run and words.
 
     `before`: the epoch of the batch before the first. After an unclean stop, or beside a running broker, the
-    newest epochs may not be in the checkpoint: recovery adds them. Below the log start it says nothing.
+    newest epochs may not be in the checkpoint: recovery adds them. Below the log start it says nothing, nor
+    where its first epoch begins later than the batches of this epoch.
     """
     newest = cache[-1].epoch if cache else NO_PARTITION_LEADER_EPOCH
     for run in runs:
@@ -66,8 +67,12 @@ def misfits(
                 continue
             entry = epoch_for_offset(cache, offset)
             if entry is None:
-                yield "EPOCH-009", run, f"offset {offset}: epoch {run.epoch} is not in the checkpoint"
-                break
+                if not cache or run.epoch < cache[0].epoch:
+                    yield "EPOCH-009", run, f"offset {offset}: epoch {run.epoch} is not in the checkpoint"
+                    break
+                if run.epoch == cache[0].epoch:  # it begins later there, which changes no end of an epoch
+                    continue
+                entry = cache[0]
             if entry.epoch != run.epoch:
                 words = f"offset {offset}: the batch has epoch {run.epoch}, the checkpoint {entry.epoch}"
                 yield "EPOCH-007", run, words

@@ -78,6 +78,7 @@ class PartitionJudge:
         """The offset from which on batches are read without a gap: nothing is known of producers before."""
         self.epoch = NO_PARTITION_LEADER_EPOCH
         self._has_epochs = False
+        self._has_messages = False
         self._before: SegmentFacts | None = None
         self._of_transactions: tuple[Finding, ...] = ()
 
@@ -116,6 +117,7 @@ class PartitionJudge:
         yield from of_log.take()
         self.epoch = facts.epochs[-1].epoch if facts.epochs else self.epoch
         self._has_epochs = self._has_epochs or bool(facts.epochs)
+        self._has_messages = self._has_messages or facts.has_messages
         self.is_compacted = compacted
         self._before = facts
         self.end = facts.end if facts.end is not None else max(facts.base, self.end or 0)
@@ -139,10 +141,10 @@ class PartitionJudge:
         return self._has_epochs and (self.epochs is None or self._keeps_segments())
 
     def _begins_elsewhere(self) -> bool:
-        """Whether a log begins below its first segment, as a tiered one does."""
-        return (
-            bool(self._bases) and self._log_start_line is not None and self._log_start_line < self._bases[0]
-        )
+        """Whether a log begins below its first segment, as a tiered one does; none from before 0.11."""
+        is_old = self._has_messages and not self._has_epochs
+        begin = None if is_old else self._log_start_line
+        return bool(self._bases) and begin is not None and begin < self._bases[0]
 
     def _keeps_segments(self) -> bool:
         """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""

@@ -3,6 +3,7 @@
 import pytest
 
 from kcli.jobs.epoch import epoch_cache
+from tests.messages import put_message, put_set
 from tests.partitions import (
     codes,
     epoch_lines,
@@ -104,6 +105,20 @@ def test_a_missing_checkpoint_is_an_empty_cache_and_a_finding(tmp_path):
     batches = epoch_cache.show(unit(directory), source="batches")
     assert shown(batches) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
     assert ({row["source"] for row in rows(batches)}, codes(batches)) == ({"batches"}, [])
+
+
+@pytest.mark.parametrize("log", [(), (put_set(0, [1, 2]), put_message(2, value=b"x"))], ids=["empty", "old"])
+def test_a_log_without_epochs_needs_no_checkpoint(tmp_path, log):
+    outcome = epoch_cache.show(unit(orders(tmp_path / "d", *log, epochs=None)))
+    assert (outcome.error, shown(outcome), codes(outcome)) == (None, [], [])
+
+
+def test_a_torn_log_that_is_recovered_twice_has_not_grown(tmp_path):
+    """As it is loaded, for its missing index, and as the last segment."""
+    directory = orders(tmp_path / "d", *LOG, put_range(25, 5, epoch=4)[:-7], clean=False)
+    (directory / f"{0:020}.index").unlink()
+    outcome = epoch_cache.show(unit(directory), running=True)
+    assert set(codes(outcome)) == {"LOG-001", "IDX-001", "START-005"}
 
 
 def test_recovery_finds_epochs_again(tmp_path):
