@@ -14,6 +14,7 @@ timestamps are its own, its count is 1 or, for a wrapper, -1 (unknown). Its attr
 to 6 mean nothing.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -26,6 +27,7 @@ from formats.batch import (
     COMPRESSION_CODEC_MASK,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
+    LENGTH_POSITION,
     LOG_OVERHEAD,
     SMALLEST_LENGTH,
 )
@@ -42,6 +44,10 @@ PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
 _LENGTH = BATCH.only("batch_length")
+STRIDE = 8192
+"""Bytes between the places of a window from which small batches are walked at once."""
+FEWEST_CHAINS = 16
+"""Fewer at once cost more than one by one."""
 
 Fields: TypeAlias = NDArray[Any]
 """A structured array with the names of BatchHeader, big-endian as in the file."""
@@ -110,9 +116,9 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
     the log. With `whole` a batch that runs past the window is left out, to be met again in the next.
     """
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
-    positions: list[int] = []
+    positions, at = _stepped(window, last)
     append, unpack = positions.append, _LENGTH.unpack_from
-    at = length = 0
+    length = 0
     while at <= last:
         (length,) = unpack(window, at)
         if length < SMALLEST_LENGTH:
@@ -128,13 +134,44 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
     return Chain(positions, at, None, None)
 
 
+def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
+    """Return the batches of a chain of small ones up to a place, and the place; none where that fails.
+
+    What looks like the epoch and the magic of the first batch, behind a length, is taken for those of others.
+    The chains between them are walked all at once: if each ends where the next begins, they are one.
+    """
+    if last < FEWEST_CHAINS * STRIDE or not 0 <= _LENGTH.unpack_from(window)[0] < STRIDE // 16:
+        return [], 0
+    mark = bytes(window[LOG_OVERHEAD:HEADER_UP_TO_MAGIC])
+    search = re.compile(rb"\0\0.." + re.escape(mark), re.DOTALL).search
+    guesses = (search(window, start, start + STRIDE) for start in range(STRIDE, last, STRIDE))
+    ends = np.array([found.start() - LENGTH_POSITION for found in guesses if found], np.int64)
+    ends = ends[ends <= last]
+    if len(ends) < FEWEST_CHAINS:
+        return [], 0
+    most = len(window) // (LOG_OVERHEAD + SMALLEST_LENGTH)
+    lengths = np.ndarray((len(window) - LOG_OVERHEAD + 1,), ">i4", window, LENGTH_POSITION, (1,))
+    at = np.concatenate(([0], ends[:-1]))
+    steps: list[NDArray[np.int64]] = []
+    while (under_way := at < ends).any():
+        length = lengths[np.where(under_way, at, 0)].astype(np.int64)
+        if (len(steps) + 1) * len(ends) > most or (length[under_way] < SMALLEST_LENGTH).any():
+            return [], 0
+        steps.append(np.where(under_way, at, -1))
+        at = np.where(under_way, at + LOG_OVERHEAD + length, at)
+    if (at != ends).any():
+        return [], 0
+    table = np.stack(steps, axis=1)
+    return table[table >= 0].tolist(), int(ends[-1])
+
+
 def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields.
 
     The arguments are those of `chain`.
     """
     found = chain(window, size, left, whole=whole)
-    at = np.array(found.positions, np.int64)
+    at = np.fromiter(found.positions, np.int64, len(found.positions))
     if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)
     return checked(found, at, gathered(window, at), window)

@@ -6,7 +6,7 @@ import pytest
 
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
-from formats.bulk import MARKER_SIZE, PADDING, Chain, chain, headers, marker_types, rows
+from formats.bulk import MARKER_SIZE, PADDING, STRIDE, Chain, chain, headers, marker_types, rows
 from formats.checksums import valid
 from formats.magic import is_valid, read_header
 from tests.builders import put_record, put_records
@@ -46,6 +46,21 @@ def test_a_window_ends_where_more_bytes_are_needed():
         assert (begun.stop, begun.next) == (
             ("end", len(data)) if len(begun.positions) == 3 else (None, ends[len(begun.positions)])
         )
+
+
+def test_many_small_batches_are_found_at_once_where_they_are_whole():
+    """Values that look like batches, and damage, lead to the same batches, one by one."""
+    lookalike = bytes(10) + FIRST[12:17] + b"x" * 30
+    for value in (b"x" * 60, lookalike, bytes(99)):
+        one = put_records([put_record(value=value)])
+        data = bytearray(one * (40 * STRIDE // len(one)))
+        for damage in (None, 3, len(data) // 2 // len(one), len(data) // len(one) - 1):
+            if damage is not None:
+                data[damage * len(one) + 8 : damage * len(one) + 12] = bytes(4)
+            whole = len(data) // len(one) if damage is None else damage
+            expected = list(range(0, whole * len(one), len(one)))
+            assert chain(data, len(data), len(data), whole=True).positions == expected
+            data[:] = one * (len(data) // len(one))
 
 
 def test_a_buffer_without_padding_is_read_to_its_end():
