@@ -1,8 +1,8 @@
 """Records of many batches at once, as numpy columns: the fast twin of `formats.record`.
 
 The layout is that of `formats.record`, and so is the truth. Only the length of a record
-says where the next begins, so lengths are walked one by one. Then every field is read of all
-records of all batches together. It accepts what the plain reader accepts, and names the
+says where the next begins: lengths are walked in many batches at once, or one by one. Then every
+field is read of all records of all batches together. It accepts what the plain reader accepts, and names the
 batches that it refuses, so that the plain reader can say what is wrong.
 
     lengths    at -> at + length -> ...                        one record after the other
@@ -12,6 +12,7 @@ batches that it refuses, so that the plain reader can say what is wrong.
 
 from array import array
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import repeat
 from typing import NamedTuple
 
@@ -49,6 +50,8 @@ LONGEST_HEADER_KEY = 1 << 12
 
 VARINT, VARLONG = 5, 10
 """Bytes of the longest."""
+RECORDS_A_STEP = 32
+"""A step of many batches at once costs as much as so many records one by one."""
 
 EACH = (
     *("batch", "offset", "timestamp", "sequence", "attributes"),
@@ -216,6 +219,9 @@ def _chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Int
     The bodies lie one after the other in `data`, which has two bytes more; `sizes` are theirs in bytes,
     `counts` the records that each should have. A batch with a broken chain has no records.
     """
+    stepped = _stepped(data, sizes, counts) if sum(counts) >= RECORDS_A_STEP * max(counts) else None
+    if stepped is not None:
+        return stepped, np.concatenate(([0], np.cumsum(counts))), set()
     starts = array("q")
     bounds, broken, at, end = [0], set(), 0, 0
     append = starts.append
@@ -240,6 +246,37 @@ def _chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Int
             del starts[bounds[-1] :]
         bounds.append(len(starts))
     return np.frombuffer(starts, np.int64), np.array(bounds, np.int64), broken
+
+
+def _stepped(data: bytes, sizes: list[int], counts: list[int]) -> Ints | None:
+    """Return where each record begins, found in all batches a record further in each step.
+
+    None if a chain is broken, or the length of a record takes more than two bytes.
+    """
+    ends, records = np.cumsum(sizes), np.array(counts)
+    order = np.argsort(-records, kind="stable")  # those that are still under way are the first ones
+    at, place = (ends - sizes)[order], (np.cumsum(records) - records)[order]
+    starts = np.zeros(records.sum(), np.int64)
+    pairs, widths = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,)), _widths()
+    under_way = np.searchsorted(-records[order], -np.arange(records.max()), side="left")
+    for step, some in enumerate(under_way.tolist()):
+        here = at[:some]
+        starts[place[:some] + step] = here
+        width = widths[pairs[np.minimum(here, len(pairs) - 1)]]
+        if not width.all():
+            return None
+        here += width
+    return starts if (at == ends[order]).all() else None
+
+
+@cache
+def _widths() -> Ints:
+    """Return the bytes of a record and its length by its first two, low one first; 0 if they do not tell."""
+    pair = np.arange(1 << 16)
+    is_short = pair & 0x80 == 0
+    value = np.where(is_short, pair & 0x7F, pair & 0x7F | pair >> 1 & 0x3F80)
+    is_unknown = (value & 1 != 0) | (value == 0) | (pair & 0x8080 == 0x8080)
+    return np.where(is_unknown, 0, (value >> 1) + np.where(is_short, 1, 2))
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
