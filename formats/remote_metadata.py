@@ -6,21 +6,29 @@ knows the three layouts apart; here are their fields under one name each, and th
 numbers of the states (`RemoteLogSegmentState`, `RemotePartitionDeleteState`).
 """
 
+import struct
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.errors import LimitError
+from formats.java_text import java_string
 from formats.messages.reader import ELEMENTS_MAX, Collector, UnknownTag
 from formats.messages.remote import (
+    FRAME_VERSION,
     LAYOUT_3_0,
+    LAYOUT_3_6,
+    LAYOUT_4_0,
     LAYOUTS,
     MESSAGE_VERSION,
     PARTITION_DELETE_METADATA,
     SEGMENT_METADATA,
     SEGMENT_METADATA_SNAPSHOT,
     SEGMENT_METADATA_UPDATE,
+    SHORTEST_ENVELOPE,
     read_value,
 )
+from formats.primitives import uuid_text
 from formats.types import Buffer
 
 LONGEST_VALUE = 1 << 20
@@ -156,9 +164,60 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
+    usual = _usual(bytes(value))
+    if usual is not None:
+        return usual
     collector = Collector(max(ELEMENTS_MAX, longest), replace_invalid_utf8=True)
     schema, layout, fields = read_value(value, collector)
     return row_of(schema.api_key, layout, fields, tuple(collector.unknown_tags))
+
+
+ONE_BYTE = 0x80
+"""A compact length below it is one byte."""
+_NUMBERS = {
+    bytes((FRAME_VERSION, SEGMENT_METADATA, MESSAGE_VERSION)): struct.Struct(">qqiqqB"),
+    bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct.Struct(">iq"),
+}
+"""What follows the segment id, by the envelope: of a segment up to the count of leader epochs."""
+_SEGMENT_ID, _EPOCH, _SIZE = struct.Struct(">16siB16sB"), struct.Struct(">iqB"), struct.Struct(">i")
+_ENDS = {b"\0": (LAYOUT_3_6, False), b"\1\0\1\1": (LAYOUT_4_0, True)}
+"""Layout, and whether the transaction index is empty, by the tagged fields of a segment."""
+_text, _name = lru_cache(1 << 14)(uuid_text), lru_cache(1 << 14)(java_string)
+
+
+def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | None:
+    """Return a segment or an update as brokers since 3.6 write nearly all; None for any other value."""
+    numbers = _NUMBERS.get(value[:SHORTEST_ENVELOPE])
+    if numbers is None or len(value) == SHORTEST_ENVELOPE or not 0 < value[SHORTEST_ENVELOPE] < ONE_BYTE:
+        return None
+    start = SHORTEST_ENVELOPE + value[SHORTEST_ENVELOPE]
+    try:
+        topic_id, partition, tags, segment_id, more_tags = _SEGMENT_ID.unpack_from(value, start)
+        found = numbers.unpack_from(value, start + _SEGMENT_ID.size)
+        at = start + _SEGMENT_ID.size + numbers.size
+        is_update = len(found) == 2
+        if not is_update:
+            end = at + (found[-1] - 1) * _EPOCH.size
+            epochs = list(_EPOCH.iter_unpack(value[at:end]))
+            if not 0 < found[-1] < ONE_BYTE or any(entry[2] for entry in epochs):
+                return None
+            size = _SIZE.unpack_from(value, end)
+            at = end + _SIZE.size
+        end = at + max(value[at], 1)
+        custom, state = value[at + 1 : end] if value[at] else None, value[end]
+    except (IndexError, struct.error):
+        return None
+    layout, is_txn_index_empty = _ENDS.get(value[end + 1 :], (None, False))
+    is_odd = tags or more_tags or value[at] >= ONE_BYTE or (is_update and is_txn_index_empty)
+    if is_odd or layout is None or state not in SEGMENT_STATES:
+        return None
+    topic = _name(value[SHORTEST_ENVELOPE + 1 : start])
+    head = layout, MESSAGE_VERSION, topic, _text(topic_id), partition, _text(segment_id)
+    if is_update:
+        return RemoteLogSegmentMetadataUpdate._make((*head, *found, custom, state, ()))
+    starts = tuple([SegmentLeaderEpoch._make(entry[:2]) for entry in epochs])
+    last = starts, *size, custom, state, is_txn_index_empty, ()
+    return RemoteLogSegmentMetadata._make((*head, *found[:-1], *last))
 
 
 def row_of(

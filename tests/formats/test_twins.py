@@ -1,5 +1,6 @@
 """Every fast reader beside the plain one (`TWINS`) on the same logs, or a reason why none (`NO_TWIN`)."""
 
+import base64
 import inspect
 import random
 from collections.abc import Callable
@@ -15,17 +16,22 @@ from formats.errors import FormatError
 from formats.magic import format_of, is_valid, read_header
 from formats.messages import flat, printed
 from formats.messages.decode import VALUES, decode_value
-from formats.messages.reader import Message
+from formats.messages.reader import Collector, Message
+from formats.messages.remote import read_value
 from formats.record import batch_records
-from tests.builders import attempt, put_record, put_records
+from formats.remote_metadata import decode, row_of
+from tests.builders import attempt, put_record, put_records, put_unsigned_varint
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.recorded import rows as records_of
+from tests.formats.remote_values import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
 pytestmark = pytest.mark.slow
 
 LIMIT = 1 << 20
 DAMAGED_COPIES = 6
+LONG_NAMES = (126, 127, 249)
+"""Bytes of a topic's name: the length of the first is the last of one byte; 249 is the longest."""
 _LENGTH = BATCH.only("batch_length")
 _MAGIC = BATCH.only("magic")
 
@@ -203,6 +209,48 @@ def plain_text(case):
     return printed.value_text(found) if isinstance(found, Message) else str(found)
 
 
+# Events of remote segments
+
+
+def events():
+    """Return what each release wrote, of short and long names, whole and damaged."""
+    chance, found = random.Random("events"), []
+    for value in (base64.b64decode(one["value"]) for some in VALUES_OF_RELEASES.values() for one in some):
+        named = [
+            value[:3] + put_unsigned_varint(size + 1) + b"t" * size + value[3 + value[3] :]
+            for size in LONG_NAMES
+            if value
+        ]
+        found += [value, *named, *(_damaged(chance, value) for _ in range(DAMAGED_COPIES))]
+    return found
+
+
+def _damaged(chance, value):
+    if chance.random() < 0.3:
+        return value[: chance.randrange(len(value) + 1)] + chance.randbytes(chance.randrange(3))
+    at = chance.choice([0, 1, 2, 3, *range(len(value))]) if value else 0
+    return value[:at] + bytes([chance.choice([0, 1, 2, 3, 127, 128, 255])]) + value[at + 1 :]
+
+
+def fast_event(value):
+    return outcome(decode, value)
+
+
+def plain_event(value):
+    def read(value):
+        collector = Collector(replace_invalid_utf8=True)
+        schema, layout, fields = read_value(value, collector)
+        return row_of(schema.api_key, layout, fields, tuple(collector.unknown_tags))
+
+    return outcome(read, value)
+
+
+def outcome(read, value):
+    """Return a record with its type, or an error in words."""
+    found = attempt(read, value)
+    return (type(found), str(found) if isinstance(found, FormatError) else found)
+
+
 TWINS = {
     "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
@@ -217,6 +265,7 @@ TWINS = {
     "sequences": Twin(
         (record_columns.add_sequences,), fast_sequence, lambda case: [add_sequence(*case)], sequences
     ),
+    "events of remote segments": Twin((), fast_event, plain_event, events),
     "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),
 }
 
