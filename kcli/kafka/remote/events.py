@@ -14,13 +14,15 @@ from heapq import merge
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
+from formats.batch import CONTROL_MASK
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
-from formats.magic import is_above_latest, is_legacy, is_valid
+from formats.magic import LARGEST_HEADER, LATEST, is_above_latest, is_legacy, is_valid, read_header
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
+from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 from formats.remote_metadata import (
     RemoteLogMetadata,
     RemoteLogSegmentMetadataSnapshot,
@@ -42,9 +44,10 @@ from kcli.kafka.remote.coverage import (
 )
 from kcli.kafka.remote.serde import refusal
 from kcli.logdir.buffers import DataFile, FileError, reading
+from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import segment_base
-from kcli.logdir.segment import TORN, Batch, Stop, Walk, describe_torn
+from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
 from kcli.logdir.targets import Selection, Target, partition_of
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
@@ -218,22 +221,53 @@ def file_events(
     start cuts the log.
     """
     consumed, reader = consumed or OffsetRange(), EventReader(findings)
-    walk = Walk(file)
-    for batch in walk:
+    walk = BulkWalk(file)
+    for window in walk:
+        for offset, value, position in _values(file, window, findings, coverage):
+            if not consumed.accept(offset):
+                message = f"offset {offset}: brokers have read up to {consumed.next - 1}"
+                findings.add("RLMM-036", position, message)
+                continue
+            metadata, refused = reader.read(offset, value, position)
+            if metadata is not None and refused is None:
+                yield offset, metadata
         if coverage.cut is not None:
             return
-        coverage.add(batch.header.base_offset, batch.header.last_offset)
-        for record in list(records_of(file, batch, findings, coverage, damaged=False)):
-            if not consumed.accept(record.offset):
-                message = f"offset {record.offset}: brokers have read up to {consumed.next - 1}"
-                findings.add("RLMM-036", batch.position, message)
-                continue
-            value = None if record.value is None else bytes(record.value)
-            metadata, refused = reader.read(record.offset, value, batch.position)
-            if metadata is not None and refused is None:
-                yield record.offset, metadata
     if coverage.cut is None:
         report_end(file, walk.stop, findings, coverage)
+
+
+def _values(
+    file: DataFile, window: Window, findings: FindingCollector, coverage: EventCoverage
+) -> Iterator[tuple[int, bytes | None, int]]:
+    """Yield offset and value of each record that a broker reads, and its batch's position.
+
+    Those of a window without damage and markers come many at once.
+    """
+    places, fields = window.positions, window.fields
+    parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
+    is_whole = len(window.data) > 0 and window.valid is not None and bool(window.valid.all())
+    if is_whole and ((fields["magic"] == LATEST) & (fields["attributes"] & CONTROL_MASK == 0)).all():
+        parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
+    for part in parts:
+        if coverage.cut is not None:
+            return
+        if isinstance(part, RecordColumns):
+            headers, data = part.headers, part.data
+            for first, delta in zip(
+                headers["base_offset"].tolist(), headers["last_offset_delta"].tolist(), strict=True
+            ):
+                coverage.add(first, first + delta)
+            batches = places[part.first + part.batch]
+            columns = part.offset, part.value_start, part.value_length, batches
+            for offset, at, size, position in zip(*(column.tolist() for column in columns), strict=True):
+                yield offset, data[at : at + size] if size >= 0 else None, position
+            continue
+        place = int(places[part.number])
+        batch = Batch(place, read_header(file.read(place, LARGEST_HEADER)))
+        coverage.add(batch.header.base_offset, batch.header.last_offset)
+        for record in list(records_of(file, batch, findings, coverage, damaged=False)):
+            yield record.offset, None if record.value is None else bytes(record.value), place
 
 
 def records_of(
