@@ -142,6 +142,7 @@ def _command(job: "Dump", options: "DumpOptions", output: Output, engine: Engine
         answer=Answer(
             types=types_as_shown(row_types("dump"), options),
             default_type=job.row_type_of_a_log,
+            is_asked=options.records or options.layout,
             text=_layout_lines if options.layout else partial(dump_log_lines, limit=output.limit),
             stop_at_limit=True,
         ),

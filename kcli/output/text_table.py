@@ -62,7 +62,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if view.where is not None:
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:
-        console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
+        console.print(f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
 
 
 def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:

@@ -38,13 +38,15 @@ class Answer(NamedTuple):
 
     `types`: theirs, where the options change them. `possible`: the names of those that these inputs can give,
     None for any; where it is one, a flat format needs no --only. `default_type`: the one that stdout shows
-    where they are several; `single_view`: its view on a terminal shows the others, too. `text` makes lines of
-    rows, for -o text. `stop_at_limit`: nothing is read after the last row that --limit shows.
+    where they are several, and that a file has if it `is_asked` for; `single_view`: its view on a terminal
+    shows the others, too. `text` makes lines of rows, for -o text. `stop_at_limit`: nothing is read after the
+    last row that --limit shows.
     """
 
     types: tuple[RowType, ...] | None = None
     possible: frozenset[str] | None = None
     default_type: str | None = None
+    is_asked: bool = False
     single_view: bool = False
     text: Callable[[Iterable[Item]], Iterable[str | TextBlock]] | None = None
     stop_at_limit: bool = False
@@ -210,7 +212,8 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
             tuple(one for one in types if answer.possible is None or one.name in answer.possible) or types[:1]
         )
         names = [one.name for one in types]
-        if len(names) > 1 and answer.default_type in names and not options.to_file:
+        has_default = answer.default_type in names and (answer.is_asked or not options.to_file)
+        if len(names) > 1 and answer.default_type is not None and has_default:
             types = (types[names.index(answer.default_type)],)
         elif len(names) > 1 and not (options.quiet or options.to_run):
             raise ViewError(

@@ -191,6 +191,14 @@ class TestWords:
         assert "dump has rows of several types here: use --only dump_batch|" in result.stderr
         assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
 
+    def test_rows_that_are_asked_for_need_no_only(self, ask, tmp_path):
+        file = tmp_path / "x.csv"
+        result, _ = ask("dump", "--records", "--limit", "2", "D", "--out", str(file))
+
+        assert (result.exit_code, result.stderr) == (0, "")
+        header, *rows = file.read_text().splitlines()
+        assert "headers" in header and len(rows) == 2
+
 
 class TestRefusals:
     @pytest.fixture

@@ -1,8 +1,9 @@
 """The views of `dump`: batches, records, entries of indexes, and what small files say."""
 
+import sys
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from formats.messages.transaction import TRANSACTION_STATES
 from kcli.output.long_values import beginning
@@ -18,8 +19,9 @@ from kcli.output.table.columns import (
     Kind,
     ShownColumn,
 )
+from kcli.output.table.fitted_table import table
 from kcli.output.table.table_view import TableInput, TableView
-from kcli.output.units import counted, joined, size, tally
+from kcli.output.units import counted, joined, moment, size, tally
 from kcli.output.values import cell, one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 
@@ -79,7 +81,13 @@ BATCH_VIEW = TableView(
 
 
 def view_records(answer: TableInput) -> TableView:
-    """Return the view of records with the beginnings of keys and values; of internal topics decoded ones."""
+    """Return the view of records with the beginnings of keys and values; of internal topics decoded ones.
+
+    One record alone is shown whole.
+    """
+    if len(answer.rows) == 1:
+        fields = list(_fields(answer.rows[0]))
+        return TableView(columns=(), below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
     key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
         key = key._replace(least=None, may_overflow=True)
@@ -132,19 +140,19 @@ def _decoded(value: dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def _contents(value: Any) -> str:
+def _contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
     """Return the beginning of a key or value: text as it is, other bytes in hex, the rest as JSON."""
     if isinstance(value, bytes):
         try:
-            text = value[:MOST_BYTES_SHOWN].decode()
+            text = value[:most].decode()
         except UnicodeDecodeError as error:
             # a character that is cut in two is no reason for hex
-            is_cut = error.start > MOST_BYTES_SHOWN - 4
-            text = value[: error.start].decode() if is_cut else f"0x{value[:MOST_BYTES_SHOWN].hex()}"
+            is_cut = error.start > most - 4
+            text = value[: error.start].decode() if is_cut else f"0x{value[:most].hex()}"
         return one_line(text)
     if isinstance(value, (list, dict)):
-        return one_line(beginning(value, MOST_BYTES_SHOWN))
-    return one_line(value[:MOST_BYTES_SHOWN] if isinstance(value, str) else cell(value))
+        return one_line(beginning(value, most))
+    return one_line(value[:most] if isinstance(value, str) else cell(value))
 
 
 CONTENTS = Kind(lambda value, _: _contents(value))
@@ -155,6 +163,46 @@ def _headers(row: DumpRecordRow) -> str:
         f"{one_line(header.key)}={'' if header.value is None else _contents(header.value)}"
         for header in row.headers
     )
+
+
+class Field(NamedTuple):
+    """What is shown of one record: on a line, or on several."""
+
+    name: str
+    text: str
+
+
+def _fields(row: DumpRecordRow) -> Iterator[Field]:
+    """Yield what a record is and holds, each header and each field of a decoded value apart."""
+    yield Field("offset", f"{row.offset}, in the batch at byte {row.position}")
+    yield from [Field("time", f"{moment(row.timestamp, with_ms=True)} UTC")] if row.timestamp >= 0 else []
+    yield from [Field("sequence", str(row.sequence))] if row.sequence >= 0 else []
+    if row.record_type is not None or row.control_type is not None:
+        version = "" if row.record_version is None else f", version {row.record_version}"
+        yield Field("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
+    yield from _whole("key", row.key, row.decoded_key)
+    yield from _whole("value", row.value, row.decoded_value)
+    for header in row.headers:
+        value = "null" if header.value is None else _contents(header.value, sys.maxsize)
+        yield Field("header", f"{one_line(header.key)} = {value}")
+    yield from [] if row.error is None else [Field("error", row.error)]
+
+
+def _whole(name: str, value: bytes | None, decoded: dict[str, Any] | None) -> Iterator[Field]:
+    """Yield a key or a value, decoded where it can be, and how long it is."""
+    length = "null" if value is None else counted(len(value), "byte")
+    if value is None or decoded is not None:
+        yield Field(name, length)
+    else:
+        yield Field(f"{name}, {length}", _contents(value, sys.maxsize))
+    for field, part in (decoded or {}).items():
+        yield Field(f"  {field}", "null" if part is None else _contents(part, sys.maxsize))
+
+
+FIELD_COLUMNS = (
+    ShownColumn("", "name", style="dim"),
+    ShownColumn("", "text", least=20),
+)
 
 
 def _record_total(rows: Sequence[DumpRecordRow]) -> str:

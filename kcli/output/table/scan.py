@@ -67,6 +67,7 @@ def _view(
             ShownColumn("RECORDS", "summary.records", COUNT, rank=7),
             ShownColumn("SIZE", "log_bytes", SIZE),
             offsets_column("summary.base_offset", "summary.last_offset", rank=1),
+            *([RATIO] if any(_ratio(row) for row in answer.rows) else []),
             ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
             ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
             ShownColumn(
@@ -79,6 +80,13 @@ def _view(
         severity=severity,
         closing=_total,
         verdict=verdict,
+    )
+
+
+def _ratio(row: Any) -> str:
+    """Return how well each codec does; empty where no batch was decompressed."""
+    return joined(
+        f"{use.codec}:{use.ratio}" for use in row.summary.codecs if use.ratio and use.codec != "none"
     )
 
 
@@ -117,5 +125,6 @@ def _total(rows: Sequence[Any]) -> str:
     return f"{held} in {read}" + (f": {checksums}." if checksums else ".")
 
 
+RATIO = ShownColumn("RATIO", _ratio, least=12)
 SEGMENT_COUNT = ShownColumn("SEGS", "segments", NUMBER, rank=2)
 SEGMENT_CELL = ShownColumn("SEGMENT", _segment, NUMBER)

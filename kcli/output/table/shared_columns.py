@@ -40,21 +40,23 @@ class SharedColumn(NamedTuple):
         if len(values) == 1:
             yield from (self.title.format(value) for value in values if value is not None)
         elif self.noun:
+            values.pop(None, None)
             common = common_dir(values) if self.are_paths else ""
-            yield counted(len(values.keys() - {None}), *self.noun) + (f" under {common}" if common else "")
+            yield counted(len(values), *self.noun) + (f" under {common}" if common else "")
 
     def column(self, rows: Sequence[Any]) -> Iterator[ShownColumn]:
         """Yield the column where rows differ."""
-        values = dict.fromkeys(map(self.value, rows))
+        values: dict[Any, None] = dict.fromkeys(map(self.value, rows))
         if len(values) > 1 and self.header:
             value = self.value
             if self.are_paths:
-                value = partial(_short, value, short_dirs(values))
+                short = short_dirs(path for path in values if path is not None)
+                value = partial(_short, value, short)
             yield ShownColumn(self.header, value, self.kind, self.rank, may_overflow=self.may_overflow)
 
 
-def _short(value: Callable[[Any], str], short: dict[str, str], row: Any) -> str:
-    return short[value(row)]
+def _short(value: Callable[[Any], str | None], short: dict[str, str], row: Any) -> str | None:
+    return short.get(value(row) or "")
 
 
 def where_of(row: Any) -> Where | None:
@@ -118,7 +120,13 @@ def where_columns(rows: Sequence[Any]) -> list[SharedColumn]:
             "BROKER", of(lambda where: where.broker_id), "broker {}", (), NUMBER, rank=7, is_last=True
         ),
         SharedColumn("CLUSTER", of(lambda where: where.cluster_id), "cluster {}", rank=8, is_last=True),
-        SharedColumn("DIR", of(log_dir_of), noun=dirs, are_paths=True, is_last=True),
+        SharedColumn(
+            "DIR",
+            of(lambda where: log_dir_of(where) if where.dir else None),
+            noun=dirs,
+            are_paths=True,
+            is_last=True,
+        ),
     ]
 
 

@@ -68,7 +68,7 @@ ROW = PartitionRow(
         ([], [], {}, f"{NOTHING}\n"),
         ([], [FAILURE], {}, ""),
         ([ROW], [FAILURE] * 2, {}, "\n2 inputs were not read: no verdict on them.\n"),
-        ([ROW, ROW], [], {"limit": 2}, "\nThe first 2 rows alone: --limit.\n"),
+        ([ROW, ROW], [], {"limit": 2}, "\nStopped after 2 rows (--limit).\n"),
         ([ROW], [], {"limit": 2}, "on disk.\n"),
     ],
 )
