@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -21,6 +22,7 @@ CODE_TEXTS = {
 }
 """Other findings in words."""
 CLEAN = "clean"
+SEGMENT = "segment"
 
 
 def view_partitions(answer: TableInput) -> TableView:
@@ -30,7 +32,7 @@ def view_partitions(answer: TableInput) -> TableView:
 
 def view_segments(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
-    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, "segment")
+    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, SEGMENT)
 
 
 def _segment(row: ScanSegmentRow) -> str:
@@ -45,6 +47,12 @@ def _view(
     findings: dict[Any, list[Finding]] = {}
     for finding in answer.findings:
         findings.setdefault(of(finding), []).append(finding)
+
+    after = {
+        place(row): _segment(following)
+        for row, following in pairwise(answer.rows)
+        if noun == SEGMENT and row.where.dir == following.where.dir
+    }
 
     def severity(row: Any) -> str:
         summary: ScanSummary = row.summary
@@ -72,7 +80,7 @@ def _view(
             ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
             ShownColumn(
                 "RESULT",
-                lambda row: _result(row, findings.get(place(row), ())),
+                lambda row: _result(row, findings.get(place(row), ()), after.get(place(row))),
                 least=36,
                 style=lambda text: "dim" if text == CLEAN else "",
             ),
@@ -95,19 +103,23 @@ def _epochs(summary: ScanSummary) -> str | None:
     return None if first is None else str(first) if first == last else f"{first}..{last}"
 
 
-def _result(row: Any, findings: Sequence[Finding]) -> str:
-    """Return what is wrong in a few words; transactions that are open are not, but worth saying."""
+def _result(row: Any, findings: Sequence[Finding], after: str | None) -> str:
+    """Return what is wrong in a few words; transactions that are open are not, but worth saying.
+
+    `after`: the segment after this one. A transaction goes on there, and may end there.
+    """
     summary: ScanSummary = row.summary
     codes = {finding.code for finding in findings}
     tail = "zeros at the end" if ZEROS in codes else "incomplete last batch"
-    open_transactions = counted(summary.open_transactions or 0, "open transaction")
+    transactions = counted(summary.open_transactions or 0, "transaction")
+    state = "open at the end" if after is None else f"going on in {after}"
     parts = (
         "" if getattr(row, "is_complete", True) else "not all segments could be read",
         counted(summary.invalid_batches, "wrong checksum") if summary.invalid_batches else "",
         f"{size(summary.damaged_bytes)} are no batches" if summary.damaged_ranges else "",
         f"{tail}, {size(summary.tail_bytes)}" if summary.tail_bytes else "",
         *(CODE_TEXTS.get(code, code) for code in sorted(codes - IN_NUMBERS)),
-        f"{open_transactions} from {summary.first_open_offset}" if summary.open_transactions else "",
+        f"{transactions} from {summary.first_open_offset}, {state}" if summary.open_transactions else "",
         "checksums not checked" if summary.unchecked_batches else "",
     )
     return joined(parts) or CLEAN
