@@ -34,6 +34,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if not chosen:
         out.write("" if failures else f"{NOTHING}\n")
         return
+    if not view.sort:
+        chosen.sort(key=_remote_partition)
     from kcli.output.console import Console
     from kcli.output.table.table_view import TableInput
 
@@ -63,6 +65,12 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:
         console.print(f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
+
+
+def _remote_partition(row: Item) -> tuple[str, int]:
+    """Return the partition of a remote segment: brokers keep their events by a hash; other rows stay."""
+    of = getattr(row, "of", None)
+    return ("", 0) if of is None else (of.topic or "", of.partition)
 
 
 def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:

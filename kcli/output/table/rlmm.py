@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
@@ -16,6 +17,7 @@ from kcli.output.table.columns import (
     DEFINED,
     DURATION,
     NUMBER,
+    RANGE,
     RIGHT_TEXT,
     SIZE,
     TIME,
@@ -27,7 +29,7 @@ from kcli.output.table.columns import (
 )
 from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
+from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, joined, moment, number, readable, size, tally
 from kcli.rows.partitions import Where
@@ -35,6 +37,7 @@ from kcli.rows.remote_metadata import RlmmEventRow
 from kcli.rows.remote_segments import (
     RemoteCheckRow,
     RemoteHistoryRow,
+    RemotePartition,
     RemoteReplayRow,
     RemoteSegmentRow,
 )
@@ -140,12 +143,24 @@ EVENTS = TableView(
 
 
 def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield remote segments, then what a live cluster answers about their partitions."""
+    """Yield remote segments, then what a live cluster answers about their partitions.
+
+    More than a screen of segments of several partitions, unless the user sorts them, are a line for each
+    partition, unfinished ones first.
+    """
     segments = [row for row in answer.rows if isinstance(row, RemoteSegmentRow)]
     offsets = [row for row in answer.rows if not isinstance(row, RemoteSegmentRow)]
     if segments:
+        view: TableView = SEGMENT_VIEW
+        rows: list[Any] = segments
+        partitions = [PartitionSegments(of, list(own)) for of, own in groupby(segments, attrgetter("of"))]
+        count = len({own.of for own in partitions})
+        if 1 < count == len(partitions) and len(segments) > ROWS_OF_A_SCREEN and not answer.screen.is_part:
+            closing = f"{_segments_total(segments)} --topic and --partition list those of one partition."
+            view = PARTITION_VIEW._replace(closing=lambda _: closing)
+            rows = sorted(partitions, key=lambda own: own.unfinished == 0)
         findings = () if offsets else answer.findings
-        yield from draw_table(SEGMENT_VIEW, answer._replace(rows=segments, findings=findings))
+        yield from draw_table(view, answer._replace(rows=rows, findings=findings))
     if offsets:
         yield from [""] if segments else []
         yield from draw_table(CLUSTER_OFFSETS, answer._replace(rows=offsets))
@@ -226,6 +241,38 @@ SEGMENT_VIEW = TableView(
     closing=_segments_total,
     shared=PARTITION_COLUMNS,
     above=draw_line,
+)
+
+
+class PartitionSegments(NamedTuple):
+    """The remote segments of a partition."""
+
+    of: RemotePartition
+    rows: list[RemoteSegmentRow]
+
+    @property
+    def unfinished(self) -> int:
+        """How many are being copied or deleted."""
+        return sum(row.state in UNFINISHED for row in self.rows)
+
+    @property
+    def offsets(self) -> tuple[int, int] | None:
+        """The offsets that can be read, the last one exclusive."""
+        read = [row for row in self.rows if _state(row) == COPIED]
+        return (
+            (min(row.start_offset for row in read), max(row.end_offset for row in read) + 1) if read else None
+        )
+
+
+PARTITION_VIEW = TableView(
+    columns=(
+        ShownColumn("SEGMENTS", lambda own: len(own.rows), COUNT),
+        ShownColumn("OFFSETS", "offsets", RANGE),
+        ShownColumn("SIZE", lambda own: sum(row.segment_size_bytes for row in own.rows), SIZE, rank=2),
+        ShownColumn("STATES", lambda own: _count_states(list(map(_state, own.rows))), least=24),
+    ),
+    severity=lambda own: "warning" if own.unfinished else None,
+    shared=PARTITION_COLUMNS,
 )
 HIGHEST = TableView(
     columns=(
