@@ -118,8 +118,8 @@ def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, L
     else:
         yield from (finding for finding in findings if finding.code != NOT_RECOVERED)
         message = (
-            f"not stopped cleanly: the log end offset is at most {loaded.log_end_offset}. A start verifies "
-            f"{unflushed} bytes behind the recovery point; --recover does the same"
+            f"running, or not stopped cleanly: the log end offset is at most {loaded.log_end_offset}. "
+            f"A start verifies {unflushed} bytes behind the recovery point; --recover does the same"
         )
         yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
     yield from checkpointed_epochs(partition, loaded)

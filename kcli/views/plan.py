@@ -28,7 +28,7 @@ from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.dump import dump_selected
+from kcli.jobs.rlmm.dump import dump_events
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.kafka.findings.findings import Finding
@@ -176,9 +176,7 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
 
 
 def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(
-        partial(dump_selected, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
-    )
+    return ViewCommand(partial(dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events)
 
 
 def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:

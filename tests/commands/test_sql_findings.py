@@ -55,6 +55,17 @@ def test_segments_have_the_findings_of_scan(kcli, tmp_path, damage, codes, statu
     }
 
 
+def test_a_bare_log_of_unknown_topic_is_no_event_log_that_is_damaged(kcli, tmp_path):
+    (tmp_path / f"{0:020}.log").write_bytes(put_range(0, 9))
+    asked = kcli(
+        "sql", "SELECT (SELECT count(*) FROM rlmm) e, sum(count) n FROM batches", tmp_path, "-o", "json"
+    )
+
+    document = json.loads(asked.stdout)
+    assert (asked.exit_code, document["rows"]) == (0, [{"e": 0, "n": 9}])
+    assert document["findings"] == []
+
+
 @pytest.mark.parametrize("damage", [_lost, _overlapping, _refused, _misnamed])
 def test_rows_of_findings_are_those_of_check(kcli, tmp_path, damage):
     for base in (0, 10, 20):

@@ -105,6 +105,19 @@ def dump_selected(unit: Unit, selection: Selection) -> Outcome:
     return replace(outcome, rows=[row for row in outcome.rows if is_selected(row, unit.target, selection)])
 
 
+def dump_events(unit: Unit, selection: Selection) -> Outcome:
+    """Return what `dump_selected` does; nothing of a log of an unknown topic that has no event to decode.
+
+    A query names it for its batches, and reads it as events besides.
+    """
+    if unit.target.kind == LOG and unit.target.name is None:
+        outcome = dump(unit)
+        if not any(isinstance(row, RlmmEventRow) and row.error is None for row in outcome.rows):
+            findings = [finding for finding in outcome.findings if not finding.code.startswith("RLMM-")]
+            return replace(outcome, rows=[], findings=findings)
+    return dump_selected(unit, selection)
+
+
 def is_selected(row: Item, target: Target, selection: Selection) -> bool:
     """Whether a row is about a selected partition; an event that cannot be read is about none."""
     if isinstance(row, RlmmEventRow):

@@ -68,7 +68,7 @@ def _total(rows: Sequence[PartitionRow]) -> str:
     )
     if not unknown:
         return f"Total: {total}."
-    why = "The broker was not stopped cleanly"
+    why = "The broker was running, or not stopped cleanly"
     if all(row.where.topic == CLUSTER_METADATA for row in unknown):
         why = "KRaft recovers the metadata log at every start"
     return f"Total: {total}. {why}: {counted(len(unknown), 'log end')} unknown, known with --recover."

@@ -79,7 +79,7 @@ STARTS: dict[str, Rule] = {
     ),
     "START-005": Rule(
         "info",
-        "The log was not stopped cleanly; this answer comes from headers alone.",
+        "The broker was running, or not stopped cleanly; this answer comes from headers alone.",
         "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch "
         "that is wrong.",
         "If damage is suspected, kcli ls --recover makes the same checks; nothing to do otherwise.",
