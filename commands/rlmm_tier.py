@@ -127,28 +127,21 @@ def coverage(
     run(_command("rlmm coverage", tiers.coverage, remote_metadata, inputs), inputs, output, engine)
 
 
-INHERIT = -2
+LIMIT = partial(option, min=-1, max=INT64)
+LOCAL_LIMIT = partial(option, min=-2, max=INT64)
 
 
 def retention(
     *,
-    retention_ms: int = option("--retention-ms N", "retention.ms; -1: none.", default=-1, min=-1, max=INT64),
-    retention_bytes: int = option(
-        "--retention-bytes N", "retention.bytes; -1: none.", default=-1, min=-1, max=INT64
+    retention_ms: int | None = LIMIT(
+        "--retention-ms N", "retention.ms; -1: none. Without: as the cluster metadata here says."
     ),
-    local_retention_ms: int = option(
-        "--local-retention-ms N",
-        "local.retention.ms; -2: that of the whole log.",
-        default=INHERIT,
-        min=INHERIT,
-        max=INT64,
+    retention_bytes: int | None = LIMIT("--retention-bytes N", "retention.bytes; -1: none."),
+    local_retention_ms: int | None = LOCAL_LIMIT(
+        "--local-retention-ms N", "local.retention.ms; -2: that of the whole log."
     ),
-    local_retention_bytes: int = option(
-        "--local-retention-bytes N",
-        "local.retention.bytes; -2: that of the whole log.",
-        default=INHERIT,
-        min=INHERIT,
-        max=INT64,
+    local_retention_bytes: int | None = LOCAL_LIMIT(
+        "--local-retention-bytes N", "local.retention.bytes; -2: that of the whole log."
     ),
     at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
     remote_metadata: list[str] | None = REMOTE_METADATA,
@@ -158,23 +151,29 @@ def retention(
 ) -> None:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
-    Example: kcli rlmm retention --retention-ms 604800000 /var/lib/kafka/data
+    Limits are those of the topic, by the cluster metadata in the log dir; options win.
+
+    Example: kcli rlmm retention /var/lib/kafka/data
     """
     from kcli.cli.run import run
     from kcli.jobs.rlmm import tiers
-    from kcli.kafka.remote.retention import Limits
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)
-    limits = Limits(retention_ms, retention_bytes, local_retention_ms, local_retention_bytes)
     for whole, local, name in (
         (retention_ms, local_retention_ms, "ms"),
         (retention_bytes, local_retention_bytes, "bytes"),
     ):
-        if whole >= 0 and (local == -1 or local > whole):
+        if whole is not None and local is not None and whole >= 0 and (local == -1 or local > whole):
             raise UsageError(
                 f"--local-retention-{name} {local}: a broker refuses more than --retention-{name} {whole}"
             )
-    job = partial(tiers.retention, limits=limits, now_ms=now_ms)
+    given = {
+        "retention_ms": retention_ms,
+        "retention_bytes": retention_bytes,
+        "local_retention_ms": local_retention_ms,
+        "local_retention_bytes": local_retention_bytes,
+    }
+    job = partial(tiers.retention, given=given, now_ms=now_ms)
     run(_command("rlmm retention", job, remote_metadata, inputs), inputs, output, engine)
 
 

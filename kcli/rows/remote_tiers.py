@@ -107,6 +107,8 @@ class RlmmRetentionRow(NamedTuple):
     state: Annotated[str | None, "of a remote segment"]
     log_start_offset_after: Annotated[int, "of the partition, once all of it is done"]
     reason: Annotated[str, "why"]
+    retention_ms: Annotated[int, "the limit of the tier that counts; -1 for none"]
+    retention_bytes: Annotated[int, "the limit of the tier that counts; -1 for none"]
 
 
 class RlmmFollowRow(NamedTuple):

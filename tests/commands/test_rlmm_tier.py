@@ -13,6 +13,8 @@ from tests.tiered import SPECS, cluster
 
 pytestmark = pytest.mark.slow
 
+DAY_MS = 86_400_000
+
 
 def test_every_special_offset_is_what_the_live_cluster_answered():
     node1, _, answers = cluster()
@@ -269,6 +271,19 @@ def test_retention_goes_as_far_as_the_limit_and_says_why_the_rest_stays():
     ends = [row["end_offset"] for row in rows if row["tier"] == "local"]
     assert ends == [*(each[0] - 1 for each in local[1:]), 341]
     assert {row["log_start_offset_after"] for row in rows} == {217}
+
+
+def test_retention_takes_the_limits_of_the_topic_and_options_win():
+    words = ("rlmm", "retention", cluster().node1, "--topic", "t-local", "--at", "1795263145000")
+
+    def limits(*more):
+        rows = ask(*words, *more)[0]["rows"]
+        return {(row["tier"], row["retention_ms"], row["retention_bytes"]) for row in rows}
+
+    assert limits() == {("remote", DAY_MS, -1), ("local", DAY_MS, -1)}
+    assert limits("--retention-ms", "-1") == {("remote", -1, -1), ("local", -1, -1)}
+    more = ("--local-retention-ms", "7", "--retention-bytes", "9")
+    assert limits(*more) == {("remote", DAY_MS, 9), ("local", 7, 9)}
 
 
 def test_retention_of_a_topic_without_remote_storage_moves_its_log_start(tmp_path):

@@ -299,7 +299,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             assert_same_offset(unit, log.storage, offset, answer, output)
         for time, answer in zip(times, said["timestamps"], strict=True):
             assert_same_time(unit, log.storage, time, answer, output)
-        cleaned = rows(tiers.retention(unit, limits=limits, now_ms=NOW))
+        cleaned = rows(tiers.retention(unit, given=limits._asdict(), now_ms=NOW))
         assert_same_clean_up(log, cleaned, limits, said, output)
         kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
         end = {said["log_end_offset"]}  # where a segment is rolled once all are gone

@@ -8,7 +8,7 @@ given; without them the log dir's index cache says where a read begins.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import count, groupby
 from operator import attrgetter
@@ -47,7 +47,7 @@ from kcli.kafka.remote.lineage import (
     serving,
     with_records,
 )
-from kcli.kafka.remote.retention import DELETE, Limits, expire_local, expire_remote
+from kcli.kafka.remote.retention import DELETE, expire_local, expire_remote, limits_of
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
@@ -368,22 +368,27 @@ def _coverage(leader: Leader) -> Yield:
 # rlmm retention
 
 
-def retention(unit: Unit, *, limits: Limits, now_ms: int) -> Outcome:
+def retention(unit: Unit, *, given: Mapping[str, int | None], now_ms: int) -> Outcome:
     """Return a row for each segment of the unit's partition: remote ones, then local ones."""
-    return with_leader(unit, partial(_retention, limits, now_ms))
+    return with_leader(unit, partial(_retention, given, now_ms))
 
 
-def _retention(limits: Limits, now_ms: int, leader: Leader) -> Yield:
+def _retention(given: Mapping[str, int | None], now_ms: int, leader: Leader) -> Yield:
+    limits = limits_of(leader, given)
     remote, log_start = expire_remote(leader, limits, now_ms)
     local = expire_local(leader, limits, now_ms)
     after = max(log_start or 0, leader.log_start_offset)
     if not leader.is_tiered:
         after = max([after, *(each.segment.end_offset + 1 for each in local if each.action == DELETE)])
-    for tier, verdicts in (("remote", remote), ("local", local)):
+    whole = (limits.retention_ms, limits.retention_bytes)
+    for tier, verdicts, limit in (
+        ("remote", remote, whole),
+        ("local", local, limits.local if leader.is_tiered else whole),
+    ):
         order = count(1)
         for segment, action, rule, reason in verdicts:
             number = next(order) if action == DELETE else None
             place = where(leader.partition)
             yield RlmmRetentionRow(
-                place, leader.topic_id, number, tier, action, rule, *segment, after, reason
+                place, leader.topic_id, number, tier, action, rule, *segment, after, reason, *limit
             )

@@ -110,8 +110,8 @@ def _topic_config(image: Image, name: str) -> TopicConfig:
     is_compacted = "compact" in policy
     is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
     return TopicConfig(
-        _number(configs.get("index.interval.bytes")),
-        _number(configs.get("segment.index.bytes")),
+        whole_number(configs.get("index.interval.bytes")),
+        whole_number(configs.get("segment.index.bytes")),
         is_enabled and not is_compacted and name not in NEVER_TIERED,
         is_compacted,
     )
@@ -129,11 +129,11 @@ def server_of(properties: Mapping[str, str]) -> Server:
 
 
 def _number_or(text: str | None, default: int) -> int:
-    number = _number(text)
+    number = whole_number(text)
     return default if number is None else number
 
 
-def _number(text: str | None) -> int | None:
+def whole_number(text: str | None) -> int | None:
     """Return a setting as a number; None without one, and where the broker would refuse it."""
     try:
         return None if text is None else int(text)

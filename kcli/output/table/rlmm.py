@@ -42,6 +42,7 @@ from kcli.rows.remote_segments import (
     RemoteSegmentRow,
 )
 from kcli.rows.remote_tiers import RlmmClusterOffsetRow, RlmmCoverageRow, RlmmLookupOffsetRow
+from kcli.words import duration
 
 COPYING, COPIED, DELETING = "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED"
 DELETED = "DELETE_SEGMENT_FINISHED"
@@ -505,6 +506,18 @@ def _deletes(rows: Sequence[Any]) -> str:
     return f"The next clean-up deletes {' and '.join(parts) or 'nothing'}."
 
 
+def _limits(rows: Sequence[Any]) -> list[str]:
+    """Return the limits of each tier, where all rows have the same."""
+    words = []
+    for tier in ("remote", "local"):
+        limits = {(row.retention_ms, row.retention_bytes) for row in rows if row.tier == tier}
+        if len(limits) == 1:
+            ((ms, most),) = limits
+            parts = (duration(ms) if ms >= 0 else "", size(most) if most >= 0 else "")
+            words.append(f"{tier} limit {joined(parts) or 'none'}")
+    return words
+
+
 RETENTION = TableView(
     columns=(
         ShownColumn("TIER", "tier"),
@@ -515,6 +528,7 @@ RETENTION = TableView(
         ShownColumn("RULE", "rule"),
         ShownColumn("WHY", "reason", rank=1, least=20),
     ),
+    facts=_limits,
     verdict=_deletes,
 )
 OUTCOMES = {
