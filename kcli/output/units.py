@@ -7,6 +7,8 @@ from kcli.output.values import iso
 from kcli.words import DAY
 
 EPOCH_MS = re.compile(r"(?<![\w.-])1[0-9]{12}(?!\w)", re.ASCII)
+YEAR = 31_556_952_000
+"""A mean year in milliseconds."""
 SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -31,10 +33,10 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def moment(timestamp: int, *, with_day: bool = True, with_ms: bool = False) -> str:
-    """Return epoch milliseconds as UTC, 2026-01-31 12:10:18; the number where no calendar has it."""
+    """Return epoch milliseconds as UTC, 2026-01-31 12:10:18; the year alone past 9999, a negative number."""
     text = iso(timestamp) if timestamp >= 0 else None
     if text is None:
-        return str(timestamp)
+        return str(timestamp) if timestamp < 0 else f"year {1970 + timestamp // YEAR}"
     day, _, clock = text.removesuffix("Z").partition("T")
     clock = clock if with_ms else clock.partition(".")[0]
     return f"{day} {clock}" if with_day else clock

@@ -22,7 +22,7 @@ from kcli.kafka.storage.log_segment import (
     read_next_offset,
     size_of,
 )
-from kcli.logdir.buffers import DataFile, FileError, read_whole
+from kcli.logdir.buffers import DataFile, FileError, read_whole, shown
 from kcli.logdir.partition import Partition, misnamed, shown_path
 from kcli.logdir.partition_names import CLEANED, DELETED, SWAP, is_misnamed, leftovers, opened_names
 
@@ -135,7 +135,11 @@ def without_log(
         is_replaced = any(os.path.lexists(one + DELETED) for one in paths)
         if not os.path.lexists(path) or (os.path.lexists(log + DELETED) and not is_replaced):
             continue
+        log_name = os.path.basename(log)
+        packed = [name for name in partition.names if name.startswith(f"{log_name}.") and DELETED not in name]
         words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
+        if packed:
+            words = f"the log is {shown(packed[0])}: unpack it before a start, which deletes its indexes"
         yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))
 
 

@@ -294,8 +294,8 @@ LOGS: dict[str, Rule] = {
         "error",
         "A segment has indexes, and no log.",
         "It deletes the indexes (Found an orphaned index file) and goes on without the segment.",
-        "No broker removes a log and leaves its indexes: compare with another replica (kcli replica diff), "
-        "and copy the segment from there before a start.",
+        "No broker removes a log and leaves its indexes. Unpack the log first, if somebody packed it, "
+        "or compare with another replica (kcli replica diff) and copy the segment from there.",
     ),
     "IDX-010": Rule(
         "info",

@@ -138,6 +138,14 @@ def test_the_policy_may_be_known_only_by_the_metadata_log_of_another_log_dir(kcl
     assert of_salvage(2, root, other) == ["SALV-010"] * 3
 
 
+def test_a_log_that_somebody_packed_is_not_lost(kcli, demo, tmp_path):
+    directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
+    log = directory / f"{MIDDLE:020}.log"
+    os.rename(log, f"{log}.gz")
+    (finding,) = [one for one in found(kcli, directory)["findings"] if one["code"] == "IDX-011"]
+    assert f"the log is {log.name}.gz: unpack it" in finding["message"]
+
+
 def test_a_lost_segment_is_named_beside_the_one_that_the_cleaner_replaced(kcli, demo, tmp_path):
     """Not so where a deletion was interrupted: it renames the log first, then its indexes."""
     directory = shutil.copytree(demo, tmp_path / "data") / "orders-0"
