@@ -40,6 +40,7 @@ Start here:
   kcli check /var/lib/kafka/data    is it whole, will it load? status 1 if not
   kcli ls -h                        what a command answers, and an example
   kcli help start                   which command answers which question
+  kcli help options                 the options of most commands
   kcli demo                         the main commands at work, without a broker
 """
 
@@ -105,11 +106,15 @@ OTHER_WORDS = {
     "verify": "kcli check, or kcli scan",
     "du": "kcli ls",
     "cat": "kcli dump --records",
-    "groups": "kcli dump of __consumer_offsets (kcli help dump)",
-    "txn": "kcli dump of __transaction_state (kcli help dump)",
-    "topics": "kcli ls, or kcli dump of __cluster_metadata-0",
-    "metadata": "kcli dump of __cluster_metadata-0",
+    "dump-log": "kcli dump",
+    "groups": "kcli dump --records DIR --topic __consumer_offsets",
+    "consumer-groups": "kcli dump --records DIR --topic __consumer_offsets",
+    "txn": "kcli dump --records DIR --topic __transaction_state",
+    "transactions": "kcli dump --records DIR --topic __transaction_state",
+    "topics": "kcli ls, or kcli dump --records DIR --topic __cluster_metadata",
+    "metadata": "kcli dump --records DIR --topic __cluster_metadata",
     "recover": "kcli startup",
+    "retention": "kcli rlmm retention",
     "man": "kcli help",
     "version": "kcli --version",
 }

@@ -13,6 +13,7 @@ from kcli.cli.terminal import hanging, is_colored, is_dumb, is_utf8
 from kcli.cli.typer_command import summary
 from kcli.manual import TOPICS, title
 
+OPTIONS_PAGE = "options"
 COLUMNS_PAGE = "columns"
 """The word before a command in `kcli help columns COMMAND`."""
 
@@ -44,13 +45,20 @@ def help(  # noqa: A001 - it has the name of its command
             typer.echo(full_page(topic), nl=False)
     elif words and words[0] in commands:
         app([*words, "--help"], prog_name="kcli")
+    elif topic == OPTIONS_PAGE:
+        command = group.get_command(None, "check")
+        context = command.make_context("kcli", [], resilient_parsing=True)
+        formatter = context.make_formatter()
+        command.write_shared_options(context, formatter)
+        typer.echo(formatter.getvalue(), nl=False)
     elif words and words[0] == COLUMNS_PAGE:
         typer.echo("\n".join(_columns(" ".join(words[1:]))))
     else:
         from kcli.output.suggest import did_you_mean
 
         advice = (
-            did_you_mean(topic, [*TOPICS, COLUMNS_PAGE, *commands]).rstrip() or "kcli help lists the pages"
+            did_you_mean(topic, [*TOPICS, OPTIONS_PAGE, COLUMNS_PAGE, *commands]).rstrip()
+            or "kcli help lists the pages"
         )
         raise UsageError(f"help {topic}: no such page; {advice}")
 
@@ -65,7 +73,8 @@ def _contents(group: Any, commands: list[str]) -> Iterator[str]:
     yield "\nCommands (kcli COMMAND --help):"
     for name in commands:
         yield hanging(f"  {name:{width}}  ", summary(group.get_command(None, name)))
-    yield "\nColumns of a command's rows: kcli help columns COMMAND"
+    yield "\nOptions of most commands: kcli help options"
+    yield "Columns of a command's rows: kcli help columns COMMAND"
     yield "Begin with: kcli help start"
 
 

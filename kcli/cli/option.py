@@ -22,6 +22,8 @@ REQUIRED = ...
 """Typer's default of what must be given."""
 WITHOUT_DEFAULT = frozenset({"version", "help"})
 """Options without a default: images for containers set KCLI_VERSION and the like."""
+SHARED = ("Input", "Output", "Engine")
+"""Panels whose options most commands share: they are listed once."""
 COMPLETE = "_KCLI_COMPLETE"
 """The variable by which a shell asks what may follow: only then typer needs to know who answers."""
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.bounds import LARGEST_BATCH
-from kcli.cli.option import argument, option
+from kcli.cli.option import SHARED, argument, option
 from kcli.cli.parsers import split_list
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, parse_partitions, parse_rate
@@ -14,7 +14,7 @@ from kcli.words import INT32, INT64, parse_partitions, parse_rate
 if TYPE_CHECKING:
     from kcli.logdir.targets import Selection
 
-_input, _output, _engine = (partial(option, panel=panel) for panel in ("Input", "Output", "Engine"))
+_input, _output, _engine = (partial(option, panel=panel) for panel in SHARED)
 
 COLOR_WORDS = ("auto", "always", "never")
 FAIL_ON = ("info", "warning", "error", "never")

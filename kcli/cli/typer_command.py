@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kcli.cli.boundary import boundary
-from kcli.cli.option import COMPLETE, unfold_options
+from kcli.cli.option import COMPLETE, SHARED, unfold_options
 from kcli.cli.settings import config_path, default_map, drop_format_for_stdout
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64
@@ -71,7 +71,19 @@ class GroupedCommand(TyperCommand):
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, a section for each panel."""
+        """Write arguments and the command's own options, a section for each panel."""
+        sections = self._sections(ctx)
+        for first in ("Options", "Arguments"):
+            if first in sections:
+                sections = {first: sections.pop(first), **sections}
+        _write(formatter, {name: records for name, records in sections.items() if name not in SHARED})
+
+    def write_shared_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options that this command has in common with others."""
+        _write(formatter, {name: self._sections(ctx)[name] for name in SHARED})
+
+    def _sections(self, ctx: Any) -> dict[str, list[Any]]:
+        """Return the words and the help of parameters, by the title of their section."""
         sections: dict[str, list[Any]] = defaultdict(list)
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -79,21 +91,28 @@ class GroupedCommand(TyperCommand):
                 record = (record[0], _without_bounds(record[1]))
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 sections[getattr(parameter, "rich_help_panel", None) or kind].append(record)
-        for first in ("Options", "Arguments"):
-            if first in sections:
-                sections = {first: sections.pop(first), **sections}
-        for name, records in sections.items():
-            with formatter.section(name):
-                formatter.write_dl(records)
+        return sections
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write where to read on."""
         from kcli.rows import COMMANDS
 
+        shared = {name: own[0][0] for name, own in self._sections(ctx).items() if name in SHARED}
+        if shared:
+            *others, last = map(str.lower, shared)
+            words = f"{', '.join(others)} and {last}" if others else last
+            some = ", ".join(names.split()[0].rstrip(",") for names in shared.values())
+            formatter.write(f"\nOptions of {words} ({some}): kcli help options\n")
         command = " ".join(self.words)
         if command in COMMANDS:
-            formatter.write(f"\nColumns of its rows: kcli help columns {command}\n")
+            formatter.write(f"Columns of its rows: kcli help columns {command}\n")
             formatter.write("Environment and config file: kcli help settings\n")
+
+
+def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
+    for name, records in sections.items():
+        with formatter.section(name):
+            formatter.write_dl(records)
 
 
 def keep_given(parser: Any, ctx: Any) -> Any:

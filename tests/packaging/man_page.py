@@ -8,11 +8,8 @@ import typer
 
 from commands.app import GROUPS, app
 from kcli import __version__
-from kcli.cli.option import every_command
+from kcli.cli.option import SHARED, every_command
 from kcli.manual import TOPICS, page, title
-
-SHARED = frozenset({"Input", "Output", "Engine"})
-"""Panels whose options most commands share: they are listed once."""
 
 
 def man_page() -> str:

@@ -165,38 +165,40 @@ def _headers(row: DumpRecordRow) -> str:
     )
 
 
-class Field(NamedTuple):
+class RecordPart(NamedTuple):
     """What is shown of one record: on a line, or on several."""
 
     name: str
     text: str
 
 
-def _fields(row: DumpRecordRow) -> Iterator[Field]:
+def _fields(row: DumpRecordRow) -> Iterator[RecordPart]:
     """Yield what a record is and holds, each header and each field of a decoded value apart."""
-    yield Field("offset", f"{row.offset}, in the batch at byte {row.position}")
-    yield from [Field("time", f"{moment(row.timestamp, with_ms=True)} UTC")] if row.timestamp >= 0 else []
-    yield from [Field("sequence", str(row.sequence))] if row.sequence >= 0 else []
+    yield RecordPart("offset", f"{row.offset}, in the batch at byte {row.position}")
+    yield from (
+        [RecordPart("time", f"{moment(row.timestamp, with_ms=True)} UTC")] if row.timestamp >= 0 else []
+    )
+    yield from [RecordPart("sequence", str(row.sequence))] if row.sequence >= 0 else []
     if row.record_type is not None or row.control_type is not None:
         version = "" if row.record_version is None else f", version {row.record_version}"
-        yield Field("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
+        yield RecordPart("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
     yield from _whole("key", row.key, row.decoded_key)
     yield from _whole("value", row.value, row.decoded_value)
     for header in row.headers:
         value = "null" if header.value is None else _contents(header.value, sys.maxsize)
-        yield Field("header", f"{one_line(header.key)} = {value}")
-    yield from [] if row.error is None else [Field("error", row.error)]
+        yield RecordPart("header", f"{one_line(header.key)} = {value}")
+    yield from [] if row.error is None else [RecordPart("error", row.error)]
 
 
-def _whole(name: str, value: bytes | None, decoded: dict[str, Any] | None) -> Iterator[Field]:
+def _whole(name: str, value: bytes | None, decoded: dict[str, Any] | None) -> Iterator[RecordPart]:
     """Yield a key or a value, decoded where it can be, and how long it is."""
     length = "null" if value is None else counted(len(value), "byte")
     if value is None or decoded is not None:
-        yield Field(name, length)
+        yield RecordPart(name, length)
     else:
-        yield Field(f"{name}, {length}", _contents(value, sys.maxsize))
+        yield RecordPart(f"{name}, {length}", _contents(value, sys.maxsize))
     for field, part in (decoded or {}).items():
-        yield Field(f"  {field}", "null" if part is None else _contents(part, sys.maxsize))
+        yield RecordPart(f"  {field}", "null" if part is None else _contents(part, sys.maxsize))
 
 
 FIELD_COLUMNS = (

@@ -37,7 +37,7 @@ def test_writers_of_a_format_exist(name):
 
 
 def test_help_names_every_format(kcli):
-    text = " ".join(kcli("dump", "--help").stdout.split())
+    text = " ".join(kcli("help", "options").stdout.split())
 
     assert [name for name, one in FORMATS.items() if one.on_stdout and name not in text] == []
     assert [
