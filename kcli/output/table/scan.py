@@ -22,7 +22,7 @@ CODE_TEXTS = {
 }
 """Other findings in words."""
 CLEAN = "clean"
-SEGMENT = "segment"
+SEGMENT_NOUN = "segment"
 
 
 def view_partitions(answer: TableInput) -> TableView:
@@ -32,7 +32,9 @@ def view_partitions(answer: TableInput) -> TableView:
 
 def view_segments(answer: TableInput) -> TableView:
     """Return the view of segments with a verdict each, and one on all."""
-    return _view(answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, SEGMENT)
+    return _view(
+        answer, attrgetter("dir", "file"), attrgetter("where.dir", "file"), SEGMENT_CELL, SEGMENT_NOUN
+    )
 
 
 def _segment(row: ScanSegmentRow) -> str:
@@ -51,7 +53,7 @@ def _view(
     after = {
         place(row): _segment(following)
         for row, following in pairwise(answer.rows)
-        if noun == SEGMENT and row.where.dir == following.where.dir
+        if noun == SEGMENT_NOUN and row.where.dir == following.where.dir
     }
 
     def severity(row: Any) -> str:
