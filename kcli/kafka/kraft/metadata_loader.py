@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from formats.batch import CONTROL_MASK
+from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.control import (
     KRAFT_VERSION,
@@ -53,6 +53,9 @@ UNREADABLE, NOT_WHOLE = "META-001", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
 FEATURE_LEVEL = "FeatureLevelRecord"
+NO_OP, NO_OP_ALONE = (20, 0), bytes((20, 0, 0, 0, 1, 8, 1, 20, 0, 0, 0))
+"""Type and version, and the bytes of a batch's only record: a controller writes one each 500 ms."""
+IDLE_LENGTH = HEADER_SIZE - LOG_OVERHEAD + len(NO_OP_ALONE)
 
 
 class Quorum(NamedTuple):
@@ -117,19 +120,31 @@ class Metadata:
 
         `path` names it in findings. FileError for batches that cannot be read.
         """
-        walk, ends_with_footer = BulkWalk(file, end=end, verify=False), False
+        walk, ends_with_footer = BulkWalk(file, end=end), False
         for window in walk:
             fields = window.fields
             last_offsets = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]
             is_later, is_control = last_offsets >= start, fields["attributes"] & CONTROL_MASK != 0
             # a message of magic 0 or 1 is none of a metadata log
             is_read = ~is_legacy(fields["magic"]) & (is_later | is_control)
+            may_idle = is_later & (fields["attributes"] == 0) & (fields["records_count"] == 1)
+            may_idle &= (fields["batch_length"] == IDLE_LENGTH) & window.valid
             for number in is_read.nonzero()[0].tolist():
                 position = int(window.positions[number])
-                if is_later[number]:
-                    ends_with_footer = self._batch(file, position, path, start)
-                else:
+                if not is_later[number]:
                     self._before(file, position)
+                    continue
+                records = position - window.base + HEADER_SIZE
+                ends_with_footer = False
+                if not (
+                    may_idle[number]
+                    and window.data[records : records + len(NO_OP_ALONE)] == NO_OP_ALONE
+                    and NO_OP in self.record_places
+                ):
+                    ends_with_footer = self._batch(file, position, path, start)
+                self.image.offset = int(last_offsets[number])
+                self.image.epoch = int(fields["partition_leader_epoch"][number])
+                self.end_offset = self.image.offset + 1
         if walk.stop is not None and walk.stop.reason != END:
             self._cut(path, walk.stop)
         return ends_with_footer
@@ -158,8 +173,6 @@ class Metadata:
                     self._data(record.offset, record.value, path, position)
         except FormatError as error:
             raise file_error(file.path, error) from error
-        self.image.offset, self.image.epoch = header.last_offset, header.partition_leader_epoch
-        self.end_offset = header.last_offset + 1
         return is_footer
 
     def _before(self, file: DataFile, position: int) -> None:
