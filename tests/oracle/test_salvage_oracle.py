@@ -15,8 +15,7 @@ from formats.batch import CRC_FROM
 from formats.checkpoint import read_leader_epoch_checkpoint
 from formats.names import parse_file
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.salvage.lost_records import logs_and_orphans
-from kcli.jobs.salvage.salvage import INDEXES, Salvage
+from kcli.jobs.salvage.salvage import INDEXES, Salvage, logs_and_orphans
 from kcli.kafka.storage.metadata_log import name_error
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.partition import Partition

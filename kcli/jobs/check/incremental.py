@@ -19,7 +19,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import is_segment
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.integrity.checks.epochs import EpochRun
+from kcli.kafka.integrity.checks.batches import EpochRun
 from kcli.kafka.integrity.checks.producers import ProducerFacts
 from kcli.kafka.integrity.checks.segments import GoodEnd, SegmentFacts
 from kcli.logdir.buffers import FileError

@@ -124,10 +124,7 @@ class PartitionCopy:
             self.record_loss(base, one, reason)
 
     def error_of_partition(self, error: FileError) -> FileError:
-        """Return an error, which may be about the copy, as one about the partition.
-
-        What a broker removed is a change of the partition: there is no copy then.
-        """
+        """Return an error, which may be about the copy, as one about the partition."""
         target = self.partition.target
         if error.path == self.path:
             error = FileError(target.path, *error.args[1:])

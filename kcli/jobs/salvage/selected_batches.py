@@ -203,10 +203,9 @@ def _reject_out_of_order(log: SelectedLog, following: SelectedLog | None, after:
 
 
 def longest_rising(first: Ints, last: Ints, after: int) -> NDArray[np.bool_]:
-    """Return which batches are in the longest series of which each begins above the one before.
+    """Return which batches are in the longest series, above `after`, that rises.
 
-    All begin above `after`. No checksum covers a base offset: one that is changed to a large one must not
-    cost all batches after it.
+    No checksum covers a base offset: one that is changed to a large one must not cost all after it.
     """
     highest = np.maximum.accumulate(np.append(after, last))[:-1]
     if (first > highest).all():

@@ -12,7 +12,7 @@ from formats.names import NORMAL, file_prefix
 from formats.producer_snapshot import read_snapshot
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checks.epochs import misfits
+from kcli.kafka.integrity.checks.batches import misfits
 from kcli.kafka.integrity.checks.producer_files import (
     of_entry,
     snapshot_gaps,
@@ -261,29 +261,22 @@ class PartitionJudge:
         name = f"{file_prefix(offset)}{SNAPSHOT}"
         target = entry_of(self.target, name, "snapshot")
         findings = FindingCollector(target)
-        try:
-            data = read_optional(target.path)
-            entries = () if data is None else read_snapshot(data).entries
-        except FormatError as error:
-            findings.add("PROD-001", error.position, str(error))
-            yield from findings.take()
-            return
-        except FileError as error:
-            findings.add_error(error)
-            yield from findings.take()
-            return
-        if data is None:
-            return
         runs = self._producers.runs
         is_exact = is_exact and runs is not None
-        for code, words in snapshot_misfits(
-            entries,
-            runs if runs is not None and is_exact else {},
-            offset,
-            (self._first_read or 0) if is_exact else offset,
-            is_compacted=self.is_compacted,
-        ):
-            findings.add(code, None, words)
+        try:
+            data = read_optional(target.path)
+            for code, words in snapshot_misfits(
+                () if data is None else read_snapshot(data).entries,
+                runs if runs is not None and is_exact and data is not None else {},
+                offset,
+                (self._first_read or 0) if is_exact else offset,
+                is_compacted=self.is_compacted,
+            ):
+                findings.add(code, None, words)
+        except FormatError as error:
+            findings.add("PROD-001", error.position, str(error))
+        except FileError as error:
+            findings.add_error(error)
         yield from findings.take()
 
 

@@ -123,8 +123,7 @@ def snapshot_gaps(
 ) -> Iterator[tuple[str, str]]:
     """Yield which snapshots of a log with segments at `bases` are missing, or above its end: code and words.
 
-    A broker writes a snapshot when it rolls a segment, at its base offset, and when it closes the log, at its
-    end (`UnifiedLog.roll`, `close`); from 2.8 on it lives as long as its segment.
+    A broker writes one when it rolls a segment, and when it closes the log (`UnifiedLog.roll`, `close`).
     `has_producers`: whether batches have a producer id. Releases before 2.8 kept the last two snapshots, so
     only one between others is missed.
     """

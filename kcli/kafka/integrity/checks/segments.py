@@ -19,8 +19,14 @@ from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.findings.log_findings import contradicts_itself
-from kcli.kafka.integrity.checks.batches import Batches, ClassifiedWindow, classify, joined
-from kcli.kafka.integrity.checks.epochs import EpochJudge, EpochRun
+from kcli.kafka.integrity.checks.batches import (
+    Batches,
+    ClassifiedWindow,
+    EpochJudge,
+    EpochRun,
+    classify,
+    joined,
+)
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
 from kcli.kafka.integrity.checks.producers import ProducerFacts, ProducerJudge
 from kcli.kafka.integrity.log_scan import BATCHES_A_BLOCK, LogScan
@@ -50,10 +56,7 @@ def txn_entries(data: bytes) -> tuple[AbortedTxn, ...]:
 
 
 class GoodEnd(NamedTuple):
-    """Where the good batches of a segment end that follow its beginning without a break.
-
-    A position in bytes, and the offset after the last of them; None without any.
-    """
+    """Where the good batches at the beginning of a segment end: the byte, and the offset after the last."""
 
     position: int = 0
     offset: int | None = None
