@@ -26,7 +26,7 @@ from kcli.jobs.common import (
 from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, ReadOptions, scan_log
+from kcli.kafka.integrity.log_scan import Defects, LogScan, Observe, scan_log
 from kcli.kafka.integrity.summary import EMPTY, Codec, Summary, merge
 from kcli.kafka.kraft.partition_start import inspect
 from kcli.logdir.buffers import FileError, Reading
@@ -100,10 +100,7 @@ class ScannedUnit(NamedTuple):
 
 
 class Total(NamedTuple):
-    """What the segments of a directory hold together, sizes in bytes.
-
-    Not `complete` if one could not be read.
-    """
+    """What the segments of a directory hold together, in bytes; not `complete` if one could not be read."""
 
     summary: Summary = EMPTY
     segments: int = 0
@@ -132,9 +129,9 @@ class ScanLog:
             if unit.target.kind == PARTITION:
                 return inspected(unit, inspect)
             base = segment_base(unit.target)
-            read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes, base)
+            largest = options.max_batch_bytes if options.ratio else None
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
-                log = scan_log(file, read_options, observe=observe)
+                log = scan_log(file, base, verify=options.verify, largest=largest, observe=observe)
             facts = facts_around(unit.target)
             findings = log_dir_findings(unit.target, facts)
             return ScannedUnit(unit, source_of(unit.target, facts), log, tuple(findings))
@@ -181,7 +178,9 @@ class DirectoryScan:
             self.total = _with_segment(self.total, log)
             is_one = is_segment(target) and not is_swap(target)  # what it replaces may be named, too
             if SCAN_SEGMENT.name in self._types:
-                outcome.rows.append(_segment_row(source, log))
+                summary = _summary(_with_segment(Total(), log))
+                row = ScanSegmentRow(source.where, source.file, log.size, summary, stop=log.stop.reason)
+                outcome.rows.append(row)
             outcome.findings.extend(_findings(target, log, self._last_offset if is_one else None))
             if is_one and log.summary.last_offset is not None:
                 self._last_offset = log.summary.last_offset
@@ -189,10 +188,12 @@ class DirectoryScan:
 
     def finish(self, number: int) -> Outcome:
         """Return the row of the partition."""
-        has_row = SCAN_PARTITION.name in self._types and self.where is not None
-        assert self.total is not None
-        rows: list[Item] = [_partition_row(self.where, self.total)] if has_row and self.where else []
-        return Outcome(number=number, rows=rows)
+        outcome, total = Outcome(number=number), self.total
+        assert total is not None
+        if SCAN_PARTITION.name in self._types and self.where is not None:
+            numbers = total.segments, total.complete, total.size
+            outcome.rows.append(ScanPartitionRow(self.where, *numbers, _summary(total)))
+        return outcome
 
 
 def fold_directories(new: Callable[[], DirectoryScan]) -> Reduce:
@@ -269,10 +270,7 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
 
 
 def _with_segment(total: Total, log: LogScan) -> Total:
-    """Return a total with one more segment, or with what was read of it.
-
-    Bytes that are neither of a valid batch nor of the tail count as damaged.
-    """
+    """Return a total with one more segment; what is neither a valid batch nor the tail is damaged."""
     tail, size = _tail(log), log.size
     return Total(
         merge(total.summary, log.summary),
@@ -283,17 +281,6 @@ def _with_segment(total: Total, log: LogScan) -> Total:
         total.tail + tail,
         total.complete,
     )
-
-
-def _segment_row(source: FromFile, log: LogScan) -> ScanSegmentRow:
-    """Return the row of one log."""
-    summary = _summary(_with_segment(Total(), log))
-    return ScanSegmentRow(source.where, source.file, log.size, summary, stop=log.stop.reason)
-
-
-def _partition_row(place: Where, total: Total) -> ScanPartitionRow:
-    """Return the row of a partition directory, from the total of its logs."""
-    return ScanPartitionRow(place, total.segments, total.complete, total.size, _summary(total))
 
 
 def _summary(total: Total) -> ScanSummary:

@@ -37,6 +37,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, DamagedRange, Stop, Walk
 
+Met = TypeVar("Met", VerifiedBatch, Window)
 Ints: TypeAlias = NDArray[np.int64]
 
 WINDOW = 1 << 20
@@ -70,14 +71,17 @@ def verified_batches(
     """
     end = file.size if end is None else min(end, file.size)
 
-    def walked(walk: Walk, suspect: int | None) -> Generator[VerifiedBatch, None, int | None]:
+    def walked(
+        start: int, limit: int, suspect: int | None
+    ) -> Generator[VerifiedBatch, None, tuple[Stop | None, int | None]]:
+        walk = Walk(file, start, limit)
         for batch in walk:
             checked = verified(file, batch, largest)
             suspect = None if checked.valid else batch.position if suspect is None else suspect
             yield checked
-        return suspect
+        return walk.stop, suspect
 
-    yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked)
+    yield from _past_damage(file, start, end, walked)
 
 
 def verified_windows(
@@ -95,20 +99,16 @@ def verified_windows(
     """
     end = file.size if end is None else min(end, file.size)
 
-    def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:
+    def walked(
+        place: int, limit: int, suspect: int | None
+    ) -> Generator[Window, None, tuple[Stop | None, int | None]]:
+        walk = BulkWalk(file, place, limit, verify=verify, eager=place == start)
         for window in walk:
             suspect = _suspect(window, suspect)
             yield window
-        return suspect
+        return walk.stop, suspect
 
-    yield from _past_damage(
-        file,
-        start,
-        end,
-        lambda place, end: BulkWalk(file, place, end, verify=verify, eager=place == start),
-        walked,
-        cut,
-    )
+    yield from _past_damage(file, start, end, walked, cut)
 
 
 def _suspect(window: Window, before: int | None) -> int | None:
@@ -121,32 +121,23 @@ def _suspect(window: Window, before: int | None) -> int | None:
     return before if before is not None and not len(good) else int(window.positions[first])
 
 
-W = TypeVar("W", Walk, BulkWalk)
-Met = TypeVar("Met", VerifiedBatch, Window)
-Walked: TypeAlias = Callable[[W, int | None], Generator[Met, None, int | None]]
-
-
-def _past_damage(  # noqa: PLR0917
+def _past_damage(
     file: DataFile,
     start: int,
     end: int,
-    walk_from: Callable[[int, int], W],
-    walked: Walked[W, Met],
+    walked: Callable[[int, int, int | None], Generator[Met, None, tuple[Stop | None, int | None]]],
     cut: int = 0,
 ) -> Iterator[Met | DamagedRange | Stop]:
-    """Yield what walks find, one after each damaged range.
+    """Yield what walks between two positions find, one after each damaged range.
 
-    `walked` is given and returns where batches of wrong checksum began.
+    `walked` is given and returns where batches of wrong checksum began; before that, where it stopped.
     """
     suspect: int | None = None
     budget = Budget(file.size)
     while True:
         limit = cut if 0 <= start < cut else end
-        walk = walk_from(start, limit)
-        suspect = yield from walked(walk, suspect)
-        stop = walk.stop
-        if stop is None:
-            raise AssertionError("a walk that has ended says where")
+        stop, suspect = yield from walked(start, limit, suspect)
+        assert stop is not None, "a walk that has ended says where"
         if limit < end:
             if stop.reason == "end":
                 yield Stop("cut", cut)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import CONTROL_MASK, LOG_OVERHEAD, MAX_INT, NO_PRODUCER_ID
-from formats.bounds import LARGEST_BATCH, LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
+from formats.bounds import LARGEST_CONTROL_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import Fields, marker_types, together
 from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
@@ -61,40 +61,31 @@ class LogScan(NamedTuple):
     grown: int = 0
 
 
-class ReadOptions(NamedTuple):
-    """What is looked at: checksums, and sizes of decompressed batches up to `largest` bytes.
-
-    `base` is the base offset of a segment; None for another log.
-    """
-
-    verify: bool = True
-    unpack: bool = False
-    largest: int = LARGEST_BATCH
-    base: int | None = None
-
-
 def scan_log(
     file: DataFile,
-    options: ReadOptions,
+    base: int | None = None,
     *,
+    verify: bool = True,
+    largest: int | None = None,
     observe: Observe | None = None,
 ) -> LogScan:
-    """Return what lies in a log.
+    """Return what lies in a log; `base` is the base offset of a segment, None for another log.
 
-    After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order.
+    After damage the walk goes on as `verified_batches` does. `verify`: checksums are looked at. `largest`:
+    batches up to so many bytes are decompressed. `observe` is called with each window, in order.
     """
     stop, summary, defects = Stop("end", 0), EMPTY, dict[str, Defects]()
     gaps: list[DamagedRange] = []
     parts: list[_Part] = []
     count = gap_count = 0
-    for item in verified_windows(file, 0, verify=options.verify):
+    for item in verified_windows(file, 0, verify=verify):
         if isinstance(item, Window):
-            parts.append(_part(file, item, options, observe))
+            parts.append(_part(file, item, largest, observe))
             count += len(item.positions)
             if count < BATCHES_A_BLOCK:
                 continue  # a call of numpy costs as much for ten batches as for a thousand
         if parts:
-            more, found = _summed(parts, options.base)
+            more, found = _summed(parts, base)
             summary = merge(summary, more)
             defects |= {code: _added(defects.get(code, Defects()), one) for code, one in found.items()}
         parts, count = [], 0
@@ -120,7 +111,7 @@ class _Part(NamedTuple):
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _part(file: DataFile, window: Window, options: ReadOptions, observe: Observe | None) -> _Part:
+def _part(file: DataFile, window: Window, largest: int | None, observe: Observe | None) -> _Part:
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     bad = [
@@ -135,7 +126,7 @@ def _part(file: DataFile, window: Window, options: ReadOptions, observe: Observe
     bad += [_trouble(window, one.number, one.error) for one in broken]
     if observe is not None:
         observe(window, types)
-    sizes = _sizes(file, window, options, bad) if options.unpack else None
+    sizes = None if largest is None else _sizes(file, window, largest, bad)
     each = {place.position: place for place in bad}
     unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
     return _Part(window._replace(data=window.data[:0]), types != NO_MARKER, unreadable, sizes)
@@ -192,7 +183,7 @@ def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
 
 
 def _sizes(
-    file: DataFile, window: Window, options: ReadOptions, bad: list[Defects]
+    file: DataFile, window: Window, largest: int, bad: list[Defects]
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where that fails."""
     from formats.message_set import message_set
@@ -208,16 +199,16 @@ def _sizes(
         if window.valid is not None and not window.valid[number]:
             continue
         size = LOG_OVERHEAD + int(fields["batch_length"][number])
-        if size > options.largest:
+        if size > largest:
             bad.append(_trouble(window, number, f"a batch of {size} bytes{RAISES_THE_BOUND}"))
             continue
         try:
             raw = batch_bytes(file, window, number, size)
             if old[number]:
-                opened = message_set(raw, options.largest)
+                opened = message_set(raw, largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
             else:
-                sizes = (len(raw) - int(header_sizes[number]), len(unpacked(raw, options.largest)[1]))
+                sizes = (len(raw) - int(header_sizes[number]), len(unpacked(raw, largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
             bad.append(_trouble(window, number, error))

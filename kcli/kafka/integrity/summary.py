@@ -42,10 +42,7 @@ class Tally(NamedTuple):
 
 
 class Codec(NamedTuple):
-    """Batches of one codec and their bytes.
-
-    Of the `opened` ones also the bytes of records as stored and decompressed.
-    """
+    """Batches of one codec and their bytes; of `opened` ones those of records, stored and decompressed."""
 
     batches: int = 0
     bytes: int = 0
@@ -175,10 +172,7 @@ def _followed(a: Transactions | None, b: Transactions | None) -> Transactions | 
 
 
 def _unless_too_many(opened: dict[int, int], ended: frozenset[int]) -> Transactions | None:
-    """Return the transactions unless they are too many.
-
-    Counted is every producer that had any, so order does not matter.
-    """
+    """Return the transactions, unless the producers that had any are too many."""
     return Transactions(opened, ended) if len(ended.union(opened)) <= MOST_IDS else None
 
 

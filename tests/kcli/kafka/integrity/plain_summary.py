@@ -5,7 +5,7 @@ import random
 from formats.magic import is_legacy
 from kcli.kafka.integrity import summary as summaries
 from kcli.kafka.integrity.damaged import verified_batches
-from kcli.kafka.integrity.log_scan import Defects, ReadOptions, scan_log
+from kcli.kafka.integrity.log_scan import Defects, scan_log
 from kcli.kafka.integrity.summary import Codec, Summary, Tally
 from kcli.kafka.integrity.verified_batch import VerifiedBatch
 from kcli.logdir.buffers import DataFile
@@ -145,7 +145,7 @@ def ends(raw):
 
 def read(path, **selected):
     with DataFile(str(path)) as file:
-        return scan_log(file, ReadOptions(**selected))
+        return scan_log(file, **selected)
 
 
 def compare(path, data):

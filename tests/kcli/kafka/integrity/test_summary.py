@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formats.bounds import LARGEST_BATCH
 from formats.bulk import rows
 from kcli.kafka.integrity import summary as summaries
 from kcli.kafka.integrity.summary import EMPTY, Codec, Tally, merge
@@ -145,7 +146,7 @@ def test_a_codec_that_kafka_does_not_know_is_unreadable_and_believed(tmp_path, v
 def test_what_each_codec_saves(tmp_path):
     batch_of = {codec: put_records([put_record(value=b"abc" * 1000)] * 3, codec) for codec in range(5)}
     (tmp_path / "log").write_bytes(b"".join(batch_of.values()) + stored("v1-gzip.log"))
-    codecs = read(tmp_path / "log", unpack=True).summary.codecs
+    codecs = read(tmp_path / "log", largest=LARGEST_BATCH).summary.codecs
     whole = len(batch_of[0]) - 61
 
     for codec in (0, 2, 3, 4):
@@ -160,7 +161,7 @@ def test_what_cannot_be_decompressed_is_reported(tmp_path):
         + put_batch(b"no zstd", 1, attributes=4, base_offset=1)
         + put_batch(b"?", 1, attributes=7)
     )
-    piece = read(tmp_path / "log", unpack=True)
+    piece = read(tmp_path / "log", largest=LARGEST_BATCH)
 
     assert piece.defects["DUMP-002"][:2] == (2, len(put_range(0, 1)))
     assert [codec.opened for codec in piece.summary.codecs] == [1, 0, 0, 0, 0, 0, 0, 0]
