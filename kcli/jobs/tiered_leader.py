@@ -6,6 +6,7 @@ Where the metadata partition that has them is not among these, nothing can be sa
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
+from functools import wraps
 
 from formats.errors import FormatError
 from formats.names import NORMAL, REMOTE_LOG_METADATA, PartitionDir
@@ -68,16 +69,20 @@ def topics(units: list[Unit]) -> Iterator[str]:
     return (topic for unit in units if (topic := _topic(unit)) is not None)
 
 
-def with_leader(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
-    """Run `work` on the unit's partition as its leader holds it; errors as in `kcli.jobs.common.answer`."""
+def leader_job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
+    """Make a job of `work`, which takes a unit's partition as its leader holds it, and options by names."""
 
-    def items(partition: Partition) -> Yield:
-        events = read_events(unit.targets[1:])
-        yield from events.findings
-        yield from misplaced_events(partition.target, events)
-        yield from work((yield from load_leader(partition, cache_of(partition, events))))
+    @wraps(work)
+    def run(unit: Unit, **options: object) -> Outcome:
+        def items(partition: Partition) -> Yield:
+            events = read_events(unit.targets[1:])
+            yield from events.findings
+            yield from misplaced_events(partition.target, events)
+            yield from work((yield from load_leader(partition, cache_of(partition, events))), **options)
 
-    return answer(unit, items)
+        return answer(unit, items)
+
+    return run
 
 
 def load_leader(partition: Partition, cache: RemoteCache) -> Generator[Finding, None, Leader]:

@@ -1,6 +1,6 @@
 """`rlmm bootstrap`: remote log metadata of a live cluster as its files would give it, and live offsets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -51,10 +51,7 @@ OffsetsOnDisk: TypeAlias = dict[TopicPartition, list[RlmmOffsetsRow]]
 
 def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
     """Yield the events of each metadata partition in order, as `rlmm dump` gives them of files."""
-    targets, refusal = _targets(cluster)
-    if refusal is not None:
-        yield refusal
-    for target in targets:
+    for target in (yield from _targets(cluster)):
         directory, file = target.path.rsplit("/", 1)
         event = RlmmEventRow(directory, file, metadata_partition=_number(target))
         findings, rows = FindingCollector(target), list[Item]()
@@ -76,10 +73,7 @@ def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
 def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Iterator[Outcome]:
     """Yield the remote segments of each metadata partition as `rlmm state` does, then live ListOffsets."""
     partitions: dict[TopicPartition, bool] = {}
-    targets, refusal = _targets(cluster)
-    if refusal is not None:
-        yield refusal
-    for target in targets:
+    for target in (yield from _targets(cluster)):
         findings, store = FindingCollector(target), RemoteStore()
         outcome = Outcome(number=_number(target))
         try:
@@ -116,10 +110,10 @@ def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnD
     return on_disk, outcomes
 
 
-def _targets(cluster: Cluster) -> tuple[list[Target], Outcome | None]:
+def _targets(cluster: Cluster) -> Generator[Outcome, None, list[Target]]:
     """Return a target for each partition of the topic; nothing of it is opened.
 
-    None of them, and why, where this client may not read it.
+    None of them where this client may not read it: why is yielded.
     """
     targets = []
     for topic, partition in sorted(cluster.leaders):
@@ -129,9 +123,12 @@ def _targets(cluster: Cluster) -> tuple[list[Target], Outcome | None]:
     if not targets:
         message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
         failure = Failure(cluster.settings.servers, "nothing-matched", None, None, message)
-        return [], Outcome(number=0, error=failure)
+        yield Outcome(number=0, error=failure)
+        return []
     refused = cluster.refused([REMOTE_LOG_METADATA], to_read=True).get(REMOTE_LOG_METADATA)
-    return (targets, None) if refused is None else ([], _refused(cluster, REMOTE_LOG_METADATA, refused))
+    if refused is not None:
+        yield _refused(cluster, REMOTE_LOG_METADATA, refused)
+    return targets if refused is None else []
 
 
 def _refused(cluster: Cluster, name: str, message: str) -> Outcome:

@@ -135,8 +135,7 @@ class RemoteCheck:
 class KnownSegments(NamedTuple):
     """What metadata partitions know: ids of segments that have objects, and user partitions with theirs.
 
-    `metadata_partitions`: the number of each, and why not all its events are here. `sizes`: how many there
-    are by the cluster metadata.
+    `metadata_partitions`: the number of each, and what it lacks; `sizes`: how many by the cluster metadata.
     """
 
     segments: frozenset[str] = frozenset()
@@ -349,10 +348,7 @@ def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
 
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
-    """Yield what about a segment's offsets and leader epochs contradicts KIP-405.
-
-    Epochs and their offsets rise, the first offset is the segment's, the last lies within it.
-    """
+    """Yield what about a segment's offsets and leader epochs contradicts KIP-405."""
     entries = record.segment_leader_epochs
     if entries and entries[0].offset != record.start_offset:
         yield f"its first leader epoch begins at {entries[0].offset}, the segment at {record.start_offset}"

@@ -95,10 +95,7 @@ def dump(unit: Unit) -> Outcome:
 
 
 def dump_selected(unit: Unit, selection: Selection) -> Outcome:
-    """Return what `dump` does, its rows only as far as they are about a selected partition of the user's.
-
-    Findings are about the whole file.
-    """
+    """Return what `dump` does, its rows only as far as they are about a selected partition of the user's."""
     outcome = dump(unit)
     if not selection.names:
         return outcome
@@ -221,10 +218,7 @@ def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterato
 
 
 def with_record(row: RlmmEventRow, record: RemoteLogMetadata) -> RlmmEventRow:
-    """Return an event with the columns that its record fills.
-
-    All of it but unknown tags, which only `raw` shows.
-    """
+    """Return an event with the columns that its record fills: all of it but unknown tags."""
     columns = {RENAMED_COLUMNS.get(name, name): value for name, value in record._asdict().items()}
     del columns["unknown_tags"]
     if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):

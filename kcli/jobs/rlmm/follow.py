@@ -48,10 +48,9 @@ FOR_EVER = "the follower tries again for ever"
 
 
 class Auxiliary(NamedTuple):
-    """The state that goes with a remote segment.
+    """The state that goes with a remote segment: leader epochs and where they are from, its producers.
 
-    Leader epochs and where they are from, producers of its snapshot; None where that is not at hand. `lost`
-    says what of it is not in the directories of remote storage.
+    None where that is not at hand; `lost` says what is not in the directories of remote storage.
     """
 
     epochs: EpochCache

@@ -178,8 +178,7 @@ class SnapshotFile:
     """A remote_log_snapshot, the cache that a broker makes of it, and what the events here add.
 
     `loaded`: segments by id before the replay. `covered`: what events up to the covered offset come to.
-    `after`: events that are replayed, of which a start leaves out `skipped`. `consumed`: the offsets of the
-    metadata partition that were read.
+    `after`: events that are replayed, of which a start leaves out `skipped`. `consumed`: what was read.
     """
 
     target: Target

@@ -201,10 +201,7 @@ def describe_objects(objects: list[RemoteObject], *, named: bool = True) -> str:
 
 
 def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
-    """Return the path of a remote segment in directories of remote storage, without its extension.
-
-    None where none of them has its log. FileError where that cannot be seen.
-    """
+    """Return the path of a remote segment, without its extension; None where no directory has its log."""
     return next((path for path in _paths(segment, storage) if _is_there(f"{path}.log")), None)
 
 

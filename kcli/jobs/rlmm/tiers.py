@@ -9,16 +9,14 @@ given; without them the log dir's index cache says where a read begins.
 
 import os
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import count, groupby
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.remote_metadata import SEGMENT_STATES
-from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.log_search import (
     FOUND,
@@ -34,7 +32,7 @@ from kcli.jobs.log_search import (
 )
 from kcli.jobs.log_search import batch_of as batch_in
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
-from kcli.jobs.tiered_leader import with_leader
+from kcli.jobs.tiered_leader import leader_job
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
@@ -60,9 +58,6 @@ from kcli.rows.remote_tiers import (
     RlmmRetentionRow,
 )
 
-Tries: TypeAlias = list[str]
-
-
 # rlmm offsets
 
 
@@ -73,12 +68,9 @@ class OffsetAndEpoch(NamedTuple):
     epoch: int | None = None
 
 
-def offsets(unit: Unit) -> Outcome:
-    """Return one row for the unit's partition."""
-    return with_leader(unit, _offsets)
-
-
-def _offsets(leader: Leader) -> Yield:
+@leader_job
+def offsets(leader: Leader) -> Yield:
+    """Yield the row of a partition."""
     log, begins, tiered = leader.log, leader.log_start_offset, leader.highest.offset
     fetchable = log.log_end_offset if leader.high_watermark is None else leader.high_watermark
     latest = OffsetAndEpoch(fetchable, leader.epochs[-1].epoch if leader.epochs else None)
@@ -119,16 +111,6 @@ def _answer(leader: Leader, offset: int) -> OffsetAndEpoch:
 # rlmm lookup
 
 
-def lookup_offset(unit: Unit, *, offset: int | str, storage: tuple[str, ...] = ()) -> Outcome:
-    """Return one row: which tier a fetch at this offset (or `earliest`, `latest`) reads, and where."""
-    return with_leader(unit, partial(_offset, offset, storage))
-
-
-def lookup_timestamp(unit: Unit, *, timestamp: int, storage: tuple[str, ...] = ()) -> Outcome:
-    """Return one row: which tier answers ListOffsets for a timestamp in ms, and with which record."""
-    return with_leader(unit, partial(_timestamp, timestamp, storage))
-
-
 def place_of(segment: CachedSegment | None) -> RemotePlace:
     """Return a remote segment by its metadata; nulls for None."""
     if segment is None:
@@ -137,9 +119,11 @@ def place_of(segment: CachedSegment | None) -> RemotePlace:
     return RemotePlace(metadata.segment_id, metadata.start_offset, metadata.end_offset)
 
 
-def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield:
+@leader_job
+def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...] = ()) -> Yield:
+    """Yield one row: which tier a fetch at this offset (or `earliest`, `latest`) reads, and where."""
     log = leader.log
-    number = resolve(asked, leader.log_start_offset, log.log_end_offset)
+    number = resolve(offset, leader.log_start_offset, log.log_end_offset)
     served = serving(leader.remote, leader.epochs, number)
     reason = outside(number, leader.log_start_offset, leader.local_start, log.log_end_offset)
     row = RlmmLookupOffsetRow(
@@ -167,7 +151,7 @@ def _offset(asked: int | str, storage: tuple[str, ...], leader: Leader) -> Yield
 
 
 def _remote_offset(
-    row: RlmmLookupOffsetRow, leader: Leader, storage: tuple[str, ...], tries: Tries
+    row: RlmmLookupOffsetRow, leader: Leader, storage: tuple[str, ...], tries: list[str]
 ) -> RlmmLookupOffsetRow:
     """Return the row of an offset that is not on local disk: RemoteLogManager.read."""
     number, served = row.offset, serving(leader.remote, leader.epochs, row.offset)
@@ -210,7 +194,7 @@ def _found_without_log(
     leader: Leader,
     segment: CachedSegment,
     storage: tuple[str, ...],
-    tries: Tries,
+    tries: list[str],
 ) -> RlmmLookupOffsetRow:
     indexes = _cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
@@ -271,10 +255,12 @@ def _others(leader: Leader, number: int) -> Iterator[str]:
             yield f"segment {metadata.segment_id}, {offsets}: {why}"
 
 
-def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
-    tries: Tries = []
-    row = RlmmLookupTimestampRow(where(leader.partition), leader.topic_id, asked)
-    candidate = _candidate(asked, leader, tries) if leader.is_tiered else None
+@leader_job
+def lookup_timestamp(leader: Leader, *, timestamp: int, storage: tuple[str, ...] = ()) -> Yield:
+    """Yield one row: which tier answers ListOffsets for a timestamp in ms, and with which record."""
+    tries: list[str] = []
+    row = RlmmLookupTimestampRow(where(leader.partition), leader.topic_id, timestamp)
+    candidate = _candidate(timestamp, leader, tries) if leader.is_tiered else None
     if candidate is not None:
         stored = stored_segment(candidate, storage)
         row = row._replace(tier=REMOTE_TIER, remote=place_of(candidate))
@@ -283,7 +269,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
             yield row._replace(found=True, tries=tuple(tries), reason=reason)
             return
         with failing_lookup():
-            record = search(stored, asked, leader.log_start_offset, LARGEST_BATCH)
+            record = search(stored, timestamp, leader.log_start_offset, LARGEST_BATCH)
         if isinstance(record, FoundRecord):
             yield row._replace(found=True, record=record, tries=tuple(tries), reason=FOUND)
             return
@@ -291,7 +277,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
         row = row._replace(tier=None, remote=RemotePlace())
     log = leader.log._replace(log_start_offset=leader.local_start)
     findings: list[Finding] = []
-    local = collect_findings(at_or_after(leader.partition, log, asked, LARGEST_BATCH), findings)
+    local = collect_findings(at_or_after(leader.partition, log, timestamp, LARGEST_BATCH), findings)
     # that the log begins in remote storage is no finding here: that was searched before
     yield from (finding for finding in findings if finding.code != "LOOKUP-004")
     tries.append("the local log is searched")
@@ -300,7 +286,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
     yield row._replace(tries=tuple(tries), reason=FOUND if isinstance(local, FoundRecord) else local)
 
 
-def _candidate(asked: int, leader: Leader, tries: Tries) -> CachedSegment | None:
+def _candidate(asked: int, leader: Leader, tries: list[str]) -> CachedSegment | None:
     """Return the remote segment that is searched first, if one is before the local log."""
     epochs = with_records(leader.epochs)
     begin = serving(leader.remote, leader.epochs, leader.log_start_offset).epoch
@@ -333,12 +319,9 @@ def _candidate(asked: int, leader: Leader, tries: Tries) -> CachedSegment | None
 # rlmm coverage
 
 
-def coverage(unit: Unit) -> Outcome:
-    """Return a row for each range of offsets of the unit's partition, from log start to log end."""
-    return with_leader(unit, _coverage)
-
-
-def _coverage(leader: Leader) -> Yield:
+@leader_job
+def coverage(leader: Leader) -> Yield:
+    """Yield a row for each range of offsets, from log start to log end."""
     segments, remote = leader.log.segments, leader.remote.segments
     ends = [*(segment.base_offset for segment in segments[1:]), leader.log.log_end_offset]
     begun: set[str] = set()
@@ -368,12 +351,9 @@ def _coverage(leader: Leader) -> Yield:
 # rlmm retention
 
 
-def retention(unit: Unit, *, given: Mapping[str, int | None], now_ms: int) -> Outcome:
-    """Return a row for each segment of the unit's partition: remote ones, then local ones."""
-    return with_leader(unit, partial(_retention, given, now_ms))
-
-
-def _retention(given: Mapping[str, int | None], now_ms: int, leader: Leader) -> Yield:
+@leader_job
+def retention(leader: Leader, *, given: Mapping[str, int | None], now_ms: int) -> Yield:
+    """Yield a row for each segment: remote ones, then local ones."""
     limits = limits_of(leader, given)
     remote, log_start = expire_remote(leader, limits, now_ms)
     local = expire_local(leader, limits, now_ms)

@@ -89,10 +89,7 @@ class EventCoverage:
                 self.trouble = DAMAGED if is_less else self.trouble
 
     def stop_at(self, offset: int, position: int) -> bool:
-        """Take that nothing can be read at an offset, a byte of its file; return whether brokers stop there.
-
-        They do not where recovery cuts the log.
-        """
+        """Take that an offset, at a byte, cannot be read; return whether brokers stop there."""
         end = self.log_end()
         if end is None:
             return False
@@ -108,10 +105,7 @@ class EventCoverage:
         return [(first, min(last, self.cut[0] - 1)) for first, last in self.ranges if first < self.cut[0]]
 
     def missing(self) -> list[tuple[int, int]]:
-        """Return the ranges of offsets that are not here: before the first event, between two, at the end.
-
-        What damage or an unreadable file may hold is not missing.
-        """
+        """Return the ranges of offsets that are not here; what damage may hold is not missing."""
         ranges = self.kept
         if self.trouble == UNREADABLE_COPY or (self.trouble == DAMAGED and not ranges):
             return []

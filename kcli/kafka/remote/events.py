@@ -314,10 +314,7 @@ def records_of(
 def _messages(
     raw: bytes, batch: Batch, findings: FindingCollector, coverage: EventCoverage, *, damaged: bool
 ) -> Iterator[LegacyRecord]:
-    """Yield the records of a message of magic 0 or 1.
-
-    Those in a wrapper have checksums of their own, and can be cut.
-    """
+    """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own."""
     position, header = batch
     opened = message_set(raw, LARGEST_BATCH)
     for record in set_records(opened):
@@ -363,8 +360,7 @@ def report_end(
 
     `coverage` has what was read before. A fetch goes on in the next segment after a batch that is not whole.
     """
-    if stop is None:
-        raise AssertionError("a walk that has ended says where")
+    assert stop is not None, "a walk that has ended says where"
     grown = file.grown(is_torn=stop.reason in TORN)
     if grown > 0:
         findings.add("LOG-005", stop.position, growth_message(grown))

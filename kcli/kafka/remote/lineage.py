@@ -80,11 +80,7 @@ def _next(epochs: dict[int, int], epoch: int) -> tuple[int, int] | None:
 
 
 def highest_remote(cache: RemoteCache, epochs: EpochCache, log_end_offset: int) -> HighestRemote:
-    """Return how far a leader's log is copied, as `findHighestRemoteOffset`.
-
-    From its newest epoch downwards, the first with anything copied; not past the end of that epoch in the
-    leader.
-    """
+    """Return how far a leader's log is copied, as `findHighestRemoteOffset`."""
     for entry in reversed(epochs):
         highest = cache.highest_offset(entry.epoch)
         if highest is not None:

@@ -205,11 +205,7 @@ def _surplus(leader: Leader, limits: Limits) -> int:
 
 
 def expire_local(leader: Leader, limits: Limits, now_ms: int) -> list[Verdict]:
-    """Return what `deleteOldSegments` does with each local segment.
-
-    By log start, then by size, then by time; each goes from the first segment on and stops at the first that
-    stays. Of a log that is not tiered they go by the limits of the whole log.
-    """
+    """Return what `deleteOldSegments` does with each local segment: by log start, by size, then by time."""
     ms, size = limits.local if leader.is_tiered else (limits.retention_ms, limits.retention_bytes)
     segments = _local_segments(leader.log)
     left = list(segments)

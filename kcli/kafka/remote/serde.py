@@ -1,8 +1,7 @@
-"""What remote log metadata means to a broker.
+"""How Kafka prints remote log metadata, and what it refuses.
 
-How Kafka prints it, what Kafka refuses. The truth is
-RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
-the classes in `org.apache.kafka.server.log.remote.storage` of 4.3.1.
+The truth is RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of the classes in
+`org.apache.kafka.server.log.remote.storage` of 4.3.1.
 """
 
 from formats.errors import FormatError
@@ -14,7 +13,6 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataSnapshot,
     RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
-    SegmentLeaderEpoch,
     state_name,
 )
 from formats.remote_snapshot import SNAPSHOT_HEADER, SnapshotEntry, decode_entry
@@ -41,10 +39,7 @@ def unreadable(record: RemoteLogMetadata) -> str | None:
 
 
 def refusal(record: RemoteLogMetadata, *, in_topic: bool) -> str | None:
-    """Return why a broker cannot use a record of the topic, or an entry of a snapshot file.
-
-    None if it can.
-    """
+    """Return why a broker cannot use a record of the topic, or an entry of a file; None if it can."""
     reason = unreadable(record)
     if reason or not isinstance(record, RemoteLogSegmentMetadataSnapshot):
         return reason
@@ -64,48 +59,54 @@ def _impossible_offsets(record: RemoteLogSegmentMetadata | RemoteLogSegmentMetad
 
 
 def kafka_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
-    """Return the line that RemoteLogMetadataFormatter of 4.3.1 prints for a record, without its end of line.
-
-    Older layouts, which 4.3.1 cannot read, are printed as if they could be; missing numbers as `null`, as
-    Java would.
-    """
+    """Return the line that RemoteLogMetadataFormatter of 4.3.1 prints for a record; older layouts alike."""
     return f"partition: {_java(partition)}, offset: {_java(offset)}, value: {java_text(record)}"
 
 
 def java_text(record: RemoteLogMetadata) -> str:
     """Return `toString()` of the Java object that Kafka makes of a record."""
+    name, state, custom = type(record).__name__, state_name(record), "Optional.empty"
     if isinstance(record, RemotePartitionDeleteMetadata):
-        return (
-            f"RemotePartitionDeleteMetadata{{topicPartition={_topic_id_partition(record)}, "
-            f"state={state_name(record)}, "
-            f"eventTimestampMs={record.event_timestamp_ms}, brokerId={record.broker_id}}}"
+        fields = {"topicPartition": _topic_id_partition(record), "state": state}
+        return _java_object(
+            name, **fields, eventTimestampMs=record.event_timestamp_ms, brokerId=record.broker_id
         )
-    custom = _optional_custom_metadata(record.custom_metadata)
+    if record.custom_metadata is not None:
+        custom = f"Optional[CustomMetadata{{{len(record.custom_metadata)} bytes}}]"
     if isinstance(record, RemoteLogSegmentMetadataUpdate):
-        return (
-            f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(record)}, "
-            f"customMetadata={custom}, state={state_name(record)}, "
-            f"eventTimestampMs={record.event_timestamp_ms}, "
-            f"brokerId={record.broker_id}}}"
+        return _java_object(
+            name,
+            remoteLogSegmentId=_segment_id(record),
+            customMetadata=custom,
+            state=state,
+            eventTimestampMs=record.event_timestamp_ms,
+            brokerId=record.broker_id,
         )
-    epochs = _java_map(record.segment_leader_epochs)
-    tail = (
-        f"segmentLeaderEpochs={epochs}, segmentSizeInBytes={record.segment_size_in_bytes}, "
-        f"customMetadata={custom}, "
-        f"state={state_name(record)}, txnIdxEmpty={_java(bool(record.txn_index_empty))}}}"
-    )
+    # a TreeMap: by epoch, the last of equal epochs wins
+    epochs = (f"{epoch}={offset}" for epoch, offset in sorted(dict(record.segment_leader_epochs).items()))
     if isinstance(record, RemoteLogSegmentMetadataSnapshot):
-        return (
-            f"RemoteLogSegmentMetadataSnapshot{{segmentId={record.segment_id}, "
-            f"startOffset={record.start_offset}, endOffset={record.end_offset}, "
-            f"maxTimestampMs={record.max_timestamp_ms}, {tail}"
-        )
-    return (
-        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(record)}, "
-        f"startOffset={record.start_offset}, endOffset={record.end_offset}, brokerId={record.broker_id}, "
-        f"maxTimestampMs={record.max_timestamp_ms}, "
-        f"eventTimestampMs={record.event_timestamp_ms}, {tail}"
+        segment, broker, time = {"segmentId": record.segment_id}, dict[str, int](), dict[str, int]()
+    else:
+        segment, broker = {"remoteLogSegmentId": _segment_id(record)}, {"brokerId": record.broker_id}
+        time = {"eventTimestampMs": record.event_timestamp_ms}
+    return _java_object(
+        name,
+        **segment,
+        startOffset=record.start_offset,
+        endOffset=record.end_offset,
+        **broker,
+        maxTimestampMs=record.max_timestamp_ms,
+        **time,
+        segmentLeaderEpochs=f"{{{', '.join(epochs)}}}",
+        segmentSizeInBytes=record.segment_size_in_bytes,
+        customMetadata=custom,
+        state=state,
+        txnIdxEmpty=_java(bool(record.txn_index_empty)),
     )
+
+
+def _java_object(name: str, **fields: object) -> str:
+    return f"{name}{{{', '.join(f'{field}={value}' for field, value in fields.items())}}}"
 
 
 def _java(value: int | None) -> str:
@@ -122,15 +123,6 @@ def _segment_id(record: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdat
     return f"RemoteLogSegmentId{{topicIdPartition={_topic_id_partition(record)}, id={record.segment_id}}}"
 
 
-def _optional_custom_metadata(custom: bytes | None) -> str:
-    return "Optional.empty" if custom is None else f"Optional[CustomMetadata{{{len(custom)} bytes}}]"
-
-
-def _java_map(epochs: tuple[SegmentLeaderEpoch, ...]) -> str:
-    # A TreeMap: by epoch, the last of equal epochs wins.
-    return "{" + ", ".join(f"{epoch}={offset}" for epoch, offset in sorted(dict(epochs).items())) + "}"
-
-
 def has_whole_header(raw: bytes, findings: FindingCollector) -> bool:
     """Whether the first bytes of a remote_log_snapshot are a whole header; report it where they are not."""
     if not raw:
@@ -143,10 +135,7 @@ def has_whole_header(raw: bytes, findings: FindingCollector) -> bool:
 def read_entry(
     entry: SnapshotEntry, findings: FindingCollector
 ) -> tuple[RemoteLogSegmentMetadataSnapshot | None, str | None]:
-    """Return what an entry of a remote_log_snapshot says, and why a broker cannot use it.
-
-    What is wrong is reported. None for one that cannot be decoded.
-    """
+    """Return what an entry of a remote_log_snapshot says, None for nothing, and why no broker can use it."""
     try:
         metadata = decode_entry(entry)
     except FormatError as error:
