@@ -1,6 +1,7 @@
 """`kcli partition-for`: which partition a key, a group or another name belongs to."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
@@ -45,6 +46,7 @@ def partition_for(
 
     Example: kcli partition-for --group billing --transactional-id mover-1
     """
+    from formats.names import CONSUMER_OFFSETS, TRANSACTION_STATE
     from kcli.cli.run import run_rows
     from kcli.jobs import identifiers as jobs
     from kcli.kafka.remote.partitioning import DEFAULT_PARTITIONS
@@ -55,13 +57,10 @@ def partition_for(
 
     def rows() -> "Iterator[PartitionForRow]":
         yield from _rows("--key", key, f"a key as {key_format}", lambda v: jobs.key_row(v, key_format, count))
-        yield from _rows("--group", group, "a group id", lambda v: jobs.group_row(v, count))
-        yield from _rows(
-            "--transactional-id",
-            transactional_id,
-            "a transactional id",
-            lambda v: jobs.transactional_id_row(v, count),
-        )
+        by_group = partial(jobs.text_row, "group", topic=CONSUMER_OFFSETS, partitions=count)
+        by_id = partial(jobs.text_row, "transactional-id", topic=TRANSACTION_STATE, partitions=count)
+        yield from _rows("--group", group, "a group id", by_group)
+        yield from _rows("--transactional-id", transactional_id, "a transactional id", by_id)
         yield from _rows(
             "--topic-id",
             topic_id,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 
 from formats.errors import CorruptError
-from formats.names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
+from formats.names import REMOTE_LOG_METADATA, SHARE_GROUP_STATE
 from formats.primitives import UUID_SIZE, uuid_bytes, uuid_hex, uuid_text
 from kcli.kafka.remote.partitioning import partition_of_events, partition_of_key, partition_of_text
 from kcli.logdir.buffers import shown
@@ -39,21 +39,11 @@ def key_row(text: str, form: str, partitions: int) -> PartitionForRow:
     return PartitionForRow("key", shown(text), None, partitions, *partition_of_key(key, partitions))
 
 
-def group_row(group: str, partitions: int) -> PartitionForRow:
-    """Return the partition of __consumer_offsets that holds a group's offsets and members."""
-    return _by_text("group", group, CONSUMER_OFFSETS, partitions)
-
-
-def transactional_id_row(transactional_id: str, partitions: int) -> PartitionForRow:
-    """Return the partition of __transaction_state that holds the state of a transactional id."""
-    return _by_text("transactional-id", transactional_id, TRANSACTION_STATE, partitions)
-
-
 def share_group_row(user: tuple[str, str, int], partitions: int) -> PartitionForRow:
     """Return the partition of __share_group_state for a group, topic id, partition; CorruptError."""
     group, topic_id, partition = user
     key = f"{group}:{uuid_text(uuid_bytes(topic_id, 'topic id'))}:{partition}"
-    return _by_text("share-group", key, SHARE_GROUP_STATE, partitions)
+    return text_row("share-group", key, SHARE_GROUP_STATE, partitions)
 
 
 def topic_id_row(user: tuple[str, int], partitions: int) -> PartitionForRow:
@@ -64,7 +54,8 @@ def topic_id_row(user: tuple[str, int], partitions: int) -> PartitionForRow:
     )
 
 
-def _by_text(kind: str, text: str, topic: str, partitions: int) -> PartitionForRow:
+def text_row(kind: str, text: str, topic: str, partitions: int) -> PartitionForRow:
+    """Return the partition of an internal topic that holds the state of a group or a transactional id."""
     return PartitionForRow(kind, text, topic, partitions, *partition_of_text(text, partitions))
 
 

@@ -9,13 +9,13 @@ may lie inside it.
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from formats.batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 from formats.bounds import describe
 from formats.errors import FormatError, LimitError
 from formats.magic import is_legacy
-from formats.message_set import message_set, messages
+from formats.message_set import LegacyMessage, message_set, messages
 from formats.record import Record, batch_records, streamed_records
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -54,18 +54,6 @@ NO_TIMESTAMPS = "no timestamps"
 
 Answer: TypeAlias = FoundRecord | str
 """What was found, or why nothing was."""
-
-
-class Timed(Protocol):
-    """What a lookup needs of a record."""
-
-    @property
-    def offset(self) -> int:
-        """Its offset."""
-
-    @property
-    def timestamp(self) -> int:
-        """Its timestamp in ms."""
 
 
 def outside(
@@ -232,7 +220,7 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
 
 def _records(
     file: DataFile, batch: Batch, limit: int, read: Callable[[bytes, int], Iterator[Record]]
-) -> Iterator[Timed]:
+) -> Iterator[Record | LegacyMessage]:
     """Yield a batch's records, unpacked."""
     header = batch.header
     if header.size > limit:
@@ -251,7 +239,7 @@ def _unread(file: DataFile, error: FormatError) -> FileError:
     return FileError(file.path, error.code, describe(error), error.position, error.field)
 
 
-def _found(segment: LoadedSegment, batch: Batch, record: Timed) -> FoundRecord:
+def _found(segment: LoadedSegment, batch: Batch, record: Record | LegacyMessage) -> FoundRecord:
     return FoundRecord(
         offset=record.offset,
         record_timestamp=record.timestamp,
@@ -264,10 +252,7 @@ def _found(segment: LoadedSegment, batch: Batch, record: Timed) -> FoundRecord:
 
 
 def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
-    """Return the offset that `earliest` (log start) or `latest` (log end) means.
-
-    A number means itself.
-    """
+    """Return the offset that `earliest` (log start) or `latest` (log end) means; a number means itself."""
     if isinstance(offset, int):
         return offset
     return log_start_offset if offset == "earliest" else log_end_offset

@@ -227,10 +227,7 @@ def entries_of(partition: Partition, log: LogBounds) -> Generator[Finding, None,
 
 
 def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
-    """Yield where a segment but the last breaks off.
-
-    Return the cache that the batches of all segments tell.
-    """
+    """Yield where a segment but the last breaks off; return the cache that the batches tell."""
     stops: list[Finding] = []
     last = (partition.path, 0)
 

@@ -105,12 +105,7 @@ def _row(
     brokers: list[int | None],
     chosen: Chosen | str,
 ) -> ElectionRow:
-    candidate, follower, fetch_rounds, removed = (
-        loss.candidate,
-        loss.follower,
-        loss.fetch_rounds,
-        loss.removed,
-    )
+    candidate, follower, fetch_rounds, removed, committed, below_start = loss
     is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
     return ElectionRow(
         where(replicas[candidate]),
@@ -128,8 +123,8 @@ def _row(
         bytes_lost=None if removed is None else removed.size,
         first_lost_timestamp=None if removed is None else removed.first_timestamp,
         last_lost_timestamp=None if removed is None else removed.max_timestamp,
-        committed_records_lost=loss.committed,
-        offsets_below_start=loss.below_start,
+        committed_records_lost=committed,
+        offsets_below_start=below_start,
         would_be_elected=is_elected,
         clean=is_clean,
         reason=reason,

@@ -128,8 +128,7 @@ class ReplicaLog:
 
     def skip(self) -> None:
         """Pass over the next batch."""
-        if self._batch is None:
-            raise AssertionError("batch() has returned one")
+        assert self._batch is not None, "batch() has returned one"
         self._position += self._batch.size
         self._batch = None
 
@@ -308,8 +307,7 @@ def _alone(
 
 def _taken(log: ReplicaLog) -> Extent:
     found = log.batch()
-    if found is None:
-        raise AssertionError("there is a batch")
+    assert found is not None, "there is a batch"
     extent = Extent(1, found.size, read_header(found.window, found.at).partition_leader_epoch)
     log.skip()
     return extent
@@ -346,8 +344,8 @@ def _verdict(
     here: ReplicaLog, there: ReplicaLog, first: BatchHeader, second: BatchHeader
 ) -> tuple[str, str | None]:
     one, other = here.batch(), there.batch()
-    if one is None or other is None:
-        raise AssertionError("there are two batches")
+    assert one is not None, "there are two batches"
+    assert other is not None, "there are two batches"
     if one.size == other.size and _have_same_bytes(
         here, there, one.size, has_epoch=first.magic == second.magic
     ):
