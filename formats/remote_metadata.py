@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formats.errors import LimitError
 from formats.java_text import java_string
+from formats.layout import struct_of
 from formats.messages.reader import ELEMENTS_MAX, Collector, UnknownTag
 from formats.messages.remote import (
     FRAME_VERSION,
@@ -175,11 +176,11 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
 ONE_BYTE = 0x80
 """A compact length below it is one byte."""
 _NUMBERS = {
-    bytes((FRAME_VERSION, SEGMENT_METADATA, MESSAGE_VERSION)): struct.Struct(">qqiqqB"),
-    bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct.Struct(">iq"),
+    bytes((FRAME_VERSION, SEGMENT_METADATA, MESSAGE_VERSION)): struct_of("qqiqqB"),
+    bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): struct_of("iq"),
 }
 """What follows the segment id, by the envelope: of a segment up to the count of leader epochs."""
-_SEGMENT_ID, _EPOCH, _SIZE = struct.Struct(">16siB16sB"), struct.Struct(">iqB"), struct.Struct(">i")
+_SEGMENT_ID, _EPOCH, _SIZE = struct_of(("16s", "iB", "16s", "B")), struct_of("iqB"), struct_of("i")
 _ENDS = {b"\0": (LAYOUT_3_6, False), b"\1\0\1\1": (LAYOUT_4_0, True)}
 """Layout, and whether the transaction index is empty, by the tagged fields of a segment."""
 _text, _name = lru_cache(1 << 14)(uuid_text), lru_cache(1 << 14)(java_string)
