@@ -35,7 +35,7 @@ TOMBSTONE_TEXT = "<DELETE>"
 CONSUMER_PROTOCOL_TYPE = "consumer"
 GROUP_METADATA = "GroupMetadataValue"
 
-_STATUS = re.compile(r'(?<="transactionStatus":)-?\d+')
+_STATUS = re.compile(r'"transactionStatus":(-?\d+)')
 KEPT_KEYS, LONGEST_KEPT = 4096, 256
 """Keys of these topics come again and again: so many short ones are decoded once."""
 
@@ -84,7 +84,7 @@ def printed(
     if isinstance(found, Unknown):
         why = f"Found an unknown record version {found.version} for {found.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, _STATUS.sub(_status_name, found) if topic == TRANSACTION_STATE else found, None)
+    return Printed(shown, _with_state_name(found) if topic == TRANSACTION_STATE else found, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -113,9 +113,12 @@ def _flat_text(topic: str, api_key: int, value: Buffer) -> str | None:
     return None if data is None else f'{{"version":"{version}","data":{data}}}'
 
 
-def _status_name(status: re.Match[str]) -> str:
-    """Return the state of a transaction as the tool names it since 4.4; other numbers as text."""
-    return f'"{dict(enumerate(TRANSACTION_STATES)).get(int(status[0]), status[0])}"'
+def _with_state_name(text: str) -> str:
+    """Return a text with the state of a transaction as the tool names it since 4.4; other numbers as text."""
+    if (status := _STATUS.search(text)) is None:
+        return text
+    name = dict(enumerate(TRANSACTION_STATES)).get(int(status[1]), status[1])
+    return text.replace(status[0], f'"transactionStatus":"{name}"', 1)  # one copy: it may be long
 
 
 def key_text(key: Message) -> str:
