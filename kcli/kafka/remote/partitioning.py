@@ -52,12 +52,9 @@ def events_topic_size(known: Iterable[tuple[tuple[str, str, int], int]]) -> int 
     `known`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
     smallest that does; None where none does.
     """
-    hashes = [(partition_of_events(key[0], key[2]).hash, at) for key, at in known]
+    hashes = [(partition_of_events(key[0], key[2]).hash & _POSITIVE, at) for key, at in known]
     sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
-    return next(
-        (size for size in sizes if all(_by_low_bits(hashed, size).partition == at for hashed, at in hashes)),
-        None,
-    )
+    return next((size for size in sizes if all(hashed % size == at for hashed, at in hashes)), None)
 
 
 def partition_of_events(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> Placed:
