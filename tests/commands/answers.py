@@ -15,6 +15,13 @@ def ask(*words):
     return json.loads(done.stdout), done.exit_code
 
 
+def document(*words, status=0):
+    """Return the document of a command that ends with this status."""
+    found, exit_code = ask(*words)
+    assert exit_code == status, found
+    return found
+
+
 def answers(result):
     return [
         (row["topic"], row["partition"], row["leader_epoch"], row["end_offset"])

@@ -231,16 +231,6 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
     ]
 
 
-@pytest.mark.parametrize(
-    ("switch", "number"),
-    [("--epoch", -2), ("--epoch", 1 << 31), ("--producer-id", -2), ("--producer-id", 1 << 63)],
-)
-def test_numbers_that_no_batch_can_have_are_refused(switch, number, log_dir, kcli):
-    done = kcli("dump", log_dir.partition("orders-0"), switch, number)
-    assert done.exit_code == 2
-    assert switch in done.stderr and str(number) in done.stderr
-
-
 @pytest.mark.parametrize("words", [(), ("--records",)])
 def test_a_directory_prints_its_batches_or_records(kcli, log_dir, words):
     log_dir.partition("orders-0")

@@ -77,10 +77,3 @@ def test_segments_that_cannot_hold_the_offsets_are_not_read(dump, long_log):
 
     assert document["findings"] == []
     assert codes(dump(long_log, "--offsets", "10..400")[1])
-
-
-@pytest.mark.parametrize("words", ["", "..", "a..b", "5..3", "-1..3", "1..9223372036854775808"])
-def test_offsets_that_are_none(kcli, long_log, words):
-    done = kcli("dump", long_log, "--offsets", words)
-
-    assert (done.exit_code, done.stdout) == (2, "")

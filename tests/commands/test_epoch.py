@@ -26,22 +26,6 @@ def test_a_running_broker_keeps_an_epoch_without_records(tmp_path):
         assert shown["rows"][0]["leader_epoch"] == answer
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("end-offset", "PATH"),
-        ("end-offset", "--epoch", "x", "PATH"),
-        ("end-offset", "--epoch", "2147483648", "PATH"),
-        ("show", "--from", "rumours", "PATH"),
-        ("show", "--broker", "dead", "PATH"),
-        ("at", "soon", "PATH"),
-        ("show",),
-    ],
-)
-def test_wrong_options_are_usage_errors(kcli, directory, words):
-    assert kcli("epoch", *(directory if word == "PATH" else word for word in words)).exit_code == 2
-
-
 def test_files_that_are_no_partition_are_refused(directory):
     shown, status = ask("epoch", "show", directory / "00000000000000000000.log")
     assert (shown["rows"], [error["error"] for error in shown["errors"]], status) == ([], ["wrong-kind"], 3)

@@ -2,9 +2,11 @@
 
 import json
 import shlex
+from functools import partial
 
 import pytest
 
+from tests.commands.answers import document
 from tests.partitions import orders, put_range
 from tests.recordings import pack
 
@@ -14,15 +16,12 @@ def folder(tmp_path_factory):
     return pack.unpack("truncation", tmp_path_factory.mktemp("diff"))
 
 
-def diff(kcli, *words, status=0):
-    done = kcli("epoch", "diff", *words, "-o", "json")
-    assert done.exit_code == status, done.output
-    return json.loads(done.stdout)
+diff = partial(document, "epoch", "diff")
 
 
-def test_replicas_part_where_the_broker_truncated(kcli, folder):
+def test_replicas_part_where_the_broker_truncated(folder):
     said = {row["topic"]: row["offset"] for row in pack.manifest("truncation")["facts"]["truncations"]}
-    rows = diff(kcli, folder / "before-follower", folder / "before-leader", status=1)["rows"]
+    rows = diff(folder / "before-follower", folder / "before-leader", status=1)["rows"]
 
     parted = {row["topic"]: row["divergence_offset"] for row in rows if row["divergence_offset"] is not None}
     assert parted
@@ -65,10 +64,10 @@ def made(root, *batches, epochs):
         ([(80, 10, 1)], [(1, 80)], (None, None, 0, 10)),
     ],
 )
-def test_two_histories(kcli, tmp_path, other, epochs, expected):
+def test_two_histories(tmp_path, other, epochs, expected):
     here = made(tmp_path / "a", put_range(0, 20), put_range(20, 30, 1), epochs=[(0, 0), (1, 20)])
     there = made(tmp_path / "b", *(put_range(*one) for one in other), epochs=epochs)
-    (row,) = diff(kcli, here, there, status=int(expected[0] is not None))["rows"]
+    (row,) = diff(here, there, status=int(expected[0] is not None))["rows"]
 
     found = (
         row["divergence_offset"],
@@ -80,10 +79,10 @@ def test_two_histories(kcli, tmp_path, other, epochs, expected):
     assert row["other_dir"] == str(there)
 
 
-def test_the_first_replica_with_each_other_one(kcli, folder):
+def test_the_first_replica_with_each_other_one(folder):
     names = ("before-leader", "before-follower", "after-follower-stopped")
     words = [folder / name / "segments-0" for name in names]
-    rows = diff(kcli, *words, status=1)["rows"]
+    rows = diff(*words, status=1)["rows"]
 
     assert [(row["other_dir"], row["divergence_offset"]) for row in rows] == [
         (str(words[1]), 40),
@@ -97,11 +96,11 @@ def test_one_replica_is_a_usage_error(kcli, folder):
     assert (done.exit_code, done.stdout) == (2, "")
 
 
-def test_a_replica_that_does_not_load_is_an_error_of_its_directory(kcli, tmp_path):
+def test_a_replica_that_does_not_load_is_an_error_of_its_directory(tmp_path):
     here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
     there = made(tmp_path / "b", put_range(0, 20), epochs=[(0, 0)])
     (there / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
-    (error,) = diff(kcli, here, there, status=3)["errors"]
+    (error,) = diff(here, there, status=3)["errors"]
 
     assert error["path"].startswith(str(there))
 
@@ -109,7 +108,7 @@ def test_a_replica_that_does_not_load_is_an_error_of_its_directory(kcli, tmp_pat
 def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
     here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
     there = made(tmp_path / "b", put_range(0, 5), put_range(5, 9, 1), epochs=None)
-    document = diff(kcli, here, there)
+    document = diff(here, there)
 
     assert [(one["code"], one["dir"]) for one in document["findings"]] == [("EPOCH-001", str(there))]
     (row,) = document["rows"]
@@ -121,12 +120,12 @@ def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
     assert "broker" not in screen.partition("OTHER")[2]  # it is the name of both
 
 
-def test_a_checkpoint_without_entries_is_none_that_is_missing(kcli, tmp_path):
+def test_a_checkpoint_without_entries_is_none_that_is_missing(tmp_path):
     """A log to which nothing was written has one."""
     here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
     there = made(tmp_path / "b", b"", epochs=[])
 
-    assert diff(kcli, here, there)["findings"] == []
+    assert diff(here, there)["findings"] == []
 
 
 def test_directories_of_two_topics_are_no_replicas(kcli, tmp_path):

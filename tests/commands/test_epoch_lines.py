@@ -1,18 +1,17 @@
 """`kcli epoch check`, and the checkpoint that the batches give."""
 
 import json
+from functools import partial
 
 import pytest
 
+from tests.commands.answers import document
 from tests.partitions import orders, put_range
 
 LOG = (put_range(0, 20), put_range(20, 10, 2), put_range(30, 10, 5))
 
 
-def ask(kcli, *words, status=0):
-    done = kcli("epoch", *words, "-o", "json")
-    assert done.exit_code == status, done.output
-    return json.loads(done.stdout)
+ask = partial(document, "epoch")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def ask(kcli, *words, status=0):
 def test_check_finds_what_check_finds_about_epochs(kcli, tmp_path, lines, codes, status):
     directory = orders(tmp_path / "d", *LOG, epochs=lines)
     (directory / "unknown").touch()
-    document = ask(kcli, "check", directory, status=status)
+    document = ask("check", directory, status=status)
     whole = json.loads(kcli("check", directory, "-o", "json").stdout)
 
     assert {one["code"] for one in document["findings"]} == codes
@@ -41,10 +40,10 @@ def test_check_finds_what_check_finds_about_epochs(kcli, tmp_path, lines, codes,
     assert (row["findings"], row["result"]) == (len(codes), "damaged" if status else row["result"])
 
 
-def test_a_checkpoint_that_stops_the_load_is_shown(kcli, tmp_path):
+def test_a_checkpoint_that_stops_the_load_is_shown(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / "leader-epoch-checkpoint").write_text("version: 0\n")
-    document = ask(kcli, "check", directory, status=1)
+    document = ask("check", directory, status=1)
     assert document["findings"][0]["code"] == "START-008"
     assert document["rows"][0]["result"] == "will-not-load"
 
@@ -55,7 +54,7 @@ def test_the_file_itself(kcli, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "0\n3\n0 0\n2 20\n5 30\n")
 
     (directory / "leader-epoch-checkpoint").write_text(done.stdout)
-    assert ask(kcli, "check", directory)["findings"] == []
+    assert ask("check", directory)["findings"] == []
 
 
 @pytest.mark.parametrize("words", [("--limit", "1"), ("--sort", "epoch"), ("--where", "epoch > 0"), ()])

@@ -60,30 +60,6 @@ def test_findings_at_the_level_of_fail_on_exit_1(kcli, orders, level, status):
     assert kcli(*ASK, orders, "--fail-on", level, "-q").exit_code == status
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("epoch", "end-offset", "--epoch", "x", "."),
-        ("epoch", "end-offset", "."),
-        ("epoch", "nothing"),
-        ("nothing",),
-        (*ASK, ".", "--fail-on", "sometimes"),
-        (*ASK, ".", "--color", "blue"),
-        (*ASK, ".", "-o", "xml"),
-        (*ASK, ".", "--partition", "3-1"),
-        (*ASK, ".", "--topic-regex", "("),
-        (*ASK, ".", "--files-from", "absent"),
-        (*ASK, ".", "--server-config", "absent"),
-        (*ASK, ".", "--nothing"),
-    ],
-)
-def test_a_wrong_command_line_exits_2(kcli, words):
-    result = kcli(*words)
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr
-
-
 def test_writing_in_a_log_dir_is_refused(kcli, orders):
     result = kcli("truncate", "--to-offset", "3", "--rescue", orders / "saved.ndjson", orders)
 

@@ -25,13 +25,6 @@ def test_without_a_code_all_are_listed(kcli):
     assert [line.split()[0] for line in result.stdout.splitlines()] == list(CATALOGUE)
 
 
-def test_an_unknown_code_names_close_ones(kcli):
-    result = kcli("explain", "EPOCH-01")
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "EPOCH-001" in result.stderr
-
-
 @pytest.mark.parametrize("word", ["LOG-01", "log-1", "LOG1", "LOG001", "log_001", "LOG-0001"])
 def test_a_code_with_other_digits_names_the_code(kcli, word):
     assert (

@@ -53,17 +53,6 @@ def test_a_page_on_a_terminal_is_drawn():
     assert b"high watermark" in shown
 
 
-@pytest.mark.parametrize(
-    ("topic", "advice"),
-    [("trunc", "did you mean truncation or truncate or startup?"), ("wxyz", "kcli help lists the pages")],
-)
-def test_an_unknown_topic_is_a_usage_error_with_a_suggestion(kcli, topic, advice):
-    done = kcli("help", topic)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"kcli: help {topic}: no such page; {advice}\n"
-
-
 def test_the_name_of_a_command_gives_its_help(kcli):
     assert kcli("help", "epoch", "at").stdout == kcli("epoch", "at", "--help").stdout != ""
 
@@ -138,28 +127,6 @@ def test_help_says_where_the_columns_are_listed(kcli, command):
     for row_type in row_types(command):
         for column in row_type.columns:
             assert f"\n  {column.name} " in listed and column.doc in listed
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("help columns epok show", "help columns epok show: did you mean epoch show"),
-        ("help columns", "help columns COMMAND: expected one of epoch show, "),
-        ("truncat", "no such command: truncat; did you mean truncate?"),
-        ("zzz", "no such command: zzz; kcli -h lists the commands"),
-        ("fsck", "no such command: fsck; kcli check answers that"),
-        ("version", "no such command: version; kcli --version answers that"),
-        ("epoch shw", "No such command 'shw'. Did you mean 'show'?"),
-        ("ls --topik x", "--topic"),
-        ("explain EPOC-001", "no such code; did you mean EPOCH-001"),
-        ("-v ls", "kcli: -v belongs after the command"),
-    ],
-)
-def test_a_misspelt_word_gives_a_suggestion(kcli, words, message):
-    done = kcli(*words.split())
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert message in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -65,26 +65,6 @@ def test_a_short_has_the_hash_that_kafka_has_of_its_two_bytes(kcli):
 
 
 @pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("", "use one of --key, --group"),
-        ("--key a", "--key needs --partitions N"),
-        ("--key a --partitions 3 --as int", "--key a: expected a key as int"),
-        ("--key 99999999999 --partitions 3 --as int", "expected a key as int"),
-        ("--key a --partitions 3 --as avro", "--as avro: expected one of string"),
-        ("--topic-id x:0", "--topic-id x:0: expected TOPIC_ID:PARTITION"),
-        (f"--share-group {TOPIC_ID}:0", "expected GROUP:TOPIC_ID:PARTITION"),
-        ("--group a --partitions 0", "--partitions"),
-    ],
-)
-def test_what_names_no_partition_is_refused(kcli, words, answer):
-    done = kcli("partition-for", *words.split())
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert answer in done.stderr
-
-
-@pytest.mark.parametrize(
     "text",
     [TOPIC_ID, f"{TOPIC_ID}==", "bb835d49f591423699fc4372c4c5cb24", "BB835D49-f591-4236-99fc-4372c4c5cb24"],
 )
@@ -97,18 +77,3 @@ def test_a_uuid_has_two_spellings(kcli, text):
         "most_significant_bits": -4934998194433998282,
         "least_significant_bits": -7350926331568862428,
     }
-
-
-@pytest.mark.parametrize("text", ["", "x", "g" * 32, TOPIC_ID[:-1], f"{TOPIC_ID}AA"])
-def test_what_is_no_uuid_is_refused(kcli, text):
-    done = kcli("uuid", "--", text)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"kcli: {text or chr(39) * 2}: expected ")
-
-
-def test_an_empty_word_is_named(kcli):
-    done = kcli("partition-for", "--topic-id", "")
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("kcli: --topic-id '': expected TOPIC_ID:PARTITION")

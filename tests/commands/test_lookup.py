@@ -61,15 +61,6 @@ def test_relative_times_are_accepted(directory):
     assert answer["rows"][0]["timestamp"] > JANUARY
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("offset", "-1"), ("offset", "x"), ("timestamp", "soon"), ("timestamp", "2026-13-01"), ("offset", "3")],
-)
-def test_wrong_arguments_are_usage_errors(kcli, words, tmp_path):
-    paths = () if words == ("offset", "3") else (tmp_path,)
-    assert kcli("lookup", *words, *paths).exit_code == 2
-
-
 @pytest.mark.parametrize(("words", "status"), [((), 0), (("--exit-code",), 1)])
 def test_exit_code_says_that_an_offset_is_not_there(kcli, tmp_path, words, status):
     partition = log_dir(tmp_path / "d") / "orders-0"

@@ -179,10 +179,3 @@ def kcli_of_rows():
         return [list(row.values()) for row in document["rows"]]
 
     return rows
-
-
-@pytest.mark.parametrize(
-    "words", [["--layout", "3.6", "foo:0"], ["--layout", "kip", ":0"], ["--layout", "kip", "foo"]]
-)
-def test_words_that_name_no_partition_of_the_kip(words):
-    assert kcli("partition", *words).exit_code == 2

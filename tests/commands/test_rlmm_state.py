@@ -98,24 +98,6 @@ def test_a_topic_is_the_users(state, kcli, demo):
     assert kcli("rlmm", "state", demo, "--topic", "orders").exit_code == 3
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--lookup", "2"),
-        ("--lookup", "2:x"),
-        ("--next-txn", "9999999999:1"),
-        ("--list", "1", "--highest", "1"),
-        ("--deleted", "--list", "1"),
-        ("--at", "soon"),
-    ],
-)
-def test_questions_that_make_no_sense_are_refused(kcli, demo, words):
-    done = kcli("rlmm", "state", demo, *words)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert words[0] in done.stderr or words[1] in done.stderr
-
-
 def test_no_segment_of_a_topic_that_is_there_is_an_answer(kcli, demo):
     done = kcli("rlmm", "state", demo, "--lookup", "9:5", "--topic", "clicks", "-o", "json")
     assert (done.exit_code, json.loads(done.stdout)["rows"]) == (0, [])

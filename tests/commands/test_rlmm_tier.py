@@ -327,14 +327,6 @@ def test_the_record_of_the_largest_timestamp_is_below_the_high_watermark(tmp_pat
     assert (row["latest_offset"], row["max_timestamp_offset"]) == (9, -1)
 
 
-def test_local_limits_above_those_of_the_log_are_refused_as_by_a_broker():
-    done = CliRunner().invoke(
-        app, ["rlmm", "retention", "x", "--retention-ms", "10", "--local-retention-ms", "11"]
-    )
-    assert done.exit_code == 2
-    assert "--local-retention-ms 11" in done.stderr
-
-
 def test_lookup_offset_names_the_remote_segment_where_its_metadata_is_at_hand():
     node1 = cluster().node1
     words = ("lookup", "offset", 225, node1 / "t-retention-0")

@@ -137,15 +137,6 @@ class TestColumns:
 
         assert [list(row) for row in json.loads(result.stdout)["rows"]] == [["rule", "dir"]]
 
-    @pytest.mark.parametrize(
-        "words",
-        [("--columns", "nothing"), ("--sort", "nothing"), ("--columns", "dir,dir"), ("--columns", "")],
-    )
-    def test_an_unknown_or_repeated_column_is_a_usage_error(self, kcli, orders, words):
-        result = kcli(*ASK, orders, *words)
-
-        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-
     def test_sorted_by_two_columns_then_cut(self, kcli, orders):
         words = ("--sort", "-end_offset,-partition", "--limit", "3", "--no-headers")
         result = kcli(*ASK, orders, *words, "--columns", "end_offset,partition")
@@ -203,20 +194,6 @@ class TestFindings:
         result = kcli(*ASK, orders, orders / "absent", "-q")
 
         assert (result.exit_code, result.output) == (4, "")
-
-
-class TestEngines:
-    @pytest.mark.parametrize(
-        "words",
-        [
-            ("--jobs", "2", "--spark"),
-            ("--spark-conf", "novalue"),
-            ("--spark-master", "x", "--spark-remote", "y"),
-            ("--jobs", "0"),
-        ],
-    )
-    def test_contradicting_engine_options_are_usage_errors(self, kcli, orders, words):
-        assert kcli(*ASK, orders, *words).exit_code == 2
 
 
 def on_terminal(*words, **environment):

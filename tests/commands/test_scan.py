@@ -70,20 +70,6 @@ def test_summary_in_a_document(kcli, data):
     assert {row["type"] for row in document(kcli, data, "--summary")[0]["rows"]} == {"scan_partition"}
 
 
-@pytest.mark.parametrize("output", ["json", "csv"])
-def test_summary_of_segments_is_a_contradiction(kcli, data, output):
-    done = kcli("scan", data, "--summary", "--only", "scan_segment", "-o", output)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert (
-        done.stderr == "kcli: --summary and --only scan_segment contradict each other: use only one of them\n"
-    )
-    assert (
-        kcli("scan", data, "--summary", "--only", "scan_partition", "-o", output).stdout
-        == kcli("scan", data, "--summary", "-o", output).stdout
-    )
-
-
 def test_topic_and_columns_options_apply_to_scan(kcli, data):
     done = kcli(
         "scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv"
@@ -120,14 +106,6 @@ def test_every_way_to_read_gives_the_same_rows(kcli, data):
 @pytest.mark.parametrize(("text", "rate"), [("1", 1), ("50M", 50 << 20), ("7K", 7168), ("2G", 2 << 30)])
 def test_rates_are_parsed(text, rate):
     assert parse_rate(text, "--rate") == rate
-
-
-@pytest.mark.parametrize("text", ["0", "", "-1", "M", "1T", "1.5M", "50m"])
-def test_a_rate_that_cannot_be_parsed_is_refused(kcli, data, text):
-    done = kcli("scan", data, "--rate", text)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"kcli: --rate {text}: expected a rate such as 500K, 50M or 1G\n"
 
 
 @pytest.mark.parametrize("command", [("scan",), ("rlmm", "dump"), ("ls",)])

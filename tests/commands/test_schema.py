@@ -121,18 +121,3 @@ def test_rows_of_several_types_say_which(kcli):
         "#/$defs/rlmm_kip_file",
     ]
     assert schema(kcli, "rlmm dump")["$defs"]["rlmm_event"]["properties"]["type"] == {"const": "rlmm_event"}
-
-
-@pytest.mark.parametrize("words", [(), ("epoch",), ("nothing", "at", "all")])
-def test_an_unknown_command_is_usage_and_lists_them(kcli, words):
-    result = kcli("schema", *words)
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "epoch end-offset" in result.stderr
-
-
-def test_a_misspelt_command_gives_a_suggestion(kcli):
-    done = kcli("schema", "lss")
-
-    assert done.exit_code == 2
-    assert done.stderr.startswith("kcli: schema lss: did you mean ls? expected one of ")

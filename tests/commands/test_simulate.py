@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from kcli.jobs.replica.simulate import bundled
 
 
@@ -33,20 +31,3 @@ def test_the_same_story_by_another_protocol(kcli):
 
     names = {"scenario": "", "title": ""}
     assert [{**row, **names} for row in cured] == [{**row, **names} for row in bundled]
-
-
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ((), "name a SCENARIO, or use --list"),
-        (("loss", "--list"), "name a SCENARIO, or use --list"),
-        (("loss", "--protocol", "raft"), "--protocol raft: expected one of high-watermark"),
-        (("lost",), "lost: expected a .toml file, or one of high-watermark"),
-        (("absent.toml",), "absent.toml: no such file"),
-    ],
-)
-def test_what_cannot_be_decided_is_refused(kcli, words, answer):
-    done = kcli("replica", "simulate", *words)
-
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert answer in done.stderr

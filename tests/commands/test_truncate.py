@@ -25,23 +25,6 @@ def test_dry_run_may_be_left_out(partition):
     assert snapshot(partition) == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        [],
-        ["--to-offset", "5", "--to-epoch", "1"],
-        ["--to-offset", "5", "--to-high-watermark"],
-        ["--to-offset", "5", "--shutdown", "maybe"],
-        ["--to-offset", "-1"],
-        ["--to-epoch", "-1"],
-        ["--to-offset", "five"],
-    ],
-)
-def test_wrong_options_are_usage_errors(partition, words):
-    done = kcli("--dry-run", *words, partition)
-    assert (done.exit_code, done.stdout) == (2, "")
-
-
 def test_given_values_reach_the_job(partition):
     given = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1]
     words = ["--shutdown", "unclean", "--index-interval-bytes", 0, "-o", "json", partition]

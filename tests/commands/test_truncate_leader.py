@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 
+from tests.commands.answers import document
 from tests.partitions import orders, put_range
 from tests.recordings import pack
 
@@ -14,15 +16,12 @@ def folder(tmp_path_factory):
     return pack.unpack("truncation", tmp_path_factory.mktemp("follow"))
 
 
-def ask(kcli, *words, status=0):
-    done = kcli("truncate", "--dry-run", *words, "-o", "json")
-    assert done.exit_code == status, done.output
-    return json.loads(done.stdout)
+ask = partial(document, "truncate", "--dry-run")
 
 
-def test_recorded_followers_truncate_to_where_their_broker_did(kcli, folder):
+def test_recorded_followers_truncate_to_where_their_broker_did(folder):
     said = pack.manifest("truncation")["facts"]["truncations"]
-    rows = ask(kcli, "--leader", folder / "before-leader", folder / "before-follower")["rows"]
+    rows = ask("--leader", folder / "before-leader", folder / "before-follower")["rows"]
 
     found = {row["topic"]: row for row in rows}
     assert {row["topic"]: row["offset"] for row in said} == {
@@ -36,11 +35,11 @@ def test_recorded_followers_truncate_to_where_their_broker_did(kcli, folder):
             assert row["rounds"][-1]["truncate_to"] == row["target_offset"] == row["log_end_offset_after"]
 
 
-def test_the_cut_is_that_of_an_offset(kcli, folder):
+def test_the_cut_is_that_of_an_offset(folder):
     follower = folder / "before-follower" / "segments-0"
-    followed = ask(kcli, "--leader", folder / "before-leader", follower)
+    followed = ask("--leader", folder / "before-leader", follower)
     (row,) = followed["rows"]
-    given = ask(kcli, "--to-offset", str(row["target_offset"]), follower)
+    given = ask("--to-offset", str(row["target_offset"]), follower)
 
     for key in ("leader_dir", "protocol", "rounds", "outcome"):
         row.pop(key)
@@ -49,7 +48,7 @@ def test_the_cut_is_that_of_an_offset(kcli, folder):
 
 
 @pytest.mark.parametrize("engine", [[], ["--jobs", "2"]])
-def test_rounds_of_a_described_leader(kcli, tmp_path, engine):
+def test_rounds_of_a_described_leader(tmp_path, engine):
     follower = orders(
         tmp_path / "d",
         put_range(0, 20, epoch=0),
@@ -58,7 +57,7 @@ def test_rounds_of_a_described_leader(kcli, tmp_path, engine):
         epochs=((0, 0), (1, 20), (3, 40)),
         watermark=15,
     )
-    (row,) = ask(kcli, "--leader-epochs", "0:0,2:30,4:50@70", *engine, follower)["rows"]
+    (row,) = ask("--leader-epochs", "0:0,2:30,4:50@70", *engine, follower)["rows"]
 
     assert [[*one.values()] for one in row["rounds"]] == [
         [1, 60, 3, None, 2, 50, 40, False, "unknown-epoch"],
@@ -95,8 +94,8 @@ def follower(tmp_path):
         (["@9", "--protocol", "high-watermark"], 9, "partial", "out-of-range", "TRUNC-004"),
     ],
 )
-def test_outcomes(kcli, follower, words, target, kind, outcome, code):
-    document = ask(kcli, "--fail-on", "never", "--leader-epochs", *words, follower)
+def test_outcomes(follower, words, target, kind, outcome, code):
+    document = ask("--fail-on", "never", "--leader-epochs", *words, follower)
 
     (row,) = document["rows"]
     assert (row["target_offset"], row["kind"], row["outcome"]) == (target, kind, outcome)
@@ -104,30 +103,30 @@ def test_outcomes(kcli, follower, words, target, kind, outcome, code):
     assert [each for each in found if each.startswith("TRUNC")] == [code] * (code is not None)
 
 
-def test_an_unknown_high_watermark_that_decides_is_refused(kcli, follower):
+def test_an_unknown_high_watermark_that_decides_is_refused(follower):
     (follower.parent / "replication-offset-checkpoint").unlink()
     words = ["--leader-epochs", "0:0,3:40@70", follower]
 
-    assert ask(kcli, *words)["rows"][0]["outcome"] == "converged"
-    document = ask(kcli, "--protocol", "high-watermark", *words, status=3)
+    assert ask(*words)["rows"][0]["outcome"] == "converged"
+    document = ask("--protocol", "high-watermark", *words, status=3)
     assert [error["error"] for error in document["errors"]] == ["unknown-high-watermark"]
 
 
-def test_a_follower_without_leader_is_an_error_and_the_others_are_answered(kcli, folder, tmp_path):
+def test_a_follower_without_leader_is_an_error_and_the_others_are_answered(folder, tmp_path):
     shutil.copytree(folder / "before-leader" / "plain-0", tmp_path / "plain-0")
     words = [folder / "before-follower" / f"{topic}-0" for topic in ("plain", "zstd")]
-    document = ask(kcli, "--leader", tmp_path / "plain-0", *words, status=4)
+    document = ask("--leader", tmp_path / "plain-0", *words, status=4)
 
     assert [row["topic"] for row in document["rows"]] == ["plain"]
     (error,) = document["errors"]
     assert (error["error"], error["path"]) == ("no-leader", str(words[1]))
 
 
-def test_a_leader_that_does_not_load_is_an_error_of_its_directory(kcli, folder, tmp_path):
+def test_a_leader_that_does_not_load_is_an_error_of_its_directory(folder, tmp_path):
     leader = tmp_path / "d" / "plain-0"
     shutil.copytree(folder / "before-leader" / "plain-0", leader)
     (leader / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
-    document = ask(kcli, "--leader", leader, folder / "before-follower" / "plain-0", status=3)
+    document = ask("--leader", leader, folder / "before-follower" / "plain-0", status=3)
 
     (error,) = document["errors"]
     assert error["path"].startswith(str(leader))
@@ -159,31 +158,31 @@ def test_wrong_options_are_usage_errors(kcli, folder, words):
     assert done.stderr.count("\n") == 1
 
 
-def test_an_epoch_older_than_the_leaders_log_is_an_error(kcli, follower):
-    document = ask(kcli, "--leader-epochs", "0:0,3:40@70", "--leader-epoch", "2", follower, status=3)
+def test_an_epoch_older_than_the_leaders_log_is_an_error(follower):
+    document = ask("--leader-epochs", "0:0,3:40@70", "--leader-epoch", "2", follower, status=3)
 
     assert [error["error"] for error in document["errors"]] == ["older-epoch"]
 
 
-def test_a_follower_of_the_metadata_log_that_needs_a_snapshot_is_refused(kcli, tmp_path):
+def test_a_follower_of_the_metadata_log_that_needs_a_snapshot_is_refused(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 20, epoch=1), epochs=[(1, 0)])
     log = directory.rename(directory.parent / "__cluster_metadata-0")
     words = ("--leader-epochs", "1:300,3:350@500", "--leader-log-start", "400", log)
-    (error,) = ask(kcli, *words, status=3)["errors"]
+    (error,) = ask(*words, status=3)["errors"]
     assert error["error"] == "unsupported" and "snapshot" in error["message"]
 
 
-def test_a_leader_on_disk_leads_in_an_epoch_that_neither_replica_has(kcli, follower, tmp_path):
+def test_a_leader_on_disk_leads_in_an_epoch_that_neither_replica_has(follower, tmp_path):
     """The election gave it a new one: it has no record of the follower's epoch 3."""
     leader = orders(tmp_path / "leader", put_range(0, 50, epoch=0), epochs=((0, 0),))
-    (row,) = ask(kcli, "--leader", leader, follower)["rows"]
+    (row,) = ask("--leader", leader, follower)["rows"]
 
     assert (row["outcome"], row["target_offset"]) == ("converged", 40)
 
 
-def test_a_log_that_begins_anew_past_its_end_is_not_below_its_first_segment(kcli, follower):
+def test_a_log_that_begins_anew_past_its_end_is_not_below_its_first_segment(follower):
     words = ("--leader-epochs", "4:80@90", "--leader-log-start", "80", follower, "--fail-on", "never")
-    (row,) = ask(kcli, *words)["rows"]
+    (row,) = ask(*words)["rows"]
 
     assert row["kind"] == "full"
     assert not any("below the first one" in warning for warning in row["warnings"])
@@ -196,17 +195,17 @@ def running(tmp_path):
     return [orders(tmp_path / name, put_range(0, 10), epochs=epochs) for name, epochs in both.items()]
 
 
-def test_a_running_follower_keeps_an_epoch_that_its_leader_lacks(kcli, running):
+def test_a_running_follower_keeps_an_epoch_that_its_leader_lacks(running):
     words = ("--leader", *running, "--fail-on", "never")
-    document = ask(kcli, *words, "--broker", "running")
+    document = ask(*words, "--broker", "running")
     (row,) = document["rows"]
     assert [finding["code"] for finding in document["findings"]] == ["TRUNC-005"]
     assert (row["outcome"], row["rounds"][0]["last_fetched_epoch"]) == ("stuck", 3)
     assert row["epochs_after"] == row["epochs_before"]
 
-    (row,) = ask(kcli, *words, "--broker", "running", "--leader-epoch", "4")["rows"]
+    (row,) = ask(*words, "--broker", "running", "--leader-epoch", "4")["rows"]
     assert (row["outcome"], [each["epoch"] for each in row["epochs_after"]]) == ("converged", [0])
-    document = ask(kcli, *words)
+    document = ask(*words)
     assert [finding["code"] for finding in document["findings"]] == ["EPOCH-003"]
     assert document["rows"][0]["outcome"] == "converged"
     assert any("--broker running" in warning for warning in document["rows"][0]["warnings"])

@@ -1,9 +1,13 @@
 """What is said of a value that an option cannot use: which it was, and which can be used."""
 
+import shlex
+
 import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+
+ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 
 
 @pytest.mark.parametrize(
@@ -50,12 +54,119 @@ from commands.app import app
         ("epoch --install-completion", "No such option: --install-completion"),
         ("rlmm --show-completion", "No such option: --show-completion"),
         ("rlmm partition --jobs 2", "No such option: --jobs"),
+        *(
+            (f"dump --offsets '{text}'", "--offsets")
+            for text in ("", "..", "-1..3", "1..9223372036854775808")
+        ),
+        ("dump --epoch -2", "-2"),
+        (f"dump --epoch {1 << 31}", f"{1 << 31}"),
+        ("dump --producer-id -2", "-2"),
+        (f"dump --producer-id {1 << 63}", f"{1 << 63}"),
+        ("epoch end-offset", "--epoch"),
+        ("epoch end-offset --epoch x", "x"),
+        ("epoch end-offset --epoch 2147483648", "2147483648"),
+        ("epoch end-offset --epoch 2 --columns nothing", "no column 'nothing'"),
+        ("epoch end-offset --epoch 2 --sort nothing", "no column 'nothing'"),
+        ("epoch end-offset --epoch 2 --columns dir,dir", "dir"),
+        ("epoch end-offset --epoch 2 --columns ''", "--columns"),
+        ("epoch end-offset --epoch 2 --jobs 2 --spark", "--spark"),
+        ("epoch end-offset --epoch 2 --spark-conf novalue", "--spark-conf"),
+        ("epoch end-offset --epoch 2 --spark-master x --spark-remote y", "--spark-remote"),
+        ("epoch end-offset --epoch 2 --jobs 0", "--jobs"),
+        ("epoch end-offset --epoch 2 --fail-on sometimes", "--fail-on"),
+        ("epoch end-offset --epoch 2 --color blue", "--color"),
+        ("epoch end-offset --epoch 2 -o xml", "xml"),
+        ("epoch end-offset --epoch 2 --topic-regex '('", "--topic-regex"),
+        ("epoch end-offset --epoch 2 --files-from absent", "absent"),
+        ("epoch end-offset --epoch 2 --server-config absent", "absent"),
+        ("epoch show --from rumours", "rumours"),
+        ("epoch show --broker dead", "dead"),
+        ("epoch at soon", "soon"),
+        ("lookup offset -1", "-1"),
+        ("lookup offset x", "x"),
+        ("lookup timestamp soon", "soon"),
+        ("lookup timestamp 2026-13-01", "2026-13-01"),
+        ("truncate", "--to-offset"),
+        ("truncate --to-offset 5 --to-epoch 1", "--to-epoch"),
+        ("truncate --to-offset 5 --to-high-watermark", "--to-high-watermark"),
+        ("truncate --to-offset 5 --shutdown maybe", "maybe"),
+        ("truncate --to-offset -1", "-1"),
+        ("truncate --to-epoch -1", "-1"),
+        ("truncate --to-offset five", "five"),
+        ("replica elect --isr x", "--isr x: expected ids of brokers"),
+        ("replica elect --isr 1 --metadata y", "use --isr or --metadata, not both"),
+        ("replica elect --metadata /absent", "--metadata /absent: no such file"),
+        ("scan --summary --only scan_segment", "--summary and --only scan_segment contradict each other"),
+        *(
+            (f"scan --rate={text}", f"kcli: --rate {text}: expected a rate such as 500K, 50M or 1G")
+            for text in ("0", "-1", "M", "1T", "1.5M", "50m")
+        ),
+        ("rlmm state --lookup 2", "2"),
+        ("rlmm state --lookup 2:x", "2:x"),
+        ("rlmm state --next-txn 9999999999:1", "9999999999:1"),
+        ("rlmm state --list 1 --highest 1", "--highest"),
+        ("rlmm state --deleted --list 1", "--deleted"),
+        ("rlmm state --at soon", "soon"),
+        ("rlmm retention --retention-ms 10 --local-retention-ms 11", "--local-retention-ms 11"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named(tmp_path, words, message):
-    done = CliRunner().invoke(app, [*words.split(), str(tmp_path)])
-    assert done.exit_code == 2
+    done = CliRunner().invoke(app, [*shlex.split(words), str(tmp_path)])
+    assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("help columns epok show", "help columns epok show: did you mean epoch show"),
+        ("help columns", "help columns COMMAND: expected one of epoch show, "),
+        ("help trunc", "kcli: help trunc: no such page; did you mean truncation or truncate or startup?"),
+        ("help wxyz", "kcli: help wxyz: no such page; kcli help lists the pages"),
+        ("truncat", "no such command: truncat; did you mean truncate?"),
+        ("zzz", "no such command: zzz; kcli -h lists the commands"),
+        ("fsck", "no such command: fsck; kcli check answers that"),
+        ("version", "no such command: version; kcli --version answers that"),
+        ("epoch shw", "No such command 'shw'. Did you mean 'show'?"),
+        ("epoch show", "expected at least one PATH"),
+        ("lookup offset 3", "expected at least one PATH"),
+        ("ls --topik x", "--topic"),
+        ("explain EPOC-001", "no such code; did you mean EPOCH-001"),
+        ("-v ls", "kcli: -v belongs after the command"),
+        ("schema", "epoch end-offset"),
+        ("schema epoch", "epoch end-offset"),
+        ("schema nothing at all", "epoch end-offset"),
+        ("schema lss", "kcli: schema lss: did you mean ls? expected one of "),
+        ("replica simulate", "name a SCENARIO, or use --list"),
+        ("replica simulate loss --list", "name a SCENARIO, or use --list"),
+        ("replica simulate loss --protocol raft", "--protocol raft: expected one of high-watermark"),
+        ("replica simulate lost", "lost: expected a .toml file, or one of high-watermark"),
+        ("replica simulate absent.toml", "absent.toml: no such file"),
+        ("rlmm partition --layout 3.6 foo:0", "--layout 3.6: expected one of kafka, kip"),
+        ("rlmm partition --layout kip :0", ":0"),
+        ("rlmm partition --layout kip foo", "foo"),
+        ("rlmm bootstrap --bootstrap-server x:1 --timeout 0s", "--timeout"),
+        ("rlmm bootstrap --bootstrap-server x:1 --timeout 1h", "--timeout"),
+        ("rlmm bootstrap --bootstrap-server x:1 --command-config no/such.properties", "no/such.properties"),
+        ("rlmm bootstrap --bootstrap-server x:1 --events .", "--events"),
+        ("rlmm bootstrap --bootstrap-server x:1 -o text", "text"),
+        ("partition-for", "use one of --key, --group"),
+        ("partition-for --key a", "--key needs --partitions N"),
+        ("partition-for --key a --partitions 3 --as int", "--key a: expected a key as int"),
+        ("partition-for --key 99999999999 --partitions 3 --as int", "expected a key as int"),
+        ("partition-for --key a --partitions 3 --as avro", "--as avro: expected one of string"),
+        ("partition-for --topic-id x:0", "--topic-id x:0: expected TOPIC_ID:PARTITION"),
+        ("partition-for --topic-id ''", "kcli: --topic-id '': expected TOPIC_ID:PARTITION"),
+        (f"partition-for --share-group {ID}:0", "expected GROUP:TOPIC_ID:PARTITION"),
+        ("partition-for --group a --partitions 0", "--partitions"),
+        ("uuid -- ''", "kcli: '': expected "),
+        *((f"uuid -- {text}", f"kcli: {text}: expected ") for text in ("x", "g" * 32, ID[:-1], f"{ID}AA")),
+    ],
+)
+def test_a_line_that_means_nothing_is_named(kcli, words, message):
+    done = kcli(*shlex.split(words))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """`kcli epoch validate`, and the current leader epoch of `kcli epoch end-offset`: errors, positions."""
 
 import gzip
-import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.commands.answers import document
 from tests.partitions import epoch_lines, orders, put_range, segment
 
 METADATA = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
@@ -38,10 +39,7 @@ def replica(root, broker, topic="f-three"):
     return directory
 
 
-def asked(kcli, *words, status=0):
-    done = kcli("epoch", *words, "-o", "json")
-    assert done.exit_code == status, done.output
-    return json.loads(done.stdout)
+asked = partial(document, "epoch")
 
 
 def concluded(document):
@@ -56,8 +54,8 @@ def concluded(document):
         ("none", ("truncated", None, None), ("undefined", None, None), "LogTruncationException"),
     ],
 )
-def test_positions(kcli, directory, reset, truncated, undefined, exception):
-    document = asked(kcli, "validate", "--position", POSITIONS, "--reset", reset, directory, status=1)
+def test_positions(directory, reset, truncated, undefined, exception):
+    document = asked("validate", "--position", POSITIONS, "--reset", reset, directory, status=1)
     back = (truncated[0], truncated[1] and 10, truncated[2] and 0)
 
     assert concluded(document) == [("valid", 20, 2), truncated, back, undefined, ("unchecked", 5, None)]
@@ -65,16 +63,16 @@ def test_positions(kcli, directory, reset, truncated, undefined, exception):
     assert [finding["code"] for finding in document["findings"]] == ["EPOCH-005"], "25 is past the log end"
 
 
-def test_latest_is_not_made_up(kcli, tmp_path):
+def test_latest_is_not_made_up(tmp_path):
     """Without a checkpointed high watermark it is unknown where the reset goes."""
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
-    document = asked(kcli, "validate", "--position", "15:3", directory, status=1)
+    document = asked("validate", "--position", "15:3", directory, status=1)
 
     assert concluded(document) == [("undefined", None, None)]
 
 
-def test_a_position_that_stays_is_no_difference(kcli, directory):
-    document = asked(kcli, "validate", "--position", "20:2", "--position", "1:0", directory)
+def test_a_position_that_stays_is_no_difference(directory):
+    document = asked("validate", "--position", "20:2", "--position", "1:0", directory)
 
     assert {row["outcome"] for row in document["rows"]} == {"valid"}
 
@@ -87,8 +85,8 @@ def test_a_position_that_stays_is_no_difference(kcli, directory):
         ("3", "UNKNOWN_LEADER_EPOCH", ["EPOCH-011"]),
     ],
 )
-def test_the_current_epoch_by_the_cache(kcli, directory, current, error, findings):
-    document = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", current, directory)
+def test_the_current_epoch_by_the_cache(directory, current, error, findings):
+    document = asked("end-offset", "--epoch", "2", "--current-leader-epoch", current, directory)
     (row,) = document["rows"]
 
     assert (row["error"], row["partition_leader_epoch"], row["partition_leader_epoch_source"]) == (
@@ -102,10 +100,10 @@ def test_the_current_epoch_by_the_cache(kcli, directory, current, error, finding
     assert [finding["code"] for finding in document["findings"]] == findings
 
 
-def test_an_epoch_without_records_counts(kcli, tmp_path):
+def test_an_epoch_without_records_counts(tmp_path):
     """A start drops it from the cache, but the broker was given it."""
     directory = orders(tmp_path / "d", *LOG, epochs=(*EPOCHS, (4, 20)))
-    document = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory)
+    document = asked("end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory)
 
     assert [row["error"] for row in document["rows"]] == ["FENCED_LEADER_EPOCH"]
 
@@ -122,31 +120,31 @@ def test_an_epoch_without_records_counts(kcli, tmp_path):
         (2, "orders", "3", "UNKNOWN_TOPIC_OR_PARTITION"),
     ],
 )
-def test_the_current_epoch_by_the_metadata(kcli, tmp_path, metadata, broker, topic, current, error):
+def test_the_current_epoch_by_the_metadata(tmp_path, metadata, broker, topic, current, error):
     words = ("--current-leader-epoch", current, "--metadata", metadata, replica(tmp_path, broker, topic))
-    (row,) = asked(kcli, "end-offset", "--epoch", "2", *words)["rows"]
-    (position,) = asked(kcli, "validate", "--position", "20:2", *words)["rows"]
+    (row,) = asked("end-offset", "--epoch", "2", *words)["rows"]
+    (position,) = asked("validate", "--position", "20:2", *words)["rows"]
 
     assert (row["error"], row["partition_leader_epoch_source"]) == (error, "metadata")
     assert row["partition_leader_epoch"] == (None if topic == "orders" else 3)
     assert (position["error"], position["outcome"]) == (error, "retry" if error else "valid")
 
 
-def test_the_current_epoch_is_that_of_the_partition(kcli, tmp_path, metadata):
+def test_the_current_epoch_is_that_of_the_partition(tmp_path, metadata):
     """Broker 2 leads f-three-1 in epoch 2."""
     directory = replica(tmp_path, 2)
     directory = directory.rename(directory.parent / "f-three-1")
     words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "2", "--metadata", metadata)
-    (row,) = asked(kcli, *words, directory)["rows"]
+    (row,) = asked(*words, directory)["rows"]
 
     assert (row["error"], row["partition_leader_epoch"]) == (None, 2)
 
 
-def test_a_directory_of_an_unknown_broker_is_taken_for_the_leaders(kcli, tmp_path, metadata):
+def test_a_directory_of_an_unknown_broker_is_taken_for_the_leaders(tmp_path, metadata):
     directory = replica(tmp_path, 1)
     (directory.parent / "meta.properties").unlink()
     words = ("end-offset", "--epoch", "2", "--current-leader-epoch", "3", "--metadata", metadata)
-    (row,) = asked(kcli, *words, directory)["rows"]
+    (row,) = asked(*words, directory)["rows"]
 
     assert (row["error"], row["end_offset"]) == (None, 20)
 
@@ -159,21 +157,21 @@ def test_two_metadata_logs_are_refused(kcli, directory, metadata, tmp_path):
     assert (done.exit_code, "expected one __cluster_metadata-0" in done.stderr) == (2, True), done.stderr
 
 
-def test_the_checkpointed_high_watermark_is_not_past_the_log_end(kcli, tmp_path):
+def test_the_checkpointed_high_watermark_is_not_past_the_log_end(tmp_path):
     """`UnifiedLog.updateHighWatermark`: it is kept within the log."""
     for name, bounds, expected in (
         ("a", {"watermark": 99}, 20),
         ("b", {"log_start": 12, "watermark": 3}, 12),
     ):
         directory = orders(tmp_path / name, *LOG, epochs=EPOCHS, **bounds)
-        document = asked(kcli, "validate", "--position", "15:3", "--reset", "latest", directory, status=1)
+        document = asked("validate", "--position", "15:3", "--reset", "latest", directory, status=1)
 
         assert concluded(document) == [("undefined", expected, None)]
 
 
-def test_without_an_epoch_there_is_nothing_to_compare(kcli, tmp_path):
+def test_without_an_epoch_there_is_nothing_to_compare(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
-    (error,) = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory, status=3)[
+    (error,) = asked("end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory, status=3)[
         "errors"
     ]
 
@@ -206,10 +204,10 @@ def test_refusals(kcli, directory, words, message):
         ("none", ("out-of-range", None, None)),
     ],
 )
-def test_a_valid_position_below_the_log_is_reset_by_its_fetch(kcli, tmp_path, reset, expected):
+def test_a_valid_position_below_the_log_is_reset_by_its_fetch(tmp_path, reset, expected):
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=12, watermark=18)
     words = ("validate", "--position", "5:0,25:-1,15:2", "--reset", reset, directory)
-    document = asked(kcli, *words, status=1)
+    document = asked(*words, status=1)
 
     assert concluded(document) == [expected, expected, ("valid", 15, 2)]
     exceptions = {row["exception"] for row in document["rows"][:2]}
