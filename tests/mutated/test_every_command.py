@@ -9,12 +9,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.cli.option import every_command
-from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
+from tests.every_command import unasked
 from tests.mutated.fleets import PARTITIONS, Source, make, remove, sources
 from tests.mutated.log_ends import answers
 from tests.recordings.watch import tree, watching
@@ -28,12 +26,6 @@ PARTS = 10
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 300
 """More than any command takes for a log dir, by far, also on a busy machine."""
-NO_LOG_DIR = {
-    *("completion", "demo", "explain", "help", "rlmm follow", "salvage", "schema", "spark submit-command"),
-    *READ_NO_FILES,
-    *ASK_CLUSTERS,
-}
-"""Commands that take no log dir; `salvage` takes one partition, `rlmm follow` two: see their tests."""
 COMMANDS = (
     ("ls --include-leftovers",),
     ("epoch show", "epoch show --from batches"),
@@ -165,9 +157,7 @@ def _internal(document: str, words: str) -> str:
 
 
 def test_every_command_that_reads_log_dirs_is_here():
-    listed = {" ".join(words) for words in every_command(get_command(app))} - NO_LOG_DIR
-    asked = [form for forms in COMMANDS for form in forms]
-    assert {name for name in listed if not any(form.startswith(name) for form in asked)} == set()
+    assert unasked([form for forms in COMMANDS for form in forms]) == {"rlmm follow"}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
