@@ -22,7 +22,7 @@ def test_passes():
 
 def test_what_fails_is_printed_with_its_seed(tmp_path):
     (tmp_path / "test_some.py").write_text(CODE)
-    words = ["-c", "pyproject.toml", str(tmp_path)]
+    words = ["-c", "pyproject.toml", "-n", "0", str(tmp_path)]
     again, status = soak.run(7, time.time() + 600, words)
 
     assert status == 1
