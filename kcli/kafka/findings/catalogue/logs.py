@@ -243,8 +243,8 @@ LOGS: dict[str, Rule] = {
     ),
     "PROD-004": Rule(
         "error",
-        "A batch repeats sequences of its producer, has a lower epoch than the one before, or lies outside "
-        "the transaction that its producer has open.",
+        "A batch repeats sequences of its producer, or lies outside the transaction that its producer has "
+        "open, or it or an end marker has a lower epoch than the one before.",
         "A leader refuses such an append or drops it as a duplicate: consumers see records twice. A start "
         "that reads both ends of a transaction ends the process (InvalidTxnStateException).",
         "Find out what wrote the log: no broker appends such a batch. kcli startup says whether it loads.",

@@ -30,10 +30,12 @@ class ProducerViolation(NamedTuple):
 
 
 class End(NamedTuple):
-    """An end marker: its kind and offset, and where its transaction begins in its segment; -1: before it."""
+    """An end marker, and where its transaction begins in its segment; -1: before it."""
 
     kind: int
+    epoch: int
     offset: int
+    position: int
     open_since: int
 
 
@@ -196,9 +198,12 @@ class ProducerJudge:
 
     def _ended(self, run: ProducerRun, marker: ConsecutiveBatches) -> ProducerRun:
         """Return a producer after an end marker."""
-        base = marker.base_offset
+        base, position = marker.base_offset, marker.position
+        first = marker.epoch, NO_SEQUENCE, base, position
+        self._violations.extend(_sequence_violations(marker.producer_id, run, first))
         if run.first_end is None:
-            run = run._replace(first_end=End(marker.kind, base, run.open_since))
+            first_end = End(marker.kind, marker.epoch, base, position, run.open_since)
+            run = run._replace(first_end=first_end)
         elif run.open_since != NOT_KNOWN and marker.kind == ABORT:
             self._aborted.append(Aborted(marker.producer_id, run.open_since, base))
         if marker.epoch != run.epoch:
@@ -256,6 +261,10 @@ class ProducerMap:
                 continue
             if run.first_outside and before.open_since != NOT_KNOWN:
                 yield _outside(producer_id, before.open_since, run.first_offset, run.first_position)
+            end = run.first_end
+            if end is not None and (run.first_offset == NOT_KNOWN or end.offset < run.first_offset):
+                first = end.epoch, NO_SEQUENCE, end.offset, end.position
+                yield from _sequence_violations(producer_id, before, first)
             if run.first_offset != NOT_KNOWN:
                 first = run.first_epoch, run.first_sequence, run.first_offset, run.first_position
                 yield from _sequence_violations(producer_id, before, first)

@@ -103,6 +103,33 @@ class Writer:
         )
 
 
+def judged_segment(path):
+    """Return the facts of a segment about its producers."""
+    judge = ProducerJudge()
+    with DataFile(str(path)) as log:
+        for window in BulkWalk(log):
+            judge.add_batches(joined([classify(window, end_marker_types(log, window)[0])]))
+    return judge.facts()
+
+
+@pytest.mark.parametrize("cut", [1, 2], ids=["in the next segment", "in the segment"])
+def test_the_epoch_of_a_marker_is_not_below_that_of_the_batch_before(tmp_path, cut):
+    data = {"producer_id": 8, "attributes": 0x10, "base_sequence": 0}
+    batches = [put_range(0, 2, producer_epoch=6, **data)]
+    writer = Writer(random.Random(1))
+    writer.end, writer.chance = 2, random.Random(3)  # which bumps no epoch
+    batches.append(writer.marker(8, 4))
+    judged, found = ProducerMap(), []
+    for number, part in enumerate((batches[:cut], batches[cut:])):
+        path = tmp_path / f"{number}.log"
+        path.write_bytes(b"".join(part))
+        facts = judged_segment(path)
+        found += [*facts.violations, *judged.add(facts)]
+    assert [(one.code, one.message) for one in found] == [
+        ("PROD-004", "offset 2: producer 8 has epoch 4 after 6")
+    ]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
     writer, judged, aborted = Writer(random.Random(seed)), ProducerMap(), set()
@@ -112,12 +139,9 @@ def test_the_judge_follows_producers_as_the_broker_does(tmp_path, seed):
         path = tmp_path / f"{base:020d}.log"
         path.write_bytes(b"".join(writer.batch() for _ in range(writer.chance.randrange(1, 40))))
         replay(state, LoadedSegment(base, str(path), path.stat().st_size), base, path.stat().st_size)
-        judge = ProducerJudge()
-        with DataFile(str(path)) as log:
-            for window in BulkWalk(log):
-                judge.add_batches(joined([classify(window, end_marker_types(log, window)[0])]))
-        aborted |= judged.aborted(judge.facts())
-        assert list(judged.add(judge.facts())) == []
+        facts = judged_segment(path)
+        aborted |= judged.aborted(facts)
+        assert list(judged.add(facts)) == []
         found = {
             producer: (
                 *(run.epoch, run.last_sequence, run.last_offset, run.offset_delta, run.timestamp),
