@@ -107,12 +107,17 @@ def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> Non
 def _write_cells(
     rows: Iterable[Item], view: View, out: TextOut, tail: Tail, slices: Callable[[Any], Iterator[str]]
 ) -> None:
-    """Write the header and the rows; a failure without any row must not look like an empty table."""
+    """Write rows, and a header for each type; a failure without any row must not look like an empty table."""
     style = view.style
-    header = style.comma.join(map(style.cell, view.names_of(view.types[0]))) + "\n" if view.headers else ""
+    headers = {
+        one.name: style.comma.join(map(style.cell, view.names_of(one))) + "\n" if view.headers else ""
+        for one in view.types
+    }
+    above = None
     for row in view.shown(rows):
-        out.write(header)
-        header = ""
+        if row.type_name != above:
+            out.write(headers[row.type_name] if above is None else f"\n{headers[row.type_name]}")
+            above = row.type_name
         if isinstance(row, ArrowBlock):
             for some in _encoded(row, view):
                 _write_bytes(some, out)
@@ -123,5 +128,5 @@ def _write_cells(
             out.write(style.end)
         else:
             out.write(style.comma.join(map(style.cell, row.values)) + style.end)
-    if header and not tail()[1]:
-        out.write(header)
+    if above is None and not tail()[1]:
+        out.write(headers[view.types[0].name])

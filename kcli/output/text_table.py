@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
@@ -12,8 +12,11 @@ from kcli.output.table import draw
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
-from kcli.rows import Failure, Item
+from kcli.rows import Failure, Item, type_name
 from kcli.rows.declare import Column, Value
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
@@ -37,7 +40,6 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if not view.sort:
         chosen.sort(key=_remote_partition)
     from kcli.output.console import Console
-    from kcli.output.table.table_view import TableInput
 
     is_limited = len(chosen) == view.limit
     screen = view.screen._replace(is_part=is_limited or view.where is not None)
@@ -53,9 +55,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    answer = TableInput(chosen, screen, [*findings, *_unreadable(failures)])
-    for drawn in draw(view.types[0], answer):
-        console.print(drawn, crop=False)
+    for part in _drawn(chosen, view, screen, [*findings, *_unreadable(failures)]):
+        console.print(part, crop=False)
     if failures:
         were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
         console.print(
@@ -65,6 +66,22 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:
         console.print(f"Stopped after {counted(view.limit, 'row')} (--limit).", style="dim")
+
+
+def _drawn(
+    chosen: Iterable[Item], view: View, screen: Screen, findings: Sequence[Finding]
+) -> Iterator["RenderableType"]:
+    """Yield what is printed: a view of each type of row, or of all; the last concludes from findings."""
+    from kcli.output.table.table_view import TableInput
+
+    of_type: dict[str, list[Item]] = {one.name: [] for one in view.types}
+    for row in chosen:
+        of_type[view.types[0].name if view.single_view else type_name(row)].append(row)
+    drawn = [one for one in view.types if of_type[one.name]]
+    for row_type in drawn:
+        yield from [] if row_type is drawn[0] else [""]
+        said = findings if row_type is drawn[-1] else ()
+        yield from draw(row_type, TableInput(of_type[row_type.name], screen, said))
 
 
 def _remote_partition(row: Item) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat, RowStyle
+from kcli.output.formats import FORMATS, TABLE, TEXT, TSV, OutputFormat, RowStyle
 from kcli.output.screen import Screen
 from kcli.rows import ArrowBlock, Item, TextBlock, row_types, type_name
 from kcli.rows.declare import Column, RowType, Value, values_of
@@ -81,8 +81,9 @@ class View(NamedTuple):
     """The chosen format, row types and columns of one command's output.
 
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
-    read after the last row that the limit shows. `screen` is what tables are made for. `null`: the text of a
-    null in csv and tsv; None: the usual one. `where`: the condition that shown rows meet.
+    read after the last row that the limit shows. `single_view`: rows of all types are drawn together.
+    `screen` is what tables are made for. `null`: the text of a null in csv and tsv; None: the usual one.
+    `where`: the condition that shown rows meet.
     """
 
     command: str
@@ -94,6 +95,7 @@ class View(NamedTuple):
     limit: int | None = None
     headers: bool = True
     stops: bool = False
+    single_view: bool = False
     screen: Screen = Screen()
     null: str | None = None
     where: "Condition | None" = None
@@ -215,7 +217,8 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         has_default = answer.default_type in names and (answer.is_asked or not options.to_file)
         if len(names) > 1 and answer.default_type is not None and has_default:
             types = (types[names.index(answer.default_type)],)
-        elif len(names) > 1 and not (options.quiet or options.to_run):
+        has_headers = output_format in {TABLE, TSV} and options.columns is None and options.headers
+        if len(types) > 1 and not (has_headers or options.quiet or options.to_run):
             raise ViewError(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
@@ -233,6 +236,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         limit=options.limit,
         headers=options.headers,
         stops=answer.stop_at_limit,
+        single_view=answer.single_view,
         screen=options.screen,
         null=null,
         where=condition,

@@ -3,9 +3,10 @@
 import pytest
 
 from kcli.output.screen import Screen
+from kcli.output.structured import write_tsv
 from kcli.output.text_table import NOTHING, write_table, write_wide
 from kcli.rows.partitions import PartitionRow, Where
-from kcli.rows.remote_metadata import RlmmPartitionRow
+from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
 from tests.kcli.output.writing import FAILURE, lookup_row, write
 
 AT = lookup_row()
@@ -45,6 +46,15 @@ def test_integers_of_a_table_are_aligned_right():
         "t                 1                  10",
         "t                12       1000000000000",
     ]
+
+
+def test_rows_of_several_types_have_a_table_and_a_header_each():
+    rows = [RlmmCommittedOffsetRow("d", "f", 3, 17), RlmmSnapshotRow("d", "g", 1, 4, 90, 2)]
+    drawn = write(write_table, [*rows, rows[0]], "rlmm dump")
+    piped = write(write_tsv, rows, "rlmm dump")
+
+    assert drawn.count("COMMITTED OFFSET") == drawn.count("VERSION") == 1
+    assert [block.count("\n") for block in piped.split("\n\n")] == [1, 2]
 
 
 def test_table_has_one_line_a_row_and_shows_markup_as_text():

@@ -75,7 +75,8 @@ def test_only_one_type():
         {"columns": "dir,dir"},
         {"sort": "dir,-x"},
         {"only": "rlmm_event"},
-        {"command": "rlmm dump", "output": "tsv"},
+        {"command": "rlmm dump", "output": "csv"},
+        {"command": "rlmm dump", "output": "tsv", "headers": False},
         {"command": "rlmm dump", "only": "rlmm_snapshot", "columns": "committed_offset"},
     ],
 )
