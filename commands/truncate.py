@@ -52,8 +52,7 @@ def truncate(
     ),
     leader_epoch: int | None = option(
         "--leader-epoch N",
-        "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs or "
-        "--broker running.",
+        "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
         LEADER,
         min=0,
         max=INT32,

@@ -90,7 +90,7 @@ class Following:
 
     `leader` is what counts of a leader that was described; None: it is the second target of each unit, and
     `path` names what it was looked for in. `epoch` is the epoch that it leads in; None: a new one for a
-    leader on disk that starts, none but its own ones for a described one and for one that runs.
+    leader on disk, none but its own ones for a described one. The cache of one that runs has it already.
     """
 
     protocol: str
@@ -102,13 +102,12 @@ class Following:
 class FollowedLeader(NamedTuple):
     """What counts of a leader's log, where it is on disk, and its remote segments.
 
-    None for a described leader; no remote segments where its log begins on local disk. `has_own_epoch`: it
-    leads in an epoch of its cache.
+    None for a described leader; no remote segments where its log begins on local disk.
     """
 
     following: Following
     side: ReplicaEpochs
-    has_own_epoch: bool
+    is_running: bool = False
     dir: str | None = None
     remote: "RemoteCache | None" = None
 
@@ -116,7 +115,7 @@ class FollowedLeader(NamedTuple):
 def leader_of(following: Following, unit: Unit, *, running: bool) -> Generator[Finding, None, FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
-        return FollowedLeader(following, following.leader, has_own_epoch=True)
+        return FollowedLeader(following, following.leader)
     if len(unit.targets) == 1:
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
@@ -144,13 +143,14 @@ def rounds_with_leader(
     following, leader = followed.following, followed.side
     follower = replica_epochs(LoadedReplica(loaded, high_watermark))
     epoch = following.epoch
-    if epoch is None and not followed.has_own_epoch:
+    if epoch is None and following.leader is None:
         epoch = min(max(leader.last_epoch, follower.last_epoch) + 1, MAX_INT)
     if epoch is not None:
         if epoch < leader.last_epoch:
             message = f"--leader-epoch {epoch}: the leader's log holds epoch {leader.last_epoch} already"
             raise FileError(partition.path, "older-epoch", message)
-        leader = as_leader(leader, epoch)
+        if not followed.is_running:  # else it is in the cache already, or lost
+            leader = as_leader(leader, epoch)
     fetch_rounds = follow_leader(leader, follower, following.protocol)
     is_reset = any(one.rule == LEADER_START for one in fetch_rounds.rounds)
     if partition.topic == CLUSTER_METADATA and (is_reset or fetch_rounds.outcome in {OUT_OF_RANGE, TIERED}):
