@@ -204,7 +204,7 @@ def test_a_running_follower_keeps_an_epoch_that_its_leader_lacks(running):
     assert row["epochs_after"] == row["epochs_before"]
 
     (row,) = ask(*words, "--broker", "running", "--leader-epoch", "4")["rows"]
-    assert (row["outcome"], [each["epoch"] for each in row["epochs_after"]]) == ("converged", [0])
+    assert row["outcome"] == "stuck"  # the leader's cache would have it
     document = ask(*words)
     assert [finding["code"] for finding in document["findings"]] == ["EPOCH-003"]
     assert document["rows"][0]["outcome"] == "converged"
