@@ -1,16 +1,20 @@
 """kcli as a process of its own, and which processes run."""
 
+import fcntl
 import os
+import socket
 import subprocess
 import sys
+import termios
 import time
+from contextlib import closing
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KCLI = [sys.executable, "-m", "kcli"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 """With it kcli runs in any working directory."""
-GONE_SECONDS = 30
+GONE_SECONDS = 120
 
 
 def run_program(words, **options):
@@ -30,6 +34,24 @@ def processes():
         if fields[0] not in "ZX":
             found[int(path.name)] = (int(fields[1]), int(fields[3]), words)
     return found
+
+
+def cpu_seconds(process):
+    """Return how long a process has worked so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def let_work(process, seconds):
+    """Wait until a process that goes on and on has worked for so long, however busy the machine is."""
+    begun = cpu_seconds(process.pid)
+    while cpu_seconds(process.pid) < begun + seconds:
+        time.sleep(0.02)
+
+
+def unread(pipe):
+    """Return how many bytes of a pipe are unread so far."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def children_of(owner):
@@ -53,3 +75,22 @@ def is_gone(leader):
     while of_session(leader) and time.monotonic() < end:
         time.sleep(0.1)
     return not of_session(leader)
+
+
+def free_base_port():
+    """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice."""
+    first = os.getpid() * 10 % 12_000  # another process begins elsewhere
+    for number in range(0, 12_000, 10):
+        base = 20_000 + (first + number) % 12_000
+        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
+            return base
+    raise OSError("no port is free")
+
+
+def _is_free(port):
+    with closing(socket.socket()) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

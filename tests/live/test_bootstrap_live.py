@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.jobs.rlmm.bootstrap import SPECIAL
-from tests.live.workload import free_base_port
+from tests.processes import free_base_port
 from tests.recordings.brokers import QUIET, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, write
 
@@ -125,13 +125,17 @@ def of_type(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [row for row in document["rows"] if row["type"] == name]
 
 
+def active_segment(directory: Path) -> int:
+    return max(int(path.stem) for path in directory.glob("*.log"))
+
+
 def is_settled(log_dir: Path, live: tuple[object, ...]) -> bool:
     """Whether every segment that is closed is copied, the local log cut, and the checkpoints written."""
     rows = of_type(run("bootstrap", *live, log_dir), "rlmm_cluster_offset")
     offsets = {(row["topic"], row["partition"], row["query"]): row["disk_offset"] for row in rows}
     return len(rows) == 6 * 4 and all(
         offsets["orders", number, "earliest-local"] == offsets["orders", number, "latest"]
-        and offsets["kept", number, "latest-tiered"] > 300
+        and offsets["kept", number, "latest-tiered"] + 1 == active_segment(log_dir / f"kept-{number}") > 300
         and all(row["agrees"] for row in rows if row["timestamp"] in ASKED)
         for number in range(2)
     )

@@ -9,15 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.workload import free_base_port
+from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, wait
 from tests.recordings.client import create, records, send
 
 pytestmark = pytest.mark.oracle
 
 SETTINGS = {
-    "broker.session.timeout.ms": 2500,
-    "broker.heartbeat.interval.ms": 300,
+    "controller.quorum.election.timeout.ms": 4000,  # none is repeated because the machine is busy
     "metadata.log.max.record.bytes.between.snapshots": 1500,
 }
 CONTROLLERS = (100, 101, 102)

@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.live.workload import busy_broker, free_base_port
+from tests.live.workload import busy_broker
+from tests.processes import free_base_port
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 

@@ -1,19 +1,17 @@
 """A real broker of two log dirs, kept busy: files and directories of all sorts come, go and move."""
 
-import os
-import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
 
-from tests.recordings.brokers import Cluster, answered, remote_storage, wait
+from tests.recordings.brokers import LONGEST, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, transactions, write
 from tests.recordings.wire import alter_replica_log_dirs
 
@@ -68,7 +66,7 @@ class Workload:
     def stop(self) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(LONGEST)
 
     def _repeat(self, step: Callable[[Random], None], random: Random) -> None:
         while not self._stop.is_set() and not self.failures:
@@ -102,7 +100,7 @@ class Workload:
         new = NewTopic(name, 3, 1, config={key: str(value) for key, value in SEGMENTS.items()})
         _until_done(lambda: self.cluster.admin.create_topics([new])[name].result(20), self._stop)
         wait(lambda: name in self.cluster.metadata().topics, name)
-        sender = producer(self.cluster, message_timeout_ms=20000)
+        sender = producer(self.cluster)
         for partition in range(3):
             write(sender, name, records(random, 40, words=20), batch=10, partition=partition)
         answered(
@@ -125,7 +123,7 @@ def _until_done(request: Callable[[], object], stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             request()
-        except KafkaException:
+        except (KafkaException, TimeoutError):
             stop.wait(0.1)
         else:
             return
@@ -156,22 +154,3 @@ def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
             yield workload
         finally:
             workload.stop()
-
-
-def free_base_port() -> int:
-    """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice."""
-    first = os.getpid() * 10 % 12_000  # another process begins elsewhere
-    for number in range(0, 12_000, 10):
-        base = 20_000 + (first + number) % 12_000
-        if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
-            return base
-    raise OSError("no port is free")
-
-
-def _is_free(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True

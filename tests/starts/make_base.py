@@ -5,35 +5,38 @@ import re
 import sys
 import tarfile
 import tempfile
+import time
 from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.starts.releases import Start, format_dirs, write_properties
+from tests.starts.releases import DYNAMIC, Start, format_dirs, write_properties
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data" / "startup"
 TOPICS = {"orders": 2, "events": 3, "compact": 1}
 RECORDS = 24
-DYNAMIC = {
-    "controller.quorum.voters": None,
-    "controller.quorum.bootstrap.servers": "127.0.0.1:$CONTROLLER",
+SNAPSHOTS = {
+    "metadata.log.max.record.bytes.between.snapshots": 200,
+    "metadata.log.max.snapshot.interval.ms": 1500,
 }
 
 
 def make(name: str) -> Path:
-    """Write the log dirs of a release, with `-dynamic` of a quorum with a voters record; return the file."""
-    release, _, dynamic = name.partition("-")
+    """Write log dirs of a release, `-dynamic` with a voters record, `-snapshot` with snapshots; return it."""
+    release, _, variant = name.partition("-")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        properties = write_properties(root, DYNAMIC if dynamic else None)
-        format_dirs(release, properties, *(["--standalone"] if dynamic else []))
+        properties = write_properties(root, {"dynamic": DYNAMIC, "snapshot": SNAPSHOTS}.get(variant))
+        format_dirs(release, properties, *(["--standalone"] if variant == "dynamic" else []))
         start = Start(release, properties)
         try:
             if start.outcome(60) != "starts":
                 raise RuntimeError(start.words[-3000:])
             fill(re.search(r"PLAINTEXT://(\S+)", properties.read_text())[1].split(",")[0])
+            while variant == "snapshot" and not any(root.glob("d0/*/*[1-9]-*.checkpoint")):
+                time.sleep(0.2)
         finally:
             start.stop()
         path = DATA / f"{name}.tar.gz"

@@ -4,23 +4,24 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from formats.names import FUTURE, parse_partition_dir
-from tests.starts.releases import Start, write_properties
+from tests.starts.releases import DYNAMIC, WAITS_AFTER, Start, write_properties
 from tests.starts.states import CHANGES, METADATA, unpack
 
+EPOCHS = "leader-epoch-checkpoint"
+OFFLINE = ("Stopping serving replicas in dir", "Error while reading meta.properties file")
 
-def prepare(base: str, change: str, root: Path, properties: dict[str, object] | None = None) -> Path:
+
+def prepare(base: str, change: str, root: Path) -> Path:
     """Make a state below `root` and return its server.properties."""
     unpack(base, root)
     CHANGES[change](root)
-    dynamic = {
-        "controller.quorum.voters": None,
-        "controller.quorum.bootstrap.servers": "127.0.0.1:$CONTROLLER",
-    }
-    return write_properties(root, {**(dynamic if base.endswith("dynamic") else {}), **(properties or {})})
+    return write_properties(root, DYNAMIC if base.endswith("dynamic") else None)
 
 
 def partition_dirs(root: Path) -> set[str]:
@@ -32,31 +33,49 @@ def partition_dirs(root: Path) -> set[str]:
     }
 
 
+def sizes(root: Path, directory: str) -> dict[str, int]:
+    """Return the files of a directory and their sizes, but for the epochs, to which a leader adds its own."""
+    files = (path for path in (root / directory).iterdir() if not path.name.startswith(EPOCHS))
+    return {path.name: path.stat().st_size for path in files}
+
+
 def has_log(root: Path, directory: str) -> bool:
     return any(path.stat().st_size for path in (root / directory).glob("*.log"))
 
 
-def observed(release: str, properties: Path) -> dict[str, Any]:
-    """Start a release over a state; return what it did, and stop it."""
-    root = properties.parent
-    before = partition_dirs(root)
+def observed(
+    release: str,
+    properties: Path,
+    patience: float = WAITS_AFTER,
+    agrees: Callable[[dict[str, Any]], bool] = lambda _: True,
+) -> dict[str, Any]:
+    """Start a release over a state; return what it did, once that agrees or patience ends, and stop it."""
+    before = partition_dirs(properties.parent)
     start = Start(release, properties)
     try:
-        outcome = start.outcome()
-        if outcome == "starts":
+        outcome = start.outcome(patience)
+        if outcome == "fails":
+            return {"outcome": outcome, "exceptions": list(dict.fromkeys(start.exceptions()))[:6]}
+        if outcome == "waits":
+            return {"outcome": outcome}
+        end = time.monotonic() + patience
+        while True:
             time.sleep(2.5)  # -delete directories go after log.initial.task.delay.ms
-        after = partition_dirs(root)
-        words = start.words
+            with suppress(FileNotFoundError):  # what was listed is renamed
+                found = made_of(properties.parent, before, start.words)
+                if agrees(found) or time.monotonic() > end:
+                    return found
     finally:
         start.stop()
-    answer: dict[str, Any] = {"outcome": outcome}
-    if outcome == "fails":
-        answer["exceptions"] = list(dict.fromkeys(start.exceptions()))[:6]
-    if outcome != "starts":
-        return answer
-    offline = [name for name in ("d0", "d1") if f"Stopping serving replicas in dir {root}/{name}" in words]
+
+
+def made_of(root: Path, before: set[str], words: str) -> dict[str, Any]:
+    """Return what a broker that has started made of the partition directories that were there before."""
+    after = partition_dirs(root)
+    offline = [name for name in ("d0", "d1") if any(f"{said} {root}/{name}" in words for said in OFFLINE)]
+    answer: dict[str, Any] = {"outcome": "starts"}
     if offline:
-        answer |= {"outcome": "starts-degraded", "offline": offline}
+        answer = {"outcome": "starts-degraded", "offline": offline}
     fates = {}
     for name in sorted(before):
         parsed = parse_partition_dir(name.partition("/")[2])
@@ -77,8 +96,8 @@ def observed(release: str, properties: Path) -> dict[str, Any]:
         for line in words.splitlines()
         if "Created log for partition " in line
     ]
-    answer["created"] = sorted(set(created))
-    return answer
+    files = {name: sizes(root, name) for name in after}
+    return answer | {"created": sorted(set(created)), "files": files}
 
 
 def main(arguments: list[str]) -> None:
@@ -95,6 +114,7 @@ def main(arguments: list[str]) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 try:
                     known[key] = observed(release, prepare(base, name, Path(folder)))
+                    known[key].pop("files", None)
                 except Exception as error:  # a state that cannot be made is said
                     known[key] = {"error": repr(error)}
             print(key, known[key], flush=True)

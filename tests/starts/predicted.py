@@ -2,13 +2,22 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.starts.observe import EPOCHS
+from tests.starts.states import DATA
 
+KEY = re.compile(r"(?P<base>\S+) under (?P<release>\S+): (?P<change>.*)")
+RECORDED = {
+    tuple(KEY.fullmatch(key).groups()): happened
+    for key, happened in json.loads((DATA / "starts.json").read_text()).items()
+}
+"""(base, release, change) -> what the broker did."""
 CHANGED = {"stray", "deleted", "future-promoted"}
 WRAPPED = {"KafkaStorageException": "IOException"}
 """kcli names the exception that takes a log dir offline, a broker's words the one below it."""
@@ -35,7 +44,17 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     created = sorted(
         f"{row['topic']}-{row['partition']}" for row in rows if row["outcome"] == "created-empty"
     )
-    return answer | ({"offline": offline} if offline else {}) | {"fates": fates, "created": created}
+    files = {
+        os.path.relpath(row["dir"], root): {
+            one["file"].removesuffix(".swap"): one["size_after"]
+            for one in row["files"]
+            if one["action"] != "delete" and not one["file"].startswith(EPOCHS)
+        }
+        for row in rows
+        if row["outcome"] == "loads"
+    }
+    answer |= {"fates": fates, "created": created, "files": files}
+    return answer | ({"offline": offline} if offline else {})
 
 
 def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> str | None:
@@ -63,6 +82,7 @@ def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> 
     created = [name for name in happened["created"] if name not in emptied]
     if release < "3.7" and "offline" in said:  # it begins what was there elsewhere: found by its log alone
         created = said["created"]
-    if (fates, said["created"], said.get("offline")) == (seen, created, happened.get("offline")):
-        return None
-    return f"{said} for {happened}"
+    kept = {} if "offline" in said else happened.get("files", {})
+    same_files = all(said["files"].get(name, kept[name]) == kept[name] for name in kept)
+    found = (fates, said["created"], said.get("offline"), same_files)
+    return None if found == (seen, created, happened.get("offline"), True) else f"{said} for {happened}"

@@ -3,11 +3,12 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.processes import free_base_port
 
 HERE = Path(__file__).parent
 TARGET = HERE / "target"
@@ -42,6 +43,11 @@ SETTINGS = {
     "broker.heartbeat.interval.ms": 500,
     "broker.session.timeout.ms": 6000,
 }
+DYNAMIC = {
+    "controller.quorum.voters": None,
+    "controller.quorum.bootstrap.servers": "127.0.0.1:$CONTROLLER",
+}
+"""In place of voters: a quorum that finds them in its log."""
 LOGGING = {
     "org.slf4j.simpleLogger.defaultLogLevel": "info",
     "org.slf4j.simpleLogger.showDateTime": "false",
@@ -71,17 +77,10 @@ def java(release: str, main: str, *arguments: str) -> list[str]:
     return ["java", *flags, *logging, "-cp", classpath(release), main, *arguments]
 
 
-def free_ports() -> tuple[int, int]:
-    """Return two ports of 127.0.0.1 that are free now."""
-    with socket.socket() as one, socket.socket() as other:
-        for each in (one, other):
-            each.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
-
-
 def write_properties(root: Path, changes: Mapping[str, object] | None = None) -> Path:
     """Write server.properties of a node whose log dirs are d0 and d1 below `root`, and return its path."""
-    port, controller = free_ports()
+    port = free_base_port() + 1
+    controller = port + 500
     listeners = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}"
     settings: dict[str, object] = {
         **SETTINGS,

@@ -6,7 +6,6 @@ import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from formats.magic import read_header
 from tests.builders import put_batch, put_record, put_unsigned_varint
@@ -18,14 +17,6 @@ LOG = "00000000000000000000.log"
 UNIQUE = "0b1fb336ae51438dacdcdb564a8d1999"
 OTHER_ID = "qEu6ZRi8TYyq7rSstvCosQ"
 CONTROL = 0x20
-
-
-class State(NamedTuple):
-    """A state: the dirs it begins with, what is changed, and the properties that differ."""
-
-    base: str
-    change: Callable[[Path], None]
-    properties: dict[str, object] = {}
 
 
 def unpack(base: str, root: Path) -> None:
@@ -40,12 +31,6 @@ def topic_id(directory: Path) -> str:
     """Return the topic id in a partition directory's partition.metadata."""
     lines = (directory / "partition.metadata").read_text().splitlines()
     return lines[1].removeprefix("topic_id: ")
-
-
-def directory_id(log_dir: Path) -> str:
-    """Return the directory.id of a log dir."""
-    lines = (log_dir / "meta.properties").read_text().splitlines()
-    return next(line.removeprefix("directory.id=") for line in lines if line.startswith("directory.id="))
 
 
 def raw_uuid(text: str) -> bytes:
@@ -198,11 +183,30 @@ def newest_snapshot(root: Path) -> Path:
     return max((root / "d0" / METADATA).glob("*.checkpoint"))
 
 
-def snapshot_flipped(root: Path) -> None:
-    path = newest_snapshot(root)
-    data = bytearray(path.read_bytes())
-    data[100] ^= 1
-    path.write_bytes(data)
+def snapshot(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Return a change of the content of the newest snapshot."""
+    return lambda root: write(newest_snapshot(root).relative_to(root).as_posix(), change)(root)
+
+
+def snapshot_name(name: str) -> Callable[[Path], None]:
+    """Return a change: a copy of the newest snapshot has a name like a snapshot's."""
+
+    def change(root: Path) -> None:
+        path = newest_snapshot(root)
+        shutil.copy(path, path.with_name(name.format(path.stem)))
+
+    return change
+
+
+def in_place_of_snapshot(put: Callable[[Path], object]) -> Callable[[Path], None]:
+    """Return a change: something else has the name of the newest snapshot."""
+
+    def change(root: Path) -> None:
+        path = newest_snapshot(root)
+        path.unlink()
+        put(path)
+
+    return change
 
 
 def copied(source: str, target: str) -> Callable[[Path], None]:
@@ -230,7 +234,7 @@ def future_behind_assigned(root: Path) -> None:
 def assign(root: Path, directory: str, partition: int, log_dir: str) -> None:
     """Let the metadata assign a replica to a log dir."""
     body = partition.to_bytes(4, "big") + raw_uuid(topic_id(root / "d0" / directory))
-    ids = put_unsigned_varint(2) + raw_uuid(directory_id(root / log_dir))
+    ids = put_unsigned_varint(2) + raw_uuid(directory_text((root / log_dir / "meta.properties").read_text()))
     body += put_unsigned_varint(1) + put_unsigned_varint(8) + put_unsigned_varint(len(ids)) + ids
     append_records(root, metadata_record(5, body, version=1))
 
@@ -242,6 +246,7 @@ def zookeeper_meta(log_dir: str) -> Callable[[Path], None]:
 
 
 ORDERS = "d0/orders-0"
+zeros = write(f"d1/orders-1/{LOG}", lambda data: data + bytes(100))
 CHANGES: dict[str, Callable[[Path], None]] = {
     "healthy": healthy,
     "volume empty": in_turn(remove("d1"), lambda root: (root / "d1").mkdir()),
@@ -271,12 +276,41 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     ),
     "other node.id in d1": write("d1/meta.properties", lambda data: data.replace(b"node.id=1", b"node.id=7")),
     "meta.properties of version 0 in d1": zookeeper_meta("d1"),
-    "meta.properties missing in d0": remove("d0/meta.properties"),
+    **{f"meta.properties missing in {name}": remove(f"{name}/meta.properties") for name in ("d0", "d1")},
+    "meta.properties of version 9 in d1": write("d1/meta.properties", b"version=9\n"),
+    "meta.properties without node.id in d1": write("d1/meta.properties", b"version=1\ncluster.id=x\n"),
+    "directory for meta.properties in d1": in_turn(
+        remove("d1/meta.properties"), lambda root: (root / "d1" / "meta.properties").mkdir()
+    ),
+    "directory for .lock in d1": lambda root: (root / "d1" / ".lock").mkdir(),
+    "directory.id of d0 in d1": lambda root: shutil.copy(root / "d0/meta.properties", root / "d1"),
     "meta.properties of NUL bytes in d1": nul("d1/meta.properties"),
     "directory.id that is no id in d1": other_directory_id("d1"),
     "recovery-point of NUL bytes in d1": nul("d1/recovery-point-offset-checkpoint"),
     "recovery-point of NUL bytes in d0": nul("d0/recovery-point-offset-checkpoint"),
     "leader-epoch-checkpoint of NUL bytes in d1": nul("d1/orders-1/leader-epoch-checkpoint"),
+    **{
+        f"leader-epoch-checkpoint {name}": write(f"{directory}/leader-epoch-checkpoint", text)
+        for name, directory, text in (
+            ("miscounted in d1", "d1/orders-1", b"0\n9\n"),
+            ("miscounted in d0", ORDERS, b"0\n9\n"),
+            ("with a negative epoch", "d1/orders-1", b"0\n1\n0 -1\n"),
+            ("with a word", "d1/orders-1", b"0\n1\nx 1\n"),
+        )
+    },
+    **{
+        f"{kind} {name} in d1": write(f"d1/{kind}-checkpoint", text)
+        for kind in ("recovery-point-offset", "log-start-offset", "cleaner-offset", "replication-offset")
+        for name, text in (
+            ("miscounted", b"0\n9\n"),
+            ("of version 7", b"7\n0\n"),
+            ("with a word", b"0\n1\norders 1 x\n"),
+        )
+    },
+    "zeros after a clean stop": zeros,
+    "zeros after a crash": in_turn(zeros, remove("d0/.kafka_cleanshutdown", "d1/.kafka_cleanshutdown")),
+    "metadata log in d1, too": copied(f"d0/{METADATA}", f"d1/{METADATA}"),
+    "partition.metadata that is none": write(f"{ORDERS}/partition.metadata", b"version 0\n"),
     "clean stop of d0 alone": remove("d1/.kafka_cleanshutdown"),
     "quorum-state missing": remove(f"d0/{METADATA}/quorum-state"),
     "quorum-state empty": write(f"d0/{METADATA}/quorum-state", b""),
@@ -293,7 +327,18 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "kraft.version 2": append(b"\0\0\0\2\0", control_type=5),
     "change of an unknown partition": unknown_partition_change,
     "bootstrap.checkpoint of NUL bytes": nul("d0/bootstrap.checkpoint"),
-    "newest snapshot flipped": snapshot_flipped,
+    "newest snapshot flipped": snapshot(lambda data: data[:100] + bytes([data[100] ^ 1]) + data[101:]),
+    "newest snapshot empty": snapshot(lambda _: b""),
+    "newest snapshot without its footer": snapshot(lambda data: data[:-20]),
+    "newest snapshot without its header": snapshot(
+        lambda data: data[12 + int.from_bytes(data[8:12], "big") :]
+    ),
+    "newest snapshot and garbage": snapshot(lambda data: data + b"x" * 40),
+    "directory for the newest snapshot": in_place_of_snapshot(Path.mkdir),
+    "dangling link for the newest snapshot": in_place_of_snapshot(lambda path: path.symlink_to("nowhere")),
+    "copy of the newest snapshot": snapshot_name("{} (1).checkpoint"),
+    "old- snapshot": snapshot_name("old-{}.checkpoint"),
+    "short name of a snapshot": snapshot_name("abc.checkpoint"),
     "newest snapshot missing": lambda root: newest_snapshot(root).unlink(),
     "newest snapshot cut": lambda root: os.truncate(
         newest_snapshot(root), newest_snapshot(root).stat().st_size // 2

@@ -1,7 +1,5 @@
 """Starts of real brokers of several releases over changed log dirs, as `observe` recorded them, foretold."""
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -10,19 +8,14 @@ from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, BrokerConfig
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.start_plan import start_plans
 from tests.starts.observe import prepare
-from tests.starts.predicted import difference, predicted
-from tests.starts.states import CHANGES, DATA
-
-RECORDED = json.loads((DATA / "starts.json").read_text())
-KEY = re.compile(r"(?P<base>\S+) under (?P<release>\S+): (?P<change>.*)")
+from tests.starts.predicted import RECORDED, difference, predicted
+from tests.starts.states import CHANGES
 
 
-@pytest.mark.parametrize("key", sorted(RECORDED))
-def test_a_recorded_start_is_foretold(tmp_path: Path, key: str):
-    found = KEY.fullmatch(key)
-    properties = prepare(found["base"], found["change"], tmp_path)
-    said = predicted(found["release"], properties)
-    assert difference(found["release"], said, RECORDED[key]) is None
+@pytest.mark.parametrize(("base", "release", "change"), sorted(RECORDED))
+def test_a_recorded_start_is_foretold(tmp_path: Path, base: str, release: str, change: str):
+    said = predicted(release, prepare(base, change, tmp_path))
+    assert difference(release, said, RECORDED[base, release, change]) is None
 
 
 FIRST_STARTING = {"3.5.2": (3, 5), "3.9.2": (3, 9), "4.3.1": (4, 3), "4.4.0": (4, 4)}
@@ -39,4 +32,4 @@ def test_no_older_release_starts_and_every_newer_one_does(tmp_path: Path, base: 
 
 
 def test_every_change_was_tried():
-    assert {KEY.fullmatch(key)["change"] for key in RECORDED} == set(CHANGES)
+    assert {change for _, _, change in RECORDED} == set(CHANGES)

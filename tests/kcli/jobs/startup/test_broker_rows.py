@@ -134,15 +134,6 @@ def test_meta_properties_that_end_the_process(dirs, first, second, config, error
     assert ("START-009" in codes(findings)) == bool(error)
 
 
-def test_a_bad_meta_properties_takes_its_log_dir_offline_unless_it_is_that_of_the_metadata_log(dirs):
-    meta(dirs[1], "version=9\n")
-    broker, _, findings = started(*dirs)
-    assert broker["outcome"] == "starts-degraded"
-    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
-    assert codes(findings) == ["DIR-005", "START-010"]
-    assert started(*dirs, metadata_log_dir=str(dirs[1]))[0]["outcome"] == "fails"
-
-
 def test_a_partition_in_two_log_dirs_ends_the_process_but_for_one_that_is_deleted(dirs):
     shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-delete")
     shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-future")
@@ -156,27 +147,6 @@ def test_a_partition_in_two_log_dirs_ends_the_process_but_for_one_that_is_delete
     assert (broker["outcome"], broker["error"]) == ("fails", "IllegalStateException")
     assert broker["error_message"] == f"{dirs[1]}/orders-0: the same partition lies in {dirs[0]}/orders-0"
     assert codes(findings) == ["START-009"]
-
-
-def test_names_of_directories(dirs):
-    (dirs[0] / "remote-log-index-cache").mkdir()
-    stray = dirs[0] / "x-1.0123456789abcdef0123456789abcdef-stray"
-    shutil.copytree(dirs[0] / "orders-0", stray)
-    assert started(*dirs)[0]["outcome"] == "starts"
-    broker, _, _ = started(*dirs, version=(3, 5))
-    assert (broker["error"], broker["error_message"][: len(str(stray))]) == ("KafkaException", str(stray))
-    (dirs[0] / "lost+found").mkdir()
-    broker, _, findings = started(*dirs)
-    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaException")
-    assert "START-009" in codes(findings)
-
-
-def test_the_metadata_log_lies_in_one_log_dir_alone(dirs):
-    for directory in dirs:
-        segment(directory / "__cluster_metadata-0", 0, LOG)
-    broker, _, _ = started(*dirs)
-    assert (broker["error"], broker["metadata_log_dir"]) == ("KafkaException", str(dirs[0]))
-    assert broker["error_message"].startswith(f"{dirs[1]}/__cluster_metadata-0: ")
 
 
 def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
@@ -388,15 +358,6 @@ def test_a_log_that_the_metadata_does_not_assign_to_the_broker_is_a_stray_one(de
     strays = [finding for finding in started(copy)[2] if finding.code == "START-013"]
     assert len(strays) > 2
     assert any(finding.message == "its replicas are on brokers 1, not on 2" for finding in strays)
-
-
-def test_a_metadata_log_dir_without_its_log_is_a_finding_where_it_is_configured(demo, tmp_path):
-    copy = tmp_path / "demo"
-    shutil.copytree(demo, copy)
-    shutil.rmtree(copy / "__cluster_metadata-0")
-    assert "START-014" not in codes(started(copy)[2])
-    assert "START-014" in codes(started(copy, metadata_log_dir=str(copy))[2])
-    assert "START-014" not in codes(started(demo, metadata_log_dir=str(demo))[2])
 
 
 @pytest.mark.parametrize("batches", [(0, 10, 20), (0, 10, 10, 20), (0, 20, 10)])
