@@ -52,7 +52,7 @@ class Shell:
         )
         os.close(slave)
         self.shown()
-        self.type(f"{load}\n".encode())
+        self.type(f"{load}; echo lo''aded\n".encode(), "loaded")
 
     def type(self, keys, until="", quiet=QUIET_SECONDS):
         """Press keys; return what the terminal shows then."""
@@ -61,7 +61,7 @@ class Shell:
 
     def shown(self, until="", quiet=QUIET_SECONDS):
         """Return what the shell writes until `until` is among it and it is quiet."""
-        data, end = b"", time.monotonic() + 30
+        data, end = b"", time.monotonic() + 120
         while time.monotonic() < end:
             if select.select([self.master], [], [], quiet)[0]:
                 data += os.read(self.master, 65536)

@@ -6,14 +6,13 @@ import os
 import re
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
 
 from kcli.cli.status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.contract import EngineMissingError
-from tests.processes import ENVIRONMENT, KCLI, run_program
+from tests.processes import ENVIRONMENT, KCLI, run_program, unread
 
 pytestmark = pytest.mark.slow
 
@@ -254,7 +253,7 @@ def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
         [*command, tmp_path / "left"], stdout=theirs, stderr=subprocess.PIPE, text=True
     ) as demo:
         os.close(theirs)
-        while demo.poll() is None and waiting(ours) == filled:
+        while demo.poll() is None and unread(ours) == filled:
             time.sleep(0.01)
         os.close(ours)
         _, answer = demo.communicate()
@@ -263,11 +262,6 @@ def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
     assert demo.returncode == 0 and "kcli: " not in answer
     assert "ls" in jobs_loaded(answer) and "lookup" not in jobs_loaded(answer)
     assert "lookup" in jobs_loaded(read.stderr)
-
-
-def waiting(pipe):
-    """Return how many bytes of a pipe are unread so far."""
-    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def jobs_loaded(imports):

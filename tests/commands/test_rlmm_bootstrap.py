@@ -7,13 +7,12 @@ from contextlib import closing
 
 import pytest
 
+from tests.processes import free_base_port
+
 
 @pytest.fixture
 def closed():
-    """A port that is closed."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    return f"127.0.0.1:{free_base_port() + 1}"
 
 
 @pytest.mark.slow
@@ -62,17 +61,3 @@ def test_settings_that_cannot_be_used(kcli, closed, tmp_path, text, status, mess
     assert (done.exit_code, done.stdout) == (status, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--timeout", "0s"],
-        ["--timeout", "1h"],
-        ["--command-config", "no/such.properties"],
-        ["--events", "."],
-        ["-o", "text"],
-    ],
-)
-def test_words_that_make_no_sense(kcli, closed, words):
-    assert kcli("rlmm", "bootstrap", "--bootstrap-server", closed, *words).exit_code == 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import MANY_PARTITIONS
-from tests.processes import KCLI
+from tests.processes import KCLI, unread
 
 pytestmark = pytest.mark.slow
 
@@ -46,11 +46,10 @@ def living(group):
 
 
 def group_is_gone(group):
-    for _ in range(100):
-        if not living(group):
-            return True
+    end = time.monotonic() + WAIT_SECONDS
+    while living(group) and time.monotonic() < end:
         time.sleep(0.02)
-    return False
+    return not living(group)
 
 
 def ended(process):
@@ -119,7 +118,8 @@ def test_a_signal_between_rows_leaves_a_valid_document(many_partitions, number, 
 
 def test_a_second_signal_ends_kcli_even_if_its_pipe_is_full(many_partitions):
     process = start("epoch", "end-offset", "--epoch", "all", many_partitions, "-o", "json")
-    os.read(process.stdout.fileno(), 10)
+    while unread(process.stdout) < 30_000:
+        time.sleep(0.01)
     time.sleep(0.3)  # the pipe is full: it is writing
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.processes import KCLI, run_program
+from tests.processes import KCLI, let_work, run_program
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
 ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
@@ -27,7 +27,7 @@ def interrupted(words, number, log_dir, listed):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     listed.write_text(f"{log_dir}\n")  # kcli has opened it
-    time.sleep(2)
+    let_work(process, 2)
     process.send_signal(number)
     return process
 
@@ -37,7 +37,7 @@ def interrupted(words, number, log_dir, listed):
 def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, tmp_path, number, status):
     process = interrupted(["sql", LONG], number, dirs[0], tmp_path / "list")
 
-    assert process.communicate(timeout=120) == ("", "kcli: interrupted\n")
+    assert process.communicate(timeout=300) == ("", "kcli: interrupted\n")
     assert process.returncode == status
 
 
@@ -47,7 +47,7 @@ def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, tmp_path, number, stat
 def test_a_signal_before_the_first_row_leaves_a_whole_document(dirs, tmp_path, number, status, output):
     words = ["sql", LONG, "-o", output, "--columns", "x", "--sort", "x"]
     process = interrupted(words, number, dirs[0], tmp_path / "list")
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=300)
 
     assert (process.returncode, error) == (status, "error interrupted: the rows are not complete\n")
     if output == "json":
@@ -67,12 +67,12 @@ def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path, words, 
     with queries.open() as given, out.open("w") as file:
         command = [*KCLI, "sql", *words, str(dirs[0]), "-o", "json"]
         process = subprocess.Popen(command, stdin=given, stdout=file)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not out.stat().st_size and time.monotonic() < deadline:
             time.sleep(0.1)
         process.send_signal(number)
 
-        assert process.wait(timeout=120) == status
+        assert process.wait(timeout=300) == status
     assert [one["error"] for one in json.loads(out.read_text())["errors"]] == ["interrupted"]
 
 
@@ -84,7 +84,7 @@ def test_a_closed_pipe_ends_quietly(dirs):
             "-c",
             f'{sys.executable} -m kcli sql "{ENDLESS}" {dirs[0]} | head -2; echo "${{PIPESTATUS[0]}}"',
         ],
-        timeout=60,
+        timeout=300,
     )
 
     assert (done.stdout, done.stderr) == ("range\n0\n0\n", "")
@@ -152,7 +152,7 @@ def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
 
     until(b"kcli> ")
     os.write(master, f"{LONG};\n".encode())
-    time.sleep(2)
+    let_work(process, 1)
     process.send_signal(signal.SIGINT)
     assert b"interrupted" in until(b"kcli> ")
     os.write(master, b"SELECT wrong\n")
@@ -164,6 +164,6 @@ def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
     assert b"answer\r\n42" in until(b"kcli> ")
     os.write(master, b".quit\n")
 
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=300) == 0
     os.close(master)
     assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()

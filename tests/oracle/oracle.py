@@ -114,7 +114,7 @@ class Oracle:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def ask(self, op: str, *, timeout: float = 60.0, **request: Any) -> dict[str, Any]:
+    def ask(self, op: str, *, timeout: float = 300.0, **request: Any) -> dict[str, Any]:
         """Return the answer to one request (fields that are None are left out)."""
         fields = {name: value for name, value in request.items() if value is not None}
         line = json.dumps({"op": op, **fields}, default=os.fspath).encode() + b"\n"

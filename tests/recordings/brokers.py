@@ -251,7 +251,7 @@ def wait(holds: Callable[[], bool], what: str, seconds: float = LONGEST) -> None
         try:
             if holds():
                 return
-        except KafkaException:
+        except (KafkaException, OSError):
             pass
         time.sleep(0.4)
     raise TimeoutError(f"waited {seconds} s for {what}")
@@ -263,8 +263,8 @@ def answered(request: Callable[[], Any], *, done: int | None = None, seconds: fl
     while True:
         try:
             return request()
-        except KafkaException as error:
-            code = error.args[0].code()
+        except (KafkaException, TimeoutError) as error:
+            code = error.args[0].code() if isinstance(error, KafkaException) else -1
             if lost and code == done:
                 return None
             if code >= 0 or time.monotonic() > deadline:

@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import ElectionType, IsolationLevel, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
-from tests.recordings.brokers import QUIET, Cluster, answered
+from tests.recordings.brokers import LONGEST, QUIET, Cluster, answered
 from tests.recordings.wire import offset_for_leader_epoch
 
 WORDS = (
@@ -85,9 +85,9 @@ def write(
     for number, record in enumerate(made, 1):
         producer.produce(topic, partition=partition, on_delivery=output, **record)
         if wait and number % batch == 0:
-            producer.flush(20)
+            producer.flush(LONGEST)
     if wait:
-        assert producer.flush(20) == 0, topic
+        assert producer.flush(LONGEST) == 0, topic
         assert not failed, (topic, failed[0])
 
 
@@ -108,13 +108,13 @@ def transactions(
             transactional_id=f"{name}-{number % 2 if end != 'o' else number}",
             transaction_timeout_ms=900000,
         )
-        writer.init_transactions(30)
+        writer.init_transactions(LONGEST)
         writer.begin_transaction()
         write(writer, topic, records(random, count), batch=3)
         if end == "c":
-            writer.commit_transaction(30)
+            writer.commit_transaction(LONGEST)
         elif end == "a":
-            writer.abort_transaction(30)
+            writer.abort_transaction(LONGEST)
 
 
 SPECS = {

@@ -76,7 +76,7 @@ def _ask(port: int, request: tuple[int, int], body: bytes) -> bytes:
     """Return the body of the answer to a request of an (api_key, api_version)."""
     head = struct.pack(">hhih4s", *request, 1, 4, b"kcli")
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=10) as connection,
+        socket.create_connection(("127.0.0.1", port), timeout=60) as connection,
         connection.makefile("rb") as answers,
     ):
         connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import KCLI, run_program
+from tests.processes import KCLI, free_base_port, run_program
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[3]
-SECONDS = 60
+SECONDS = 300
 VIEWS = """
 import sys
 from pyspark.sql import SparkSession
@@ -26,12 +26,6 @@ for view in ("batches", "records", "segments", "epochs", "rlmm", "offsets", "fin
     print(view, found.count(), found.filter("topic = 'orders'").count() if view == "batches" else "")
 spark.stop()
 """
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +42,7 @@ def environment():
 def server(environment, tmp_path_factory):
     import pyspark
 
-    port = free_port()
+    port = free_base_port() + 1
     settings = {
         "spark.connect.grpc.binding.port": port,
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -128,6 +122,6 @@ def test_a_signal_ends_the_wait_for_a_server_that_is_not_there(environment, demo
 
 
 def test_a_server_that_is_not_there_is_reported(environment, demo):
-    command = [*KCLI, "ls", demo, "--spark-remote", f"sc://127.0.0.1:{free_port()}"]
+    command = [*KCLI, "ls", demo, "--spark-remote", f"sc://127.0.0.1:{free_base_port() + 1}"]
     done = run_program(command, env=environment, timeout=SECONDS)
     assert (done.returncode, "no Spark Connect server answers" in done.stderr) == (4, True)

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[3]
 VIEW = View(command="epoch show", format=CSV, types=(EPOCH,), tagged=False, headers=False)
 OPEN = {"rounds", "decoded_key", "decoded_value"}
-WAIT_SECONDS = 60
+WAIT_SECONDS = 300
 
 
 def rows_in(directory, outcomes):
