@@ -38,6 +38,18 @@ def say(line: str) -> None:
         return
 
 
+def _folded(text: str) -> str:
+    """Return a text on lines that fit where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        return text
+    from textwrap import fill
+
+    from kcli.cli.terminal import LEAST_WIDTH, width
+
+    columns = max(width(), LEAST_WIDTH)
+    return fill(text, columns, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
 @contextmanager
 def boundary(*, verbose: int = 0) -> Iterator[None]:
     """Turn every exception of a command into its exit status.
@@ -52,7 +64,7 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
         raise
     except (CommandError, WordError) as ended:
         flush_quietly()
-        say(f"kcli: {ended}")
+        say(_folded(f"kcli: {ended}"))
         status = ended.status if isinstance(ended, CommandError) else ExitStatus.USAGE
         raise typer.Exit(status) from ended
     except BrokenPipeError as error:

@@ -220,7 +220,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         has_headers = output_format in {TABLE, TSV} and options.columns is None and options.headers
         if len(types) > 1 and not (has_headers or options.quiet or options.to_run):
             raise ViewError(
-                f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
+                f"{command} has rows of several types here: use --only with one of {', '.join(names)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
     words = () if options.sort is None else options.sort.split(",")

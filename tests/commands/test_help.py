@@ -145,6 +145,16 @@ def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
 
 
 @pytest.mark.slow
+def test_a_usage_error_fits_the_terminal():
+    command = [*KCLI, "rlmm", "dump", "/", "--columns", "x"]
+    shown = terminal(command, stream="stderr", columns=60, COLUMNS="")[0].decode().splitlines()
+    piped = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+    assert max(map(len, shown)) <= 60 < max(map(len, piped.splitlines()))
+    assert " ".join(shown).split() == piped.split()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["help"], ["help", "columns", "truncate"], ["explain"], ["explain", "LOG-009", "RLMM-011"]]
 )

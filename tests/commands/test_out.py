@@ -188,7 +188,7 @@ class TestWords:
         result, names = ask("dump", "D", "--out", f"x.{output}")
 
         assert (result.exit_code, result.stdout, names) == (2, "", [])
-        assert "dump has rows of several types here: use --only dump_batch|" in result.stderr
+        assert "dump has rows of several types here: use --only with one of dump_batch, " in result.stderr
         assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
 
     def test_rows_that_are_asked_for_need_no_only(self, ask, tmp_path):

@@ -8,7 +8,18 @@ from rich.console import RenderableType
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.screen import Screen
-from kcli.output.table.columns import CHANGE, COUNT, NUMBER, RANGE, SIZE, STYLES, ShownColumn, by_dir, codes
+from kcli.output.table.columns import (
+    CHANGE,
+    CHANGED_TEXT,
+    COUNT,
+    NUMBER,
+    RANGE,
+    SIZE,
+    STYLES,
+    ShownColumn,
+    by_dir,
+    codes,
+)
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import name_of
 from kcli.output.table.table_view import TableInput, TableView
@@ -151,7 +162,7 @@ def _diff_verdict(rows: Sequence[RunDiffRow]) -> str:
 DIFFERENCES = TableView(
     columns=(
         ShownColumn("VERDICT", "verdict"),
-        ShownColumn("RESULT", _moved("result"), CHANGE, rank=2),
+        ShownColumn("RESULT", _moved("result"), CHANGED_TEXT, rank=2),
         ShownColumn("LOG START", _moved("log_start_offset"), CHANGE, rank=4),
         ShownColumn("LOG END", _moved("log_end_offset"), CHANGE, rank=1),
         ShownColumn("EPOCH", _moved("latest_epoch"), CHANGE, rank=3),

@@ -50,8 +50,9 @@ CLOCK = Kind(partial(_time, with_day=False, with_ms=True), is_right=True)
 DURATION = Kind(lambda milliseconds, _: duration(milliseconds), is_right=True)
 RANGE = Kind(lambda value, _: span(*value), is_right=True)
 """A pair of offsets: the first, and one past the last."""
-CHANGE = Kind(change)
-"""A pair: a value before and after."""
+CHANGE = Kind(change, is_right=True)
+"""A pair of numbers: before and after; of texts `CHANGED_TEXT`."""
+CHANGED_TEXT = Kind(change)
 YES_OR_NO = {True: "yes", False: "no", None: "?"}
 
 

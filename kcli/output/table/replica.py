@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from kcli.output.screen import Screen
 from kcli.output.table.columns import (
     CHANGE,
+    CHANGED_TEXT,
     COUNT,
     NUMBER,
     SIZE,
@@ -286,8 +287,8 @@ FAILOVER_VIEW = TableView(
     columns=(
         ShownColumn("TOPIC-PARTITION", lambda row: f"{row.topic}-{row.partition}", may_overflow=True),
         ShownColumn("REPLICAS", lambda row: _brokers(row.replicas), rank=3),
-        ShownColumn("LEADER", _pair("leader"), CHANGE, style="bold"),
-        ShownColumn("ISR", _pair("isr"), CHANGE),
+        ShownColumn("LEADER", _pair("leader"), CHANGED_TEXT, style="bold"),
+        ShownColumn("ISR", _pair("isr"), CHANGED_TEXT),
         ShownColumn("EPOCH", _pair("leader_epoch"), CHANGE),
         ShownColumn("", _note, rank=1, least=16, style="yellow"),
     ),
