@@ -65,7 +65,8 @@ class DumpRecordRow(NamedTuple):
     ]
     decoded_value: Annotated[
         dict[str, Any] | None,
-        "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone",
+        "of an internal topic, and of the quorum's control records: the value as Kafka's JSON converters "
+        "write it; null for a tombstone",
     ]
     error: Annotated[
         str | None,

@@ -12,10 +12,13 @@ from kcli.rows.partitions import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.commands.answers import codes
 from tests.formats import recorded
+from tests.formats.control_values import VALUES
 from tests.unprivileged import as_unprivileged
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 LOG = "00000000000000000000.log"
+QUORUM_CONTROLS = ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER", "KRAFT_VERSION", "KRAFT_VOTERS")
+DIRECTORY_TEXT = "A_4DBAUGBwgJCgsMDQ4PEA"
 TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 
 
@@ -242,3 +245,54 @@ def test_a_directory_prints_its_batches_or_records(kcli, log_dir, words):
         kcli("dump", log_dir.path, "-o", "tsv", "--only", only, *words).stdout,
     )
     assert answer.stdout.count("\n") > 2
+
+
+# The metadata log
+
+
+def metadata_log(log_dir, records, controls=()):
+    """Return a metadata log with these values, and before them control records by type and value."""
+    folder = log_dir.path / "__cluster_metadata-0"
+    folder.mkdir()
+    marks = [
+        put_records([put_record(key=bytes([0, 0, 0, kind]), value=value)], attributes=0x20)
+        for kind, value in controls
+    ]
+    data = put_records([put_record(number, value=value) for number, value in enumerate(records)])
+    (folder / LOG).write_bytes(b"".join([*marks, data]))
+    return folder / LOG
+
+
+def test_a_control_record_of_the_quorum_is_decoded(kcli, log_dir):
+    known = {
+        kind: (bytes.fromhex(value), said) for kind, name, value, said in VALUES if name in QUORUM_CONTROLS
+    }
+    path = metadata_log(log_dir, [], [(kind, value) for kind, (value, _) in known.items()])
+    found = json.loads(kcli("dump", "--records", path, "-o", "json").stdout)["rows"]
+
+    assert [row["control_type"] for row in found] == list(QUORUM_CONTROLS)
+    voters = dict(found[-1]["decoded_value"]["voters"][0])
+    assert voters.pop("voterDirectoryId") == DIRECTORY_TEXT
+    assert voters["endpoints"] == [{"name": "CONTROLLER", "host": "h\u00e9", "port": 65535}]
+    assert voters["kRaftVersionFeature"] == {"minSupportedVersion": 0, "maxSupportedVersion": 1}
+    assert [row["decoded_value"] for row in found[:3]] == [said for _, said in list(known.values())[:3]]
+    shown = kcli("dump", "--records", path, "-o", "table").stdout
+    assert "KRAFT_VOTERS 1 CONTROLLER://h\u00e9:65535" in shown
+
+
+def test_a_metadata_record_shows_its_type_and_the_names_behind_its_numbers(kcli, log_dir):
+    topic_id = bytes(range(16))
+    values = [
+        b"\1\2\0\7orders" + topic_id + b"\0",
+        b"\1\5\0\0\0\0\3" + topic_id + b"\1\1\4\0\0\0\2",
+        b"\1\4\0\2\7orders\2a\2b\0",
+        b"\1\x11\0\0\0\0\1" + bytes(8) + b"\1\0\1\xff",
+        b"\1\x14\0\0",
+    ]
+    shown = kcli("dump", "--records", metadata_log(log_dir, values), "-o", "table").stdout
+
+    assert "PARTITION_CHANGE orders-3 leader=2" in shown
+    assert "CONFIG topic orders a=b" in shown
+    assert "BROKER_REGISTRATION_CHANGE brokerId=1 fenced=false" in shown
+    assert "NO_OP" in shown
+    assert "KEY" not in shown, "no record of the metadata log has one"

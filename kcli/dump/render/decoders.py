@@ -7,7 +7,7 @@ Messages are declared in many tables: they are read only where one is asked for.
 
 import binascii
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
@@ -18,6 +18,7 @@ from kcli.dump.render.lines import Shown, java_string
 from kcli.logdir.targets import Target
 
 if TYPE_CHECKING:
+    from formats.messages.reader import Message
     from kcli.dump.decoded_records import AnyRecord, DecodedRecord
 
 Decoder: TypeAlias = Callable[[bytes], str]
@@ -47,6 +48,13 @@ def decoded(topic: str, record: "AnyRecord", max_batch_bytes: int = LARGEST_BATC
     from kcli.dump.decoded_records import decode_record
 
     return decode_record(topic, record, max_batch_bytes)
+
+
+def decoded_control(value: "Message") -> tuple[Any, ...]:
+    """Return what the value of a control record says, in the columns of a decoded record."""
+    from formats.messages.decode import message_json
+
+    return None, value.version, None, message_json(value), None
 
 
 def shown_by(

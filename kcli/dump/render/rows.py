@@ -24,7 +24,7 @@ from formats.batch import (
     UNKNOWN_COUNT,
 )
 from formats.bounds import CONTROL_SHARE
-from formats.control import control_record, control_type
+from formats.control import LEADER_CHANGE, ControlRecord, control_record, control_type
 from formats.errors import FormatError
 from formats.record import Record
 from formats.record_columns import RecordColumns, add_sequences
@@ -33,7 +33,7 @@ from kcli.dump.bytes_as import describe_contents, salted
 from kcli.dump.options import last_offsets
 from kcli.dump.pauses import Scanned
 from kcli.dump.read_blocks import Log, finished
-from kcli.dump.render.decoders import decoded, decoder_for
+from kcli.dump.render.decoders import decoded, decoded_control, decoder_for
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.log_findings import inside, report_damage
 from kcli.logdir.segment import DamagedRange, Stop
@@ -85,12 +85,13 @@ def _check_controls(log: Log, block: Block) -> None:
         _check_control(log, int(block.positions[records.batch[number]]), record)
 
 
-def _check_control(log: Log, position: int, record: Record) -> None:
-    """Report a control record that cannot be read."""
+def _check_control(log: Log, position: int, record: Record) -> ControlRecord | None:
+    """Return a control record; report one that cannot be read."""
     try:
-        control_record(record.key, record.value, log.options.max_batch_bytes // CONTROL_SHARE)
+        return control_record(record.key, record.value, log.options.max_batch_bytes // CONTROL_SHARE)
     except FormatError as error:
         log.findings.add("DUMP-002", position, inside(record.offset, describe_contents(error, log.options)))
+        return None
 
 
 # One by one
@@ -124,8 +125,9 @@ def _record_rows(
             *decoded_values, damaged = decoded(decoder, record, log.options.max_batch_bytes)
             if damaged:
                 log.findings.add("DUMP-002", position, inside(record.offset, str(decoded_values[-1])))
-        if is_marker:
-            _check_control(log, position, record)
+        found = _check_control(log, position, record) if is_marker else None
+        if decoder is not None and found is not None and found.value and found.type >= LEADER_CHANGE:
+            decoded_values = decoded_control(found.value)
         type_name = control_type(record.key) if is_marker else None
         headers = tuple(
             RecordHeader(key.decode(errors="backslashreplace") if salt is None else salted(key, salt), value)

@@ -2,7 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from formats.messages.transaction import TRANSACTION_STATES
@@ -30,6 +31,30 @@ UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
 MOST_BYTES_SHOWN = 300
 """Of a key or a value: no terminal shows more in a column."""
+METADATA_TYPE, TOPIC_RECORD = "_RECORD", "TOPIC_RECORD"
+METADATA_FIRST = ("brokerId", "controllerId", "fenced", "inControlledShutdown", "leader")
+CONFIG_RESOURCES = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
+"""Of `ConfigResource.Type`."""
+METADATA_WORDS = {
+    "fenced": ("false", "unchanged", "true"),
+    "inControlledShutdown": ("unchanged", "true"),
+    "leaderRecoveryState": ("RECOVERED", "RECOVERING"),
+    "resourceType": ("ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
+    "patternType": ("ANY", "MATCH", "LITERAL", "PREFIXED"),
+    "operation": (
+        *("ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION"),
+        *("DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS"),
+        "TWO_PHASE_COMMIT",
+    ),
+    "permissionType": ("ANY", "DENY", "ALLOW"),
+    "mechanism": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
+    "zkMigrationState": ("NONE", "MIGRATION", "PRE_MIGRATION", "POST_MIGRATION", "ZK"),
+}
+"""Field of a record of the metadata log -> Kafka's names of its codes, from FIRST_WORD or 0 on."""
+FIRST_WORD = {
+    "fenced": -1,
+    **dict.fromkeys(("resourceType", "patternType", "operation", "permissionType", "mechanism"), 1),
+}
 LEAST_KEY, LEAST_VALUE = 10, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
 
@@ -88,6 +113,12 @@ def view_records(answer: TableInput) -> TableView:
     if len(answer.rows) == 1:
         fields = list(_fields(answer.rows[0]))
         return TableView(columns=(), below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
+    names = {
+        row.decoded_value["topicId"]: row.decoded_value["name"]
+        for row in answer.rows
+        if row.record_type == TOPIC_RECORD and row.decoded_value is not None
+    }
+    is_metadata = any((row.record_type or "").endswith(METADATA_TYPE) for row in answer.rows)
     key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
         key = key._replace(least=None, may_overflow=True)
@@ -95,10 +126,10 @@ def view_records(answer: TableInput) -> TableView:
         columns=(
             ShownColumn("OFFSET", "offset", NUMBER),
             ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY, rank=2),
-            key,
+            *([] if is_metadata else [key]),
             ShownColumn(
                 "VALUE",
-                _value,
+                partial(_value, names=names),
                 CONTENTS,
                 least=LEAST_VALUE,
                 is_cut=True,
@@ -119,12 +150,63 @@ def _key(row: DumpRecordRow) -> Any:
     return "/".join(map(_contents, row.decoded_key.values()))
 
 
-def _value(row: DumpRecordRow) -> Any:
+def _value(row: DumpRecordRow, names: Mapping[str, str]) -> Any:
+    """Return the value; of a record without a key its type first, and topics by their `names`."""
     if row.error is not None:
         return row.error
+    if row.decoded_value is None:
+        return row.value if row.control_type is None else f"{row.control_type} marker"
     if row.control_type is not None:
-        return f"{row.control_type} marker"
-    return row.value if row.decoded_value is None else _decoded(row.decoded_value)
+        return f"{row.control_type} {_of_quorum(row.decoded_value)}".rstrip()
+    kind, is_metadata, _ = (row.record_type or "").partition(METADATA_TYPE)
+    if not is_metadata:
+        return _decoded(row.decoded_value)
+    return f"{kind} {_of_metadata(kind, row.decoded_value, names)}".rstrip()
+
+
+def _of_quorum(value: dict[str, Any]) -> str:
+    """Return in words what a control record says; of a voters record each voter on its own."""
+    rest = {field: part for field, part in value.items() if field != "version"}
+    if not any("endpoints" in voter for voter in rest.get("voters", ())):
+        return _decoded(rest)
+    return ", ".join(
+        " ".join(
+            [
+                str(voter["voterId"]),
+                *(f"{one['name']}://{one['host']}:{one['port']}" for one in voter["endpoints"]),
+                f"directory.id {voter['voterDirectoryId']}",
+                "kraft.version {minSupportedVersion}-{maxSupportedVersion}".format(
+                    **voter["kRaftVersionFeature"]
+                ),
+            ]
+        )
+        for voter in rest["voters"]
+    )
+
+
+def _of_metadata(kind: str, value: dict[str, Any], names: Mapping[str, str]) -> str:
+    """Return in words what a record of the metadata log says: what it is about first."""
+    rest = {
+        field: dict(enumerate(METADATA_WORDS[field], FIRST_WORD.get(field, 0))).get(code, code)
+        if field in METADATA_WORDS and not isinstance(code, bool)
+        else code
+        for field, code in value.items()
+    }
+    topic_id, partition, subject = rest.pop("topicId", None), rest.pop("partitionId", None), []
+    if kind == "CONFIG":
+        resource = CONFIG_RESOURCES.get(value["resourceType"], f"resource type {value['resourceType']}")
+        subject = [resource, rest.pop("resourceName") or "(default)"]
+        subject.append(f"{rest.pop('name')}={rest.pop('value')}")
+        del rest["resourceType"]
+    elif kind == "FEATURE_LEVEL":
+        subject = [f"{rest.pop('name')}={rest.pop('featureLevel')}"]
+    elif topic_id is not None:
+        name = rest.pop("name", None)
+        subject = [name or names.get(topic_id, topic_id)]
+        subject = subject if partition is None else [f"{subject[0]}-{partition}"]
+        subject += [] if name is None else [f"topicId={topic_id}"]
+    first = {field: rest.pop(field) for field in METADATA_FIRST if field in rest}
+    return " ".join([*map(one_line, subject), _decoded({**first, **rest})])
 
 
 def _decoded(value: dict[str, Any]) -> str:

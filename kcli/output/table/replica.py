@@ -272,9 +272,11 @@ def _note(row: FailoverRow) -> str:
 
 def _failover_verdict(rows: Sequence[FailoverRow]) -> str:
     outcomes = Counter(row.outcome for row in rows)
+    offline_before = sum(row.outcome == "offline" and row.leader < 0 for row in rows)
     counts = {
         "get another leader": outcomes["new-leader"],
-        "offline": outcomes["offline"],
+        "go offline": outcomes["offline"] - offline_before,
+        "offline already": offline_before,
         "lose a follower": outcomes["isr-shrinks"],
         "unchanged": outcomes["unchanged"],
         "by unclean election": sum(row.unclean for row in rows),

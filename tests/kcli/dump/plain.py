@@ -2,13 +2,13 @@
 
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
-from formats.control import control_record, control_type
+from formats.control import LEADER_CHANGE, control_record, control_type
 from formats.errors import FormatError
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import Record, batch_records
 from kcli.dump.options import HIGHEST, LARGEST_INT, LOWEST, searcher
-from kcli.dump.render.decoders import decoded, shown_contents
+from kcli.dump.render.decoders import decoded, decoded_control, shown_contents
 from kcli.dump.render.lines import RECORD_INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.kafka.findings.collector import FindingCollector
@@ -173,9 +173,9 @@ class PlainDump:
             words += "".join(contents(shown, f"{RECORD_INDENT} " if options.skip_record_metadata else " "))
         self.lines.append(words)
         if not options.text:
-            self.rows.append(self.record_row(item, record))
+            self.rows.append(self.record_row(item, record, control if header.is_control else None))
 
-    def record_row(self, item, record):
+    def record_row(self, item, record, control):
         """Return the row of a record."""
         position, header = item.batch
         headers, sequence = (), NO_SEQUENCE
@@ -190,6 +190,8 @@ class PlainDump:
             if damaged:
                 self.collector.add("DUMP-002", position, inside(record.offset, str(said[-1])))
         kind = control_type(record.key) if header.is_control else None
+        if self.options.decoder is not None and control and control.value and control.type >= LEADER_CHANGE:
+            said = decoded_control(control.value)
         return DumpRecordRow(
             source_of(self.target),
             position,
