@@ -10,9 +10,9 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import UNCHANGED, Defaults, Forecast, LogEnd, ballot, forecast, majority
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.replicas import FailoverControllerRow, FailoverRow
@@ -37,14 +37,23 @@ class Departure:
 
 
 def expand(found: Found) -> Found:
-    """Return the same with the metadata log alone of each log dir that was named."""
+    """Return the same with the metadata log alone of each log dir that was named; refuse if none has one."""
     of_log_dirs = set(found.named_log_dirs)
     targets = [
         target
         for target in found.targets
         if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
     ]
-    return replace(found, targets=targets)
+    failures = [] if targets else [_without_metadata_log(log_dir) for log_dir in found.named_log_dirs]
+    return replace(found, targets=targets, failures=[*found.failures, *failures])
+
+
+def _without_metadata_log(log_dir: str) -> FileError:
+    facts = directory_facts(log_dir)
+    words = f"no {METADATA_DIRECTORY} is here: name the log dir of metadata.log.dir, or a controller's"
+    if facts.broker_id is not None and not facts.is_kraft:
+        words = "its broker uses ZooKeeper, which keeps topics, leaders and ISRs: no file here has them"
+    return FileError(shown(log_dir), "no-metadata-log", words)
 
 
 def _is_metadata(target: Target) -> bool:

@@ -311,6 +311,9 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
         raise FileError(partition.path, error.code, message)
     if not caches and is_needed and not copies:
         words = _partition_words(partition, number, events, size)
+        facts = partition.directory
+        if facts.broker_id is not None and not facts.is_kraft:
+            words = f"its broker uses ZooKeeper, which keeps the settings of topics; {words}"
         raise FileError(partition.path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
     return caches[0][1] if caches else RemoteCache()
 

@@ -1,5 +1,6 @@
 """`kcli failover`: words, rows, findings and refusals, on the metadata log of a real cluster."""
 
+import base64
 import gzip
 import json
 import shutil
@@ -237,6 +238,30 @@ def test_another_partition_is_no_metadata(kcli, demo):
 
     assert done.exit_code == 3
     assert "this is no directory of __cluster_metadata" in done.stdout
+
+
+@pytest.mark.parametrize(("version", "words"), [(0, "its broker uses ZooKeeper"), (1, "name the log dir of")])
+def test_a_log_dir_without_a_metadata_log_is_refused(kcli, metadata, version, words):
+    shutil.move(metadata, metadata.parent / "orders-0")
+    key = "node.id" if version else "broker.id"
+    (metadata.parent / "meta.properties").write_text(f"version={version}\ncluster.id=x\n{key}=1\n")
+    done = kcli("failover", "--broker", "1", metadata.parent, "-o", "json")
+
+    assert done.exit_code == 3
+    assert words in document(done)["errors"][0]["message"]
+
+
+def test_partitions_that_are_offline_already_are_counted_apart(kcli, metadata):
+    """Partition 0 of f-three has no leader before broker 1 goes."""
+    found = rows(kcli("failover", "--all", metadata, "-o", "json", "--topic", "f-three"))
+    topic_id = base64.urlsafe_b64decode(found[0]["topic_id"] + "==")
+    record = b"\1\5\0" + bytes(4) + topic_id + b"\1\1\4\xff\xff\xff\xff"
+    batch = put_batch(put_record(value=record), 1, base_offset=231, partition_leader_epoch=1)
+    (metadata / LOG).write_bytes((metadata / LOG).read_bytes() + batch)
+    words = ("--unclean-leader-election", "-o", "table")
+    shown = kcli("failover", "--broker", "1,2,3", metadata, "--topic", "f-three", *words).stdout
+
+    assert "3 partitions: 2 go offline, 1 offline already" in shown
 
 
 def test_a_leader_change_before_the_snapshot_counts(kcli, metadata):
