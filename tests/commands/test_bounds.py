@@ -5,6 +5,7 @@ import random
 import struct
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -67,36 +68,6 @@ def usual(tmp_path_factory):
     return {name: run(directory, *words)[1] for name, words in SHOWN.items()}
 
 
-@pytest.mark.parametrize(
-    ("codec", "shown"),
-    [*((codec, "ndjson") for codec in (GZIP, SNAPPY, LZ4)), *((ZSTD, shown) for shown in SHOWN)],
-)
-def test_the_largest_batch_that_is_read_costs_a_bounded_memory(codec, shown, usual, tmp_path):
-    raw = put_records([put_record(value=bytes(LARGEST_BATCH - ROOM))], codec)
-    assert len(raw) < LARGEST_BATCH // 10
-    (tmp_path / LOG).write_bytes(raw)
-    status, peak, _ = run(tmp_path, *SHOWN[shown])
-
-    assert status == 0
-    assert peak - usual[shown] <= MOST
-
-
-@pytest.fixture(scope="module")
-def many_headers():
-    """A batch of records of many headers."""
-    headers = [(b"k", b"")] * 20_000
-    return put_records([put_record(number, headers=headers) for number in range(40)], ZSTD)
-
-
-@pytest.mark.parametrize("words", [["-o", "ndjson", "--bytes", "text"], ["-o", "csv"]])
-def test_records_of_many_headers_cost_a_bounded_memory(words, many_headers, usual, tmp_path):
-    (tmp_path / LOG).write_bytes(many_headers)
-    status, peak, _ = run(tmp_path, "--only", "dump_record", *words)
-
-    assert status == 0
-    assert peak - usual["ndjson"] <= MOST
-
-
 MANY = 8
 VARIANTS = {
     **SHOWN,
@@ -128,59 +99,6 @@ def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
     assert peaks[1] - peaks[0] <= (MANY - 2) * LARGEST_BATCH * 3 // 4
 
 
-NO_TEXT = b"\xff"
-MOST_KEYS = LARGEST_BATCH // HEADER_KEYS_SHARE
-CHANGED = {
-    "text": (
-        ["-o", "text", "--print-data-log", "--grep", "a|^."],
-        {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()},
-    ),
-    "ndjson": (["-o", "ndjson", "--bytes", "text"], {"value": b"\x01" * (LARGEST_BATCH - ROOM)}),
-    "csv": (
-        ["-o", "csv", "--bytes", "hex"],
-        {"key": NO_TEXT * (LARGEST_BATCH // 2), "value": NO_TEXT * (LARGEST_BATCH // 2 - ROOM)},
-    ),
-    "text, no text": (["-o", "text", "--print-data-log"], {"value": NO_TEXT * (LARGEST_BATCH - ROOM)}),
-    "text, hex": (["-o", "text", "--bytes", "hex"], {"value": bytes(LARGEST_BATCH - ROOM)}),
-    "text, base64": (
-        ["-o", "text", "--bytes", "base64"],
-        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
-    ),
-    "ndjson, wide": (
-        ["-o", "ndjson", "--bytes", "text"],
-        {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()},
-    ),
-    "parquet": (["--out", "x.parquet", "--bytes", "text"], {"value": bytes(LARGEST_BATCH_GROWN - ROOM)}),
-    "parquet, hex": (
-        ["--out", "x.parquet", "--bytes", "hex"],
-        {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH_GROWN - ROOM)),)},
-    ),
-    "ndjson, keys": (
-        ["-o", "ndjson"],
-        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
-    ),
-    "parquet, keys": (
-        ["--out", "x.parquet"],
-        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
-    ),
-    "ndjson, layout": (
-        ["-o", "ndjson", "--layout"],
-        {"value": "\U0001f600".encode() * (LARGEST_BATCH // 4 - ROOM)},
-    ),
-}
-"""Values that take several times their bytes where they are shown."""
-
-
-@pytest.mark.parametrize("case", CHANGED)
-def test_values_that_grow_where_they_are_shown_cost_no_more(case, usual, tmp_path):
-    words, record = CHANGED[case]
-    (tmp_path / LOG).write_bytes(put_records([put_record(**record)], ZSTD))
-    status, peak, _ = run(tmp_path, *words)
-
-    assert status == 0
-    assert peak - usual[case.partition(",")[0]] <= MOST
-
-
 TOPIC_NAME = "\U0001f600".encode() + b"\x01" * 32_000
 """Of it JSON makes six characters for each byte, of four bytes each in memory."""
 DECODED = {
@@ -199,14 +117,104 @@ def transaction(size):
     return put_record(key=bytes(3) + b"\x02tx", value=value)
 
 
-@pytest.mark.parametrize("shown", DECODED)
-@pytest.mark.parametrize("share", [2, LONGEST_SHARE])
-def test_values_that_are_decoded_cost_no_more(share, shown, usual, tmp_path):
-    (tmp_path / LOG).write_bytes(put_records([transaction(LARGEST_BATCH // share)], ZSTD))
-    status, peak, _ = run(tmp_path, *DECODED[shown])
+FULL = LARGEST_BATCH - ROOM
+EMOJI = "\U0001f600".encode()
+NO_TEXT = b"\xff"
+MOST_KEYS = LARGEST_BATCH // HEADER_KEYS_SHARE
+SMALL = put_record(headers=((b"\xff", b"\x01" * 20),))
 
-    assert status == (share < LONGEST_SHARE)
-    assert peak - usual[shown] <= MOST
+
+def batch(codec=ZSTD, **record):
+    return put_records([put_record(**record)], codec)
+
+
+def of_long_keys():
+    return batch(headers=((NO_TEXT * MOST_KEYS, None),), value=bytes(FULL - MOST_KEYS))
+
+
+def of_many_headers():
+    headers = [(b"k", b"")] * 20_000
+    return put_records([put_record(number, headers=headers) for number in range(40)], ZSTD)
+
+
+def of_many_records(size):
+    value, count = random.Random(1).randbytes(size), FULL // (size + 20)
+    return put_records([put_record(number, value=value) for number in range(count)], ZSTD)
+
+
+def of_small_records():
+    return put_records([SMALL] * (FULL // len(SMALL)), ZSTD)
+
+
+CASES = {
+    **{
+        f"ndjson, codec {codec}": (SHOWN["ndjson"], lambda codec=codec: batch(codec, value=bytes(FULL)), 0)
+        for codec in (GZIP, SNAPPY, LZ4)
+    },
+    **{f"{shown}, zeros": (words, lambda: batch(value=bytes(FULL)), 0) for shown, words in SHOWN.items()},
+    "ndjson, many headers": (
+        ["--only", "dump_record", "-o", "ndjson", "--bytes", "text"],
+        of_many_headers,
+        0,
+    ),
+    "csv, many headers": (["--only", "dump_record", "-o", "csv"], of_many_headers, 0),
+    # values that take several times their bytes where they are shown
+    "text, wide": ([*SHOWN["text"], "--grep", "a|^."], lambda: batch(value=b"a" * FULL + EMOJI), 0),
+    "ndjson, escaped": (["-o", "ndjson", "--bytes", "text"], lambda: batch(value=b"\x01" * FULL), 0),
+    "csv, hex": (
+        ["-o", "csv", "--bytes", "hex"],
+        lambda: batch(key=NO_TEXT * (LARGEST_BATCH // 2), value=NO_TEXT * (LARGEST_BATCH // 2 - ROOM)),
+        0,
+    ),
+    "text, no text": (SHOWN["text"], lambda: batch(value=NO_TEXT * FULL), 0),
+    "text, hex": (["-o", "text", "--bytes", "hex"], lambda: batch(value=bytes(FULL)), 0),
+    "text, base64": (["-o", "text", "--bytes", "base64"], of_long_keys, 0),
+    "ndjson, wide": (["-o", "ndjson", "--bytes", "text"], lambda: batch(value=b"a" * FULL + EMOJI), 0),
+    "parquet, text": (
+        ["--out", "x.parquet", "--bytes", "text"],
+        lambda: batch(value=bytes(LARGEST_BATCH_GROWN - ROOM)),
+        0,
+    ),
+    "parquet, hex": (
+        ["--out", "x.parquet", "--bytes", "hex"],
+        lambda: batch(headers=((b"k", NO_TEXT * (LARGEST_BATCH_GROWN - ROOM)),)),
+        0,
+    ),
+    "ndjson, keys": (SHOWN["ndjson"], of_long_keys, 0),
+    "parquet, keys": (SHOWN["parquet"], of_long_keys, 0),
+    "ndjson, layout": (
+        ["-o", "ndjson", "--layout"],
+        lambda: batch(value=EMOJI * (LARGEST_BATCH // 4 - ROOM)),
+        0,
+    ),
+    # values that are decoded, those that are too long for it, and records without contents
+    **{
+        f"{shown}, decoded, {share}": (
+            words,
+            lambda share=share: put_records([transaction(LARGEST_BATCH // share)], ZSTD),
+            int(share < LONGEST_SHARE),
+        )
+        for shown, words in DECODED.items()
+        for share in (2, LONGEST_SHARE)
+    },
+    "text, without metadata": (["-o", "text", "--skip-record-metadata"], of_small_records, 0),
+    "text, no offsets": (["-o", "text", "--offsets-decoder"], of_small_records, 1),
+    **{
+        f"{shown}, records of {size}": (SHOWN[shown], partial(of_many_records, size), 0)
+        for shown in ("text", "parquet")
+        for size in (20, 1 << 16)
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_batch_costs_more_than_a_bounded_memory(case, usual, tmp_path):
+    words, make, expected = CASES[case]
+    (tmp_path / LOG).write_bytes(make())
+    status, peak, _ = run(tmp_path, *words)
+
+    assert status == expected
+    assert peak - usual[case.partition(",")[0]] <= MOST
 
 
 def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
@@ -227,30 +235,6 @@ def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
     assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(
         TOPIC_NAME
     )
-
-
-@pytest.mark.parametrize(("words", "status"), [("--skip-record-metadata", 0), ("--offsets-decoder", 1)])
-def test_records_without_contents_cost_no_more(words, status, usual, tmp_path):
-    record = put_record(headers=((b"\xff", b"\x01" * 20),))
-    (tmp_path / LOG).write_bytes(put_records([record] * ((LARGEST_BATCH - ROOM) // len(record)), ZSTD))
-    found, peak, _ = run(tmp_path, "-o", "text", words)
-
-    assert found == status
-    assert peak - usual["text"] <= MOST
-
-
-@pytest.mark.parametrize("size", [20, 1 << 16])
-@pytest.mark.parametrize("shown", ["text", "parquet"])
-def test_many_records_cost_no_more(shown, size, usual, tmp_path):
-    value = random.Random(1).randbytes(size)
-    count = (LARGEST_BATCH - ROOM) // (size + 20)
-    (tmp_path / LOG).write_bytes(
-        put_records([put_record(number, value=value) for number in range(count)], ZSTD)
-    )
-    status, peak, _ = run(tmp_path, *SHOWN[shown])
-
-    assert status == 0
-    assert peak - usual[shown] <= MOST
 
 
 @pytest.mark.parametrize("codec", [NONE, GZIP, SNAPPY, LZ4, ZSTD])

@@ -16,7 +16,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
     decode,
 )
-from tests.formats.remote_values import UPDATE, VALUES, recorded
+from tests.formats.remote_values import DELETE, SEGMENT, UPDATE, VALUES, recorded
 
 DAMAGED = recorded("damaged-values.json.gz")
 FLIPPED = recorded("flipped-values.json.gz")
@@ -32,14 +32,6 @@ CUSTOM_METADATA_SINCE = {
 }
 
 EPOCHS = "RemoteLogSegmentMetadataRecord segmentLeaderEpochs"
-SEGMENT = bytes.fromhex(
-    "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000"
-    "000000000000000000000000000000000100000000000000000000"
-    "00000000000063000000010000018bcfe568000000018bcfe568"
-    "050300000000000000000000000000000000020000000000000032"
-    "0000000400"
-)
-DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 FOO = RemoteLogSegmentMetadata(
     layout="3.0",
     version=0,

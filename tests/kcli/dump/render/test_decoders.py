@@ -8,10 +8,10 @@ from kcli.dump.decoded_records import DecodedRecord
 from kcli.dump.render.decoders import decoded, shown_by
 from tests.formats.messages.kafka import made
 from tests.formats.messages.previews import every as previews
+from tests.formats.remote_values import DELETE, SEGMENT
 
-OFFSETS, TRANSACTIONS, METADATA, REMOTE = (
+OFFSETS, METADATA, REMOTE = (
     "__consumer_offsets",
-    "__transaction_state",
     "__cluster_metadata",
     "__remote_log_metadata",
 )
@@ -20,14 +20,6 @@ OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
 OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
 KEY = {"group": "g", "topic": "t", "partition": 5}
 VALUE = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
-SEGMENT = bytes.fromhex(
-    "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000"
-    "000000000000000000000000000000000100000000000000000000"
-    "00000000000063000000010000018bcfe568000000018bcfe568"
-    "050300000000000000000000000000000000020000000000000032"
-    "0000000400"
-)
-DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 
 
 def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:

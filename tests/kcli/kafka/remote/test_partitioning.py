@@ -38,21 +38,6 @@ def test_murmur2_is_kafkas(data, expected):
     assert murmur2(data) == expected % 2**32
 
 
-@pytest.mark.parametrize(
-    ("topic_id", "partition", "expected"),
-    [
-        ("AAAAAAAAAAAAAAAAAAAAAQ", 0, 35),
-        ("AAAAAAAAAAAAAAAAAAAAAQ", 1, 6),
-        ("u4NdSfWRQjaZ_ENyxMXLJA", 0, 49),
-        ("u4NdSfWRQjaZ_ENyxMXLJA", 7, 18),
-        ("u4NdSfWRQjaZ_ENyxMXLJA==", 7, 18),
-    ],
-)
-def test_metadata_partition(topic_id, partition, expected):
-    assert partition_of_events(topic_id, partition).partition == expected
-    assert partition_of_events(topic_id, partition, 1).partition == 0
-
-
 def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_them():
     """Written with the partitioner of 3.1 to 4.3 and five partitions; entries of snapshot files have none."""
     checked = 0
