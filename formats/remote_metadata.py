@@ -6,9 +6,9 @@ knows the three layouts apart; here are their fields under one name each, and th
 numbers of the states (`RemoteLogSegmentState`, `RemotePartitionDeleteState`).
 """
 
+import re
 import struct
-from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.errors import LimitError
@@ -228,92 +228,36 @@ def row_of(
 
     `layout` is the number of the layout that they were read by.
     """
-    return _ROWS[api_key](LAYOUTS[layout], fields, unknown_tags)
+    segment = fields.get("remoteLogSegmentId", fields)
+    topic = segment.get("topicIdPartition", {})
+    found = {_column(name): value for name, value in fields.items()} | {
+        "layout": LAYOUTS[layout],
+        "version": MESSAGE_VERSION,
+        "topic": topic.get("name"),
+        "topic_id": topic.get("id"),
+        "partition": topic.get("partition"),
+        "segment_id": segment.get("id", segment.get("segmentId")),
+        "segment_leader_epochs": tuple(
+            [SegmentLeaderEpoch(*entry.values()) for entry in fields.get("segmentLeaderEpochs", ())]
+        ),
+        "custom_metadata": fields.get("customMetadata"),
+        "state": fields.get("remoteLogSegmentState", fields.get("remotePartitionDeleteState")),
+        # false where the value leaves it out, as for every reader since 4.0
+        "txn_index_empty": None if LAYOUTS[layout] == LAYOUT_3_0 else fields.get("txnIndexEmpty", False),
+        "unknown_tags": unknown_tags,
+    }
+    row = _ROWS[api_key]
+    return row._make(map(found.__getitem__, row._fields))
 
 
-def _segment_metadata(
-    layout: str, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
-) -> RemoteLogSegmentMetadata:
-    return RemoteLogSegmentMetadata._make(
-        (layout, MESSAGE_VERSION, *_segment_id(fields), *_segment(layout, fields), unknown_tags)
-    )
+@cache
+def _column(field: str) -> str:
+    return re.sub("[A-Z]", r"_\g<0>", field).lower()
 
 
-def _segment_metadata_update(
-    layout: str, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
-) -> RemoteLogSegmentMetadataUpdate:
-    return RemoteLogSegmentMetadataUpdate(
-        layout,
-        MESSAGE_VERSION,
-        *_segment_id(fields),
-        fields["brokerId"],
-        fields["eventTimestampMs"],
-        fields.get("customMetadata"),
-        fields["remoteLogSegmentState"],
-        unknown_tags,
-    )
-
-
-def _partition_delete_metadata(
-    layout: str, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
-) -> RemotePartitionDeleteMetadata:
-    return RemotePartitionDeleteMetadata(
-        layout,
-        MESSAGE_VERSION,
-        *_topic_id_partition(fields["topicIdPartition"]),
-        broker_id=fields["brokerId"],
-        event_timestamp_ms=fields["eventTimestampMs"],
-        state=fields["remotePartitionDeleteState"],
-        unknown_tags=unknown_tags,
-    )
-
-
-def _segment_metadata_snapshot(
-    layout: str, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
-) -> RemoteLogSegmentMetadataSnapshot:
-    return RemoteLogSegmentMetadataSnapshot._make(
-        (layout, MESSAGE_VERSION, fields["segmentId"], *_segment(layout, fields), unknown_tags)
-    )
-
-
-def _topic_id_partition(fields: dict[str, Any]) -> tuple[str, str, int]:
-    return fields["name"], fields["id"], fields["partition"]
-
-
-def _segment_id(fields: dict[str, Any]) -> tuple[str, str, int, str]:
-    segment = fields["remoteLogSegmentId"]
-    topic = segment["topicIdPartition"]
-    return topic["name"], topic["id"], topic["partition"], segment["id"]
-
-
-def _segment(layout: str, fields: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what both records of a segment say of it, from its start offset on.
-
-    Whether its transaction index is empty is false where the value leaves the field out, as for every reader
-    since 4.0, and None in the layout of 3.0.
-    """
-    return (
-        fields["startOffset"],
-        fields["endOffset"],
-        fields["brokerId"],
-        fields["maxTimestampMs"],
-        fields["eventTimestampMs"],
-        tuple(
-            [
-                SegmentLeaderEpoch(entry["leaderEpoch"], entry["offset"])
-                for entry in fields["segmentLeaderEpochs"]
-            ]
-        ),  # a list: a generator costs as much as the entries
-        fields["segmentSizeInBytes"],
-        fields.get("customMetadata"),
-        fields["remoteLogSegmentState"],
-        None if layout == LAYOUT_3_0 else fields.get("txnIndexEmpty", False),
-    )
-
-
-_ROWS: dict[int, Callable[[str, dict[str, Any], tuple[UnknownTag, ...]], RemoteLogMetadata]] = {
-    SEGMENT_METADATA: _segment_metadata,
-    SEGMENT_METADATA_UPDATE: _segment_metadata_update,
-    PARTITION_DELETE_METADATA: _partition_delete_metadata,
-    SEGMENT_METADATA_SNAPSHOT: _segment_metadata_snapshot,
+_ROWS: dict[int, type[RemoteLogMetadata]] = {
+    SEGMENT_METADATA: RemoteLogSegmentMetadata,
+    SEGMENT_METADATA_UPDATE: RemoteLogSegmentMetadataUpdate,
+    PARTITION_DELETE_METADATA: RemotePartitionDeleteMetadata,
+    SEGMENT_METADATA_SNAPSHOT: RemoteLogSegmentMetadataSnapshot,
 }
