@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, EngineMissingError, Job, Map, Outcome, Sink, Unit
 from kcli.engine.inline import failed, reduced
-from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
+from kcli.engine.spark_bins import consecutive_bins
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
 from kcli.engine.spark_worker import look_for, unpacked
 
@@ -136,16 +136,9 @@ def _shape(cores: int) -> Shape:
 
 def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
     """Yield units in consecutive bins of about equal costs, a few for each core."""
-    costs = [_cost(unit) for unit in units]
-    for some in consecutive_bins(units, costs, bin_count(costs, cores, BYTES_A_BIN)):
+    for some in consecutive_bins([[unit] for unit in units], cores, BYTES_A_BIN):
         for start in range(0, len(some), UNITS_A_BIN):
             yield some[start : start + UNITS_A_BIN]
-
-
-def _cost(unit: Unit) -> int:
-    """Return about how many bytes there are to read."""
-    end = unit.end or sum(map(size_of, unit.targets))
-    return COST_OF_A_UNIT + max(end - unit.start, 0)
 
 
 def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:

@@ -3,36 +3,39 @@
 import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
-from typing import TypeVar
 
+from kcli.engine.contract import Unit
 from kcli.logdir.targets import Target
 
 BINS_A_CORE = 4
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
 
-T = TypeVar("T")
 
+def consecutive_bins(
+    groups: Sequence[Sequence[Unit]], cores: int, most_bytes: int, count: int | None = None
+) -> Iterator[list[Unit]]:
+    """Yield groups of units, in order, in up to `count` bins of about equal cost.
 
-def consecutive_bins(items: Sequence[T], costs: Sequence[int], count: int) -> Iterator[list[T]]:
-    """Yield items, in order, in up to `count` bins of about equal cost; costs are above 0.
-
-    An item is in the bin that the middle of its cost lies in.
+    By default a few for each core, and none much above `most_bytes`. A group is in the bin that the middle of
+    its cost lies in.
     """
+    costs = [sum(map(_cost, group)) for group in groups]
     total = sum(costs)
+    count = count or max(cores * BINS_A_CORE, -(-total // most_bytes))
     middles = (end - (cost + 1) // 2 for end, cost in zip(accumulate(costs), costs, strict=True))
-    numbered = zip((middle * count // total for middle in middles), items, strict=True)
-    for _, group in groupby(numbered, key=lambda pair: pair[0]):
-        yield [item for _, item in group]
+    numbered = zip((middle * count // total for middle in middles), groups, strict=True)
+    for _, some in groupby(numbered, key=lambda pair: pair[0]):
+        yield [unit for _, group in some for unit in group]
 
 
-def bin_count(costs: Sequence[int], cores: int, most_bytes: int) -> int:
-    """Return how many bins to make: a few for each core, and none much above `most_bytes`."""
-    return max(cores * BINS_A_CORE, -(-sum(costs) // most_bytes))
+def _cost(unit: Unit) -> int:
+    """Return about how many bytes there are to read of a unit."""
+    return COST_OF_A_UNIT + max((unit.end or sum(map(_size_of, unit.targets))) - unit.start, 0)
 
 
-def size_of(target: Target) -> int:
-    """Return about how many bytes there are to read of a target; 0 where its size is not known."""
+def _size_of(target: Target) -> int:
+    """Return the size of a target; 0 where it is not known."""
     try:
         return os.stat(target.path).st_size
     except OSError:

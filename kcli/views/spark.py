@@ -7,7 +7,7 @@ texts, numbers, bytes.
 
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir, nullcontext
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -17,11 +17,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
-from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
-from kcli.logdir.classify import LOG_DIR
+from kcli.engine.spark_bins import consecutive_bins
 from kcli.logdir.find import Found, find
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import Target
 from kcli.rows import ArrowBlock
 from kcli.views.definitions import FINDINGS, view_columns
 from kcli.views.options import query
@@ -98,7 +97,11 @@ def plan_tasks(
         plan = plan_view(asked, found, names, asked.partitions or cores)
         if not plan.units and plan.refused and plan.refused[0].path:
             raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
-        bins = _bins(asked.view, plan.units, asked.partitions, cores)
+        groups: dict[object, list[Unit]] = {}
+        for unit in plan.units:
+            of = _broker(unit.target) if asked.view == FINDINGS else unit.number
+            groups.setdefault(of, []).append(unit)
+        bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, asked.partitions))
     parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:
         of_bin = Found(targets=[unit.target for unit in units], notes=plan.found.notes)
@@ -107,25 +110,9 @@ def plan_tasks(
     return [pickle.dumps((start, asked.view, now, part), pickle.HIGHEST_PROTOCOL) for part in parts]
 
 
-def _bins(view: str, units: Sequence[Unit], requested: int | None, cores: int) -> Iterator[list[Unit]]:
-    """Yield consecutive bins of about equal bytes; for the view of findings those of a broker together."""
-    groups: dict[object, list[Unit]] = {}
-    for unit in units:
-        groups.setdefault(_broker(unit.target) if view == FINDINGS else unit.number, []).append(unit)
-    costs = [sum(map(_cost, group)) for group in groups.values()]
-    count = requested or bin_count(costs, cores, BYTES_A_TASK)
-    for some in consecutive_bins(list(groups.values()), costs, count):
-        yield [unit for group in some for unit in group]
-
-
 def _broker(target: Target) -> object:
     facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
     return target.log_dir if facts.broker_id is None else (facts.cluster_id, facts.broker_id)
-
-
-def _cost(unit: Unit) -> int:
-    size = 0 if unit.target.kind in {PARTITION, LOG_DIR} else size_of(unit.target)
-    return COST_OF_A_UNIT + max((unit.end or size) - unit.start, 0)
 
 
 def read_task(data: bytes, schema: StructType) -> Iterator[Any]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
+from kcli.engine import spark_bins
 from kcli.rows.partitions import WHERE
-from kcli.views import spark
 from kcli.views.definitions import HEAD, VIEWS, view_columns
 from kcli.views.spark import plan_tasks, read_task, view_schema
 from kcli.words import WordError
@@ -206,7 +206,7 @@ def test_names_alone_decide_which_segments_are_opened(dirs):
 
 
 def test_bins_are_consecutive_and_of_about_equal_cost(dirs, monkeypatch):
-    monkeypatch.setattr(spark, "COST_OF_A_UNIT", 0)
+    monkeypatch.setattr(spark_bins, "COST_OF_A_UNIT", 0)
     groups = bins(dirs, partitions="5")
     costs = [sum(os.path.getsize(unit.target.path) for unit in group) for group in groups]
     largest = max(os.path.getsize(unit.target.path) for group in groups for unit in group)
