@@ -19,10 +19,6 @@ DESTINATIONS = (INLINE, STDERR, NONE)
 FINDINGS_FORMATS = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
 
 
-def _answers(item: Item) -> bool:
-    return not (isinstance(item, TextBlock) and item.is_title)
-
-
 @dataclass(slots=True)
 class RunSummary:
     """Findings, errors and counts of one run.
@@ -54,7 +50,9 @@ class RunSummary:
         if outcome.error is not None:
             self.failures.append(outcome.error)
         self.parts.extend(outcome.parts)
-        has_rows = outcome.taken or any(map(_answers, outcome.rows))
+        has_rows = outcome.taken or any(
+            not (isinstance(item, TextBlock) and item.is_title) for item in outcome.rows
+        )
         self.answered += bool(has_rows) or (outcome.continuation is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:
@@ -152,11 +150,11 @@ def write_findings(word: str, summary: RunSummary) -> None:
     form = None if word in DESTINATIONS else _format(word)
     if form is None:
         return
-    from kcli.output.files import write_messages
+    from kcli.output.files import write_finding_rows
 
     try:
         os.makedirs(os.path.dirname(word) or ".", exist_ok=True)
-        write_messages(word, form, *summary.messages())
+        write_finding_rows(word, form, *summary.messages())
     except OSError as error:
         raise MissingError(
             f"--findings {word}: cannot write: {(error.strerror or str(error)).lower()}"

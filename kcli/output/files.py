@@ -225,22 +225,16 @@ ERROR_ROW = RowType(
 )
 
 
-def write_finding_rows(path: str, form: OutputFormat, findings: list[Finding]) -> None:
-    """Write findings to a new file in place of `path`."""
-    _write_messages(path, form, FINDING_ROW, map(_finding_row, findings), (findings, []))
+def write_finding_rows(
+    path: str, form: OutputFormat, findings: list[Finding], failures: Iterable[Failure] = ()
+) -> None:
+    """Write findings to a new file in place of `path`; ndjson, as on stdout, has the errors, too."""
+    _write_messages(path, form, FINDING_ROW, map(_finding_row, findings), (findings, [*failures]))
 
 
 def write_failure_rows(path: str, form: OutputFormat, failures: list[Failure]) -> None:
     """Write errors to a new file in place of `path`."""
     _write_messages(path, form, ERROR_ROW, map(tuple, failures), ([], failures))
-
-
-def write_messages(path: str, form: OutputFormat, findings: list[Finding], failures: list[Failure]) -> None:
-    """Write findings to a new file in place of `path`; ndjson, as on stdout, has the errors, too."""
-    if form.carries_findings:
-        _write_messages(path, form, FINDING_ROW, (), (findings, failures))
-    else:
-        write_finding_rows(path, form, findings)
 
 
 def _write_messages(
