@@ -64,7 +64,9 @@ def submit_command(
         raise UsageError(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
     if needs_directory:
         typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
-    for text in submit_lines(directory, line, master=master, conf=conf or (), environment=_absolute(archive)):
+    if archive is not None and not URL.match(archive):
+        archive = os.path.abspath(archive)
+    for text in submit_lines(directory, line, master=master, conf=conf or (), environment=archive):
         typer.echo(text)
 
 
@@ -130,8 +132,3 @@ def _parsed(words: list[str]) -> _Parsed:
         return _Parsed(command.make_context("kcli", list(rest)).params, rest)
     except WRONG_WORDS as error:
         raise UsageError(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
-
-
-def _absolute(archive: str | None) -> str | None:
-    """Return the path of an archive from whatever directory; a URL as it is."""
-    return archive if archive is None or URL.match(archive) else os.path.abspath(archive)

@@ -57,10 +57,6 @@ def _formats(command: str) -> Meanings:
     return [(one.name, "") for one in formats if one is not TEXT or command in WITH_TEXT]
 
 
-def _row_types(command: str) -> Meanings:
-    return [(one.name, f"{len(one.columns)} columns") for one in _types(command)]
-
-
 def _columns(command: str) -> Meanings:
     return {column.name: column.doc for one in _types(command) for column in one.columns}.items()
 
@@ -82,10 +78,6 @@ def _codecs(_command: str) -> Meanings:
     return [(name, "") for name in COMPRESSION_NAMES.values()]
 
 
-def _conditions(command: str) -> Meanings:
-    return [*_columns(command), *((word, "") for word in WORDS_OF_CONDITIONS)]
-
-
 def _findings(_command: str) -> Meanings:
     return [
         ("inline", "in the output where its format carries them, else on stderr"),
@@ -96,11 +88,11 @@ def _findings(_command: str) -> Meanings:
 
 WORDS_OF_OPTIONS: dict[str, Callable[[str], Meanings]] = {
     "--output": _formats,
-    "--only": _row_types,
+    "--only": lambda command: [(one.name, f"{len(one.columns)} columns") for one in _types(command)],
     "--columns": _columns,
     "--sort": _sorting,
     "--codec": _codecs,
-    "--where": _conditions,
+    "--where": lambda command: [*_columns(command), *((word, "") for word in WORDS_OF_CONDITIONS)],
     "--findings": _findings,
     "--time": lambda _: TIMES,
     "--at": lambda _: TIMES,

@@ -1,6 +1,6 @@
 """`failover`: what the controller does when brokers go away, by the metadata that it would read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
@@ -123,12 +123,9 @@ def _partitions(metadata: Metadata, target: Target, request: Departure) -> Itera
             yield Finding("META-006", message, dir=metadata.directory)
     for found in forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
         name = PartitionDir(found.topic, found.number, NORMAL, None)
-        if request.selection.wants(name) and (request.everything or _concerns(found, request.brokers)):
+        is_shown = request.everything or found.outcome != UNCHANGED or found.after != found.before
+        if request.selection.wants(name) and (is_shown or found.before.leader in request.brokers):
             yield _row(metadata.directory, found)
-
-
-def _concerns(found: Forecast, brokers: Iterable[int]) -> bool:
-    return found.outcome != UNCHANGED or found.after != found.before or found.before.leader in brokers
 
 
 def _row(directory: str, found: Forecast) -> FailoverRow:

@@ -32,7 +32,8 @@ def write_junit(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> N
     counts = f'tests="{len(found) + len(failures)}" failures="{failed}" errors="{len(failures)}"'
     out.write(f'<testsuites name="kcli check" {counts}>\n  <testsuite name="kcli check" {counts}>\n')
     for row in found:
-        _write_case(row, _about(row, findings), out)
+        about = [one for one in findings if one.severity != SEVERITIES[0] and one.dir == row.where.dir]
+        _write_case(row, about, out)
     for failure in failures:
         out.write(f'    <testcase classname="kcli" name={_quoted(failure.path or "kcli")}>\n')
         out.write(f"      <error type={_quoted(failure.error)} message={_quoted(failure.message)}/>\n")
@@ -52,11 +53,6 @@ def _write_case(row: CheckRow, findings: Sequence[Finding], out: TextOut) -> Non
     elif lines:
         out.write(f"      <system-out>{_text(lines)}</system-out>\n")
     out.write("    </testcase>\n")
-
-
-def _about(row: CheckRow, findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings above info about a row's directory."""
-    return [one for one in findings if one.severity != SEVERITIES[0] and one.dir == row.where.dir]
 
 
 def _text(text: str) -> str:

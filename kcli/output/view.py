@@ -175,7 +175,8 @@ class View(NamedTuple):
             keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in found]
             present = [pair for pair in keyed if pair[0] is not None]
             if len({isinstance(key, str) for key, _ in present}) > 1:
-                present = [(_among_numbers(key), row) for key, row in present]
+                # words for floats that are no numbers, too; NaN is the largest
+                present = [((key == NAN, NOT_FINITE.get(key, key)), row) for key, row in present]
             present.sort(key=itemgetter(0), reverse=descending)
             found = [row for _, row in present] + [row for key, row in keyed if key is None]
         return found
@@ -186,11 +187,6 @@ def _sort_key(row: Item, position: int | None) -> Any:
         return None
     value = values_of(row)[position]
     return str(value) if isinstance(value, (list, dict)) else value
-
-
-def _among_numbers(value: Any) -> tuple[bool, Any]:
-    """Return the key of a number, or of the word for a float that is none; NaN is the largest."""
-    return value == NAN, NOT_FINITE.get(value, value)
 
 
 def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
@@ -223,8 +219,8 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
                 f"{command} has rows of several types here: use --only with one of {', '.join(names)}, or "
                 f"{'--out FILE.ndjson' if options.to_file else '-o ndjson'}, for output as {options.output}"
             )
-    words = () if options.sort is None else options.sort.split(",")
-    order = tuple(_sort_word(word.strip(), types, command) for word in words)
+    words = () if options.sort is None else map(str.strip, options.sort.split(","))
+    order = [(_known(word.removeprefix("-"), types, "--sort", command), word[:1] == "-") for word in words]
     condition = None if options.where is None else _condition(options.where, types, command)
     return View(
         command=command,
@@ -232,7 +228,7 @@ def make_view(command: str, answer: Answer, options: ViewOptions) -> View:
         types=types,
         tagged=tagged,
         columns=_columns(options.columns, types, command),
-        sort=order,
+        sort=tuple(order),
         limit=options.limit,
         headers=options.headers,
         stops=answer.stop_at_limit,
@@ -294,10 +290,6 @@ def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Conditio
     except WhereError as error:
         raise ViewError(str(error)) from error
     return where
-
-
-def _sort_word(word: str, types: tuple[RowType, ...], command: str) -> tuple[str, bool]:
-    return _known(word.removeprefix("-"), types, "--sort", command), word.startswith("-")
 
 
 def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:

@@ -69,7 +69,7 @@ class _Compiler(NamedTuple):
         return WhereError(f"--where {self.where.text!r}: at {self.positions[node.col_offset]}: {why}")
 
     def condition(self, node: ast.expr) -> Get:
-        """Return what gives 1 for true, 0 for false, UNKNOWN for neither."""
+        """Return what gives 1 for true, 0 for false, UNDECIDED for neither."""
         match node:
             case ast.BoolOp(op=word, values=parts):
                 return _joined(max if isinstance(word, ast.Or) else min, map(self.condition, parts))
@@ -83,7 +83,7 @@ class _Compiler(NamedTuple):
         return lambda values: value if isinstance(value := get(values), bool) else UNDECIDED
 
     def comparison(self, word: ast.cmpop, left: ast.expr, right: ast.expr) -> Get:
-        """Return what compares two values; UNKNOWN where one is null."""
+        """Return what compares two values; UNDECIDED where one is null."""
         match word, right:
             case (ast.NotIn() | ast.IsNot(), _):
                 positive = ast.In() if isinstance(word, ast.NotIn) else ast.Is()

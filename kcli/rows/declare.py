@@ -120,15 +120,11 @@ def _converters(row: type[AnyRow]) -> tuple[Callable[[Any], tuple[Value, ...]] |
     return tuple(
         values_of
         if _is_named_tuple(annotation)
-        else _nested_value
+        else (lambda value: (_plain(value),))
         if _column("", annotation).kind == "json"
         else None
         for annotation in row.__annotations__.values()
     )
-
-
-def _nested_value(value: Any) -> tuple[Value, ...]:
-    return (_plain(value),)
 
 
 def _plain(value: "Value | AnyRow") -> Value:

@@ -28,7 +28,6 @@ from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.dump import dump_events
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.kafka.findings.findings import Finding
@@ -175,30 +174,8 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
                 yield target
 
 
-def _rlmm(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(partial(dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events)
-
-
-def _scan(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(
-        SCAN,
-        log_targets.LOG_ACCEPTS,
-        lambda found: log_targets.expand(with_contradictions(found), starts=True),
-        lambda units, _: group_directories(units),
-        _scan_reduce,
-    )
-
-
 def _scan_reduce(_found: Found) -> Reduce:
     return fold_directories(lambda: DirectoryScan(SCAN.options.rows))
-
-
-def _epochs(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS)
-
-
-def _ls(_query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
-    return ViewCommand(ls, PARTITIONS_ONLY, with_contradictions)
 
 
 def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
@@ -221,10 +198,18 @@ def _check_reduce(found: Found) -> Reduce:
 VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
     BATCHES: _dump,
     RECORDS: _dump,
-    SEGMENTS: _scan,
-    EPOCHS: _epochs,
-    RLMM: _rlmm,
-    OFFSETS: _ls,
+    SEGMENTS: lambda *_: ViewCommand(
+        SCAN,
+        log_targets.LOG_ACCEPTS,
+        lambda found: log_targets.expand(with_contradictions(found), starts=True),
+        lambda units, _: group_directories(units),
+        _scan_reduce,
+    ),
+    EPOCHS: lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
+    RLMM: lambda query, *_: ViewCommand(
+        partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
+    ),
+    OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
     FINDINGS: _check,
 }
 
@@ -297,7 +282,7 @@ class ArrowRows:
         arrays = [
             pa.repeat(pa.scalar(head[column.name], kind), count)
             if place is None
-            else _cast(next(columns), kind)
+            else next(columns).cast(kind)
             for (column, place), kind in zip(chosen, self.schema.types, strict=True)
         ]
         return ArrowBlock(self.view, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
@@ -324,10 +309,6 @@ class _InArrow:
 
     def __call__(self, unit: Unit) -> Outcome:
         return self.rows.in_arrow(self.job(unit), unit)
-
-
-def _cast(column: Any, kind: Any) -> Any:
-    return column if column.type.equals(kind) else column.cast(kind)
 
 
 def _finding_row(finding: Finding) -> FindingRow:

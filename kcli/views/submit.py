@@ -130,11 +130,7 @@ def submit_lines(
         line += ["--archives", f"{environment}#{ARCHIVE_FOLDER}"]
     line += [os.path.join(directory, SCRIPT), *words]
     pythons = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    yield _with(pythons, line)
-
-
-def _with(variables: dict[str, str], line: Sequence[str]) -> str:
-    return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in variables.items()), shlex.join(line)])
+    yield " ".join([*(f"{key}={shlex.quote(value)}" for key, value in pythons.items()), shlex.join(line)])
 
 
 def _spark_submit() -> str:

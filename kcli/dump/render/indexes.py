@@ -477,7 +477,8 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
             elif code == "IDX-003":
                 yield line(f"{target.shown} has its preallocated tail.")
             return
-        is_read = not (isinstance(index, OffsetIndexFile) and _is_empty(index))
+        entries_end = index.entries * index.entry_size
+        is_read = not (isinstance(index, OffsetIndexFile) and only_zeros(index.file, 0, entries_end))
         if not is_read:
             yield line(f"{target.shown} is empty.")
         for block in read_index(index, unit.position, findings):
@@ -493,10 +494,6 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
 
 def _has_sanity_check(index: AnyIndexFile) -> bool:
     return isinstance(index, TimeIndexFile) or (isinstance(index, OffsetIndexFile) and index.entries > 0)
-
-
-def _is_empty(index: AnyIndexFile) -> bool:
-    return only_zeros(index.file, 0, index.entries * index.entry_size)
 
 
 def _end_for_the_tool(index: AnyIndexFile, block: IndexBlock) -> int:

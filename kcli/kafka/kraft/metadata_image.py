@@ -290,10 +290,6 @@ def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
     return None
 
 
-def _register_controller(image: Image, _: int, fields: Fields) -> None:
-    image.controllers.add(fields["controllerId"])
-
-
 def _unregister_controller(image: Image, _: int, fields: Fields) -> str | None:
     if fields["controllerId"] not in image.controllers:
         return f"controller {fields['controllerId']} is not registered"
@@ -314,7 +310,7 @@ _REPLAY_OF: dict[str, Replay] = {
     "ConfigRecord": _config,
     "FeatureLevelRecord": _feature,
     "ClearElrRecord": _clear_elr,
-    "RegisterControllerRecord": _register_controller,
+    "RegisterControllerRecord": lambda image, _, fields: image.controllers.add(fields["controllerId"]),
     "UnregisterControllerRecord": _unregister_controller,
 }
 """Records of other types say nothing about who leads a partition."""

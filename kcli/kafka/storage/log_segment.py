@@ -245,10 +245,6 @@ class LoadedSegment(NamedTuple):
         with self.offset_index.reader() as get:
             return offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)
 
-    def index_position(self, offset: int) -> int:
-        """Return the position of the index entry at or below an offset, 0 without one, never negative."""
-        return max(0, self.index_entry(offset)[1])
-
     def time_entry(self, timestamp: int) -> tuple[int, int]:
         """Return (timestamp, offset) of the entry at or below a time in ms; (-1, base offset) if none."""
         with self.time_index.reader() as get:
@@ -294,7 +290,7 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
         return None
     with segment.log() as log:
         before: FileBatch | None = None
-        for batch in file_batches(log, segment.index_position(offset), segment.log_size):
+        for batch in file_batches(log, max(0, segment.index_entry(offset)[1]), segment.log_size):
             first = first_offset(log, batch)
             if first >= offset:
                 if first > offset and before is not None and last_offset(log, before) >= offset:

@@ -8,7 +8,6 @@ batch at or before its offset, and nothing before a time entry is later than it.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formats.batch import NO_TIMESTAMP
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
@@ -183,7 +182,7 @@ class TimeIndexJudge(_Entries):
         top = np.maximum.accumulate(np.maximum(batches.timestamp, before))
         self.largest = int(top[-1])
         stop = int(np.searchsorted(self.offsets, int(last[-1]), "right"))
-        if stop <= self.next or not _rises(last):
+        if stop <= self.next or not (last[1:] > last[:-1]).all():
             self.next = max(stop, self.next)
             return
         some = slice(self.next, stop)
@@ -219,10 +218,6 @@ class TimeIndexJudge(_Entries):
     def last_time(self) -> int:
         """The timestamp in the last slot, where a broker takes that of the segment from; -1 without any."""
         return self.last_slot if self.whole else NO_TIMESTAMP
-
-
-def _rises(column: NDArray[np.int64]) -> bool:
-    return bool((column[1:] > column[:-1]).all())
 
 
 def _written(data: bytes) -> int:

@@ -137,18 +137,15 @@ class PartitionJudge:
             yield Finding("EPOCH-001", words, dir=self.target.shown)
 
     def _lacks_epochs(self) -> bool:
-        """Whether batches have epochs that recovery does not add."""
-        return self._has_epochs and (self.epochs is None or self._keeps_segments())
+        """Whether batches have epochs that recovery does not add: a segment with batches is left as it is."""
+        second = self._bases[1] if len(self._bases) > 1 else None
+        return self._has_epochs and (self.epochs is None or not self.given.recovers(second))
 
     def _begins_elsewhere(self) -> bool:
         """Whether a log begins below its first segment, as a tiered one does; none from before 0.11."""
         is_old = self._has_messages and not self._has_epochs
         begin = None if is_old else self._log_start_line
         return bool(self._bases) and begin is not None and begin < self._bases[0]
-
-    def _keeps_segments(self) -> bool:
-        """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""
-        return not self.given.recovers(self._bases[1] if len(self._bases) > 1 else None)
 
     def _gaps(self, log_end: int) -> Iterator[Finding]:
         """Yield which producer snapshots are missing, and which lie above the log."""
