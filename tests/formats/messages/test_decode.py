@@ -144,6 +144,7 @@ PROTOCOL_TYPE = "GroupMetadataValue protocolType"
         (3, "0000 00000000 02 01 00 01 01", TruncatedError, GROUP_TAGS),
         (3, "0000 00000000 01 05 7f", TruncatedError, GROUP_TAGS),
         (3, "0000 00000000 ffffffff07", TruncatedError, GROUP_TAGS),
+        (3, "0000 00000000 ffffffff0f", CorruptError, GROUP_TAGS),
     ],
 )
 def test_hostile_lengths(api_key: int, data: str, error: type[FormatError], field: str):
