@@ -21,8 +21,8 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.abc import MetaPathFinder
 from tempfile import TemporaryDirectory
@@ -83,6 +83,7 @@ class SqlError(Exception):
     """DuckDB refuses a query; the message is one line."""
 
 
+@dataclass(eq=False)
 class Source:
     """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
 
@@ -92,30 +93,19 @@ class Source:
     an option raised, of which DuckDB only passes on the text. `refused`: of each scan, `Plan.refused`.
     """
 
-    def __init__(
-        self,
-        found: Found,
-        engine: Engine,
-        note: Note,
-        report: Report,
-        *,
-        jobs: int,
-        leftovers: bool,
-        users: Selection = ALL_PARTITIONS,
-    ) -> None:
-        self.found = found
-        self.users = users
-        self.engine = engine
-        self.note = note
-        self.report = report
-        self.jobs = jobs
-        self.leftovers = leftovers
-        self.scan_time = datetime.now(UTC)
-        self.stopped = threading.Event()
-        self.failed: BaseException | None = None
-        self.refused: list[list[Failure]] = []
-        self.missing: list[tuple[str, ViewTable]] = []
-        self._named: dict[tuple[str, tuple[str | None, ...]], str] = {}
+    found: Found
+    engine: Engine
+    note: Note
+    report: Report
+    jobs: int
+    leftovers: bool
+    users: Selection = ALL_PARTITIONS
+    scan_time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    stopped: threading.Event = field(default_factory=threading.Event)
+    failed: BaseException | None = None
+    refused: list[list[Failure]] = field(default_factory=list)
+    missing: "list[tuple[str, ViewTable]]" = field(default_factory=list)
+    _named: dict[tuple[str, tuple[str | None, ...]], str] = field(default_factory=dict)
 
     def found_for(self, view: str) -> Found:
         """Return what the paths lead to as far as a view reads it."""
@@ -260,12 +250,11 @@ class Session:
 @contextmanager
 def opened(source: Source, place: str) -> Iterator[Session]:
     """Give a session whose temporary files, if it needs any, are in a directory of its own in `place`."""
-    with TemporaryDirectory(prefix="kcli-sql-", dir=place) as spill:
-        session = Session(source, spill)
-        try:
-            yield session
-        finally:
-            session.close()
+    with (
+        TemporaryDirectory(prefix="kcli-sql-", dir=place) as spill,
+        closing(Session(source, spill)) as session,
+    ):
+        yield session
 
 
 def _macro(view: str, options: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ The truth is RemoteLogMetadataCache, RemoteLogLeaderEpochState and RemotePartiti
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from formats.remote_metadata import (
@@ -42,6 +43,7 @@ UserPartition: TypeAlias = tuple[str, str, int]
 """Topic id, topic, partition: TopicIdPartition."""
 
 
+@dataclass(slots=True, eq=False)
 class CachedSegment:
     """A remote segment: what its first event says, with state, broker and custom metadata of the last.
 
@@ -50,20 +52,14 @@ class CachedSegment:
     epoch -> first offset, by rising epoch; `entries` the same as pairs.
     """
 
-    __slots__ = ("begun", "entries", "last", "metadata_offset", "times")
+    begun: RemoteLogSegmentMetadata
+    entries: tuple[tuple[int, int], ...]
+    metadata_offset: int | None
+    times: list[int | None]
+    last: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate = field(init=False)
 
-    def __init__(
-        self,
-        begun: RemoteLogSegmentMetadata,
-        entries: tuple[tuple[int, int], ...],
-        metadata_offset: int | None,
-        times: list[int | None],
-    ) -> None:
-        self.begun = begun
-        self.last: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate = begun
-        self.entries = entries
-        self.metadata_offset = metadata_offset
-        self.times = times
+    def __post_init__(self) -> None:
+        self.last = self.begun
 
     @property
     def epochs(self) -> dict[int, int]:
