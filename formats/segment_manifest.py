@@ -35,13 +35,7 @@ from formats.batch import MAX_INT
 from formats.compression import ZSTD, decompress
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.json_text import read_object
-from formats.names import (
-    LEADER_EPOCH_CHECKPOINT,
-    OFFSET_INDEX,
-    PRODUCER_SNAPSHOT,
-    TIME_INDEX,
-    TXN_INDEX,
-)
+from formats.names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.primitives import int32
 from formats.types import Buffer
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from formats.names import (
-    PartitionDir,
-)
+from formats.names import PartitionDir
 from kcli.logdir.buffers import shown
 
 PARTITION = "partition"

@@ -35,12 +35,7 @@ from formats.layout import FieldSpan, Layout
 from formats.legacy import is_valid
 from formats.magic import LARGEST_HEADER, format_of, holds_header, is_legacy, magic_of
 from formats.message_set import message_parts, message_set, messages
-from formats.names import (
-    COMMITTED_OFFSETS,
-    PRODUCER_SNAPSHOT,
-    REMOTE_LOG_METADATA,
-    REMOTE_LOG_SNAPSHOT,
-)
+from formats.names import COMMITTED_OFFSETS, PRODUCER_SNAPSHOT, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from formats.producer_snapshot import PRODUCER_ENTRY, PRODUCER_SNAPSHOT_HEADER, read_snapshot
 from formats.record import batch_records, record_parts, unpacked
 from formats.remote_snapshot import LENGTH_SIZE, read_entries

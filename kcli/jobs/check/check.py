@@ -28,14 +28,7 @@ from kcli.jobs.common import (
 )
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
-from kcli.jobs.scan.scan import (
-    DirectoryScan,
-    ScanLog,
-    ScannedUnit,
-    fold_directories,
-    inspected,
-    is_segment,
-)
+from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import (
     PartitionFiles,

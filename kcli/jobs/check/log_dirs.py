@@ -23,13 +23,7 @@ from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import (
-    HIGH_WATERMARK,
-    LOG_START,
-    RECOVERY_POINT,
-    directory_facts,
-    is_running,
-)
+from kcli.logdir.log_dirs import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts, is_running
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.partitions import Where
 

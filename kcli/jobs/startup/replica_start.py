@@ -28,13 +28,7 @@ from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, TIERED, StartFail
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, lone_finding, start, start_from
 from kcli.kafka.kraft.start_plan import StartPlan
-from kcli.kafka.storage.file_actions import (
-    DELETE_FILE,
-    FileAction,
-    FileChange,
-    all_deleted,
-    file_changes,
-)
+from kcli.kafka.storage.file_actions import DELETE_FILE, FileAction, FileChange, all_deleted, file_changes
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
 from kcli.logdir.buffers import DataFile, FileError, shown
@@ -43,13 +37,7 @@ from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
 from kcli.logdir.targets import PARTITION, Target
-from kcli.rows.startup import (
-    FAILS,
-    LOADS,
-    StartedProducer,
-    StartedWhere,
-    StartupRow,
-)
+from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 
 CLEAN = "clean"
 BYTES_A_SECOND = 100 << 20

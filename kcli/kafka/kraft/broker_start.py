@@ -21,13 +21,7 @@ from kcli.kafka.kraft.meta_properties import (
 )
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.log_dirs import (
-    LOG_START,
-    METADATA_DIRECTORY,
-    RECOVERY_POINT,
-    LogDirState,
-    log_dir_state,
-)
+from kcli.logdir.log_dirs import LOG_START, METADATA_DIRECTORY, RECOVERY_POINT, LogDirState, log_dir_state
 
 READS_OF_LOG_DIRS = 3
 """How often log dirs are read again that do not fit together."""

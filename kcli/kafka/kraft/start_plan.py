@@ -11,14 +11,7 @@ from typing import NamedTuple
 
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, log_dir_of, start_at_rest
-from kcli.kafka.kraft.fates import (
-    EmptyReplica,
-    Fates,
-    LogDirId,
-    ReplicaDir,
-    fates,
-    is_assigned_elsewhere,
-)
+from kcli.kafka.kraft.fates import EmptyReplica, Fates, LogDirId, ReplicaDir, fates, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import (
     BOOTSTRAP_READ,
     RUNTIME,
