@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from kcli.jobs.startup.replica_start import StartRequest, startup
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.oracle.damages import damaged
+from tests.oracle.damages import damaged, names
 from tests.oracle.metadata_logs import written
 from tests.oracle.truncations import assert_split, judged_producer
 from tests.partitions import recover_in_windows
@@ -35,6 +36,7 @@ DAMAGES_EACH = 17
 CHECKED = 5
 """Of so many damages of a log one is held against `check`, too."""
 METADATA_LOGS = 30
+SPLITS = 12
 STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
 
 
@@ -85,9 +87,14 @@ def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
 
 
 def one_case(
-    oracle: Oracle, log: RandomLog, choose: random.Random, into: Path, kcli: Callable[..., Any] | None
+    oracle: Oracle,
+    log: RandomLog,
+    choose: random.Random,
+    into: Path,
+    kcli: Callable[..., Any] | None,
+    damage: Callable[[RandomLog, random.Random, Path], tuple[Unit, list[str]]] = damaged,
 ) -> None:
-    unit, done = damaged(log, choose, into)
+    unit, done = damage(log, choose, into)
     directory = into / log.directory.name
     if choose.random() < 0.2:
         (directory / choose.choice(STRAYS)).write_bytes(choose.randbytes(20))
@@ -144,6 +151,36 @@ def test_a_start_goes_as_predicted(
         for again in range(DAMAGES_EACH):
             into = tmp_path / f"{number}-{again}"
             one_case(oracle, log, choose, into, kcli if again % CHECKED == 0 else None)
+        log.remove()
+
+
+def overflowing(log: RandomLog, choose: random.Random, into: Path) -> tuple[Unit, list[str]]:
+    """Return a copy in which the offsets of the last segment leave its range, once or twice."""
+    root = Path(shutil.copytree(log.directory.parent, into))
+    path = names(root / log.directory.name, ".log")[-1]
+    data, position, raised, done = bytearray(path.read_bytes()), 0, 0, []
+    while position < len(data):
+        base, length = struct.unpack_from(">qi", data, position)
+        if raised < 2 and position and choose.random() < 0.3:
+            raised += 1
+            done.append(f"{base} at {position} raised")
+        struct.pack_into(">q", data, position, base + (raised << 31))
+        position += 12 + length
+    path.write_bytes(data)
+    for suffix in choose.choice([(), (".index",), (".index", ".timeindex"), (".index", ".txnindex")]):
+        path.with_suffix(suffix).unlink(missing_ok=True)
+        done.append(suffix)
+    (target,) = find([str(root)], Selection()).targets
+    return Unit(number=0, targets=(target,)), done
+
+
+def test_a_segment_whose_offsets_leave_its_range_is_split(oracle: Oracle, oracle_seed: int, tmp_path: Path):
+    """LocalLog.splitOverflowedSegment, while segments are loaded and while they are recovered."""
+    for number in range(cases(SPLITS)):
+        seed = oracle_seed + 1000 * PARTS + number
+        log, choose = random_log(oracle, seed, damaged=False), random.Random(f"startup:{seed}")
+        for again in range(8 if names(log.directory, ".log") else 0):
+            one_case(oracle, log, choose, tmp_path / f"{number}-{again}", None, overflowing)
         log.remove()
 
 

@@ -256,7 +256,8 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
     if not reaches_back:
         overlap = f"offset {overlaps.first}: not above the batch before it"
     defects = {
-        code: log.defects.get(code, Defects()) for code in ("LOG-003", "LOG-017", "LOG-018", "DUMP-002")
+        code: log.defects.get(code, Defects())
+        for code in ("LOG-003", "LOG-017", "LOG-018", "LOG-026", "DUMP-002")
     }
     for code, (times, position, words) in (
         ("LOG-002", (log.gap_count - len(log.gaps), None, "further damaged ranges")),

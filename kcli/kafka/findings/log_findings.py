@@ -36,9 +36,13 @@ def magic_message(offset: int, magic: int) -> str:
 
 
 def reach_message(offset: int, base: int) -> str:
-    """Return the message of LOG-018 about the batch of a base offset, in a segment of another."""
+    """Return the message about the batch of a base offset that a segment of another cannot hold."""
     where = "below" if offset < base else f"more than {MAX_INT} above"
     return f"offset {offset}: {where} the base offset {base} of its segment"
+
+
+ABOVE, BELOW = "LOG-018", "LOG-026"
+"""Codes of a batch out of reach of the indexes of its segment."""
 
 
 def growth_message(grown: int) -> str:
@@ -59,7 +63,8 @@ def invalid_batch(
     if is_above_latest(fields["magic"]):
         yield "LOG-017", position, magic_message(fields["base_offset"], fields["magic"])
     if out_of_reach is not None:
-        yield "LOG-018", position, reach_message(int(fields["base_offset"]), out_of_reach)
+        offset = int(fields["base_offset"])
+        yield BELOW if offset < out_of_reach else ABOVE, position, reach_message(offset, out_of_reach)
 
 
 def is_out_of_reach(fields: "Fields", base: int) -> "NDArray[np.bool_]":

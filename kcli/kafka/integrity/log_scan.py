@@ -15,6 +15,8 @@ from formats.errors import FormatError
 from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
 from kcli.kafka.findings.findings import checksum_message
 from kcli.kafka.findings.log_findings import (
+    ABOVE,
+    BELOW,
     has_unknown_codec,
     is_out_of_reach,
     magic_message,
@@ -240,11 +242,9 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
         "DUMP-002": reduce(_added, [part.unreadable for part in parts]),
     }
     if base is not None and not _is_within_reach(summed, fields, base):
-        defects["LOG-018"] = _first(
-            is_good & is_out_of_reach(fields, base),
-            positions,
-            lambda at: reach_message(int(offsets[at]), base),
-        )
+        beyond, below = is_good & is_out_of_reach(fields, base), offsets.astype("i8") < base
+        for code, which in ((ABOVE, beyond & ~below), (BELOW, beyond & below)):
+            defects[code] = _first(which, positions, lambda at: reach_message(int(offsets[at]), base))
     return summed, {code: one for code, one in defects.items() if one.batches}
 
 

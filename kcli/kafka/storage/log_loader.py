@@ -6,7 +6,7 @@ is checked and rebuilt.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -61,6 +61,7 @@ from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, re
 from kcli.logdir.buffers import FileError, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 
+SPLIT = "its segment is split"
 Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
 """What the configuration of a partition's topic says; None where that is not known."""
 
@@ -96,6 +97,7 @@ class LogLoader:
         self.recovered_epochs: EpochCache = ()
         self.epochs_written = False
         self.untrimmed: set[int] = set()
+        self.split: list[str] = []
         self.log_end: int | None = None
         self.topic_id: str | None = None
 
@@ -139,7 +141,12 @@ class LogLoader:
             recovered_epochs=self.recovered_epochs,
             emptied=self.emptied,
             is_tiered=bool(tiered),
-            files=files,
+            files=files._replace(
+                deleted={
+                    **files.deleted,
+                    **{name: SPLIT for name in self.split if name in self.partition.names},
+                }
+            ),
             recovered=frozenset(self.recovered),
             untrimmed=frozenset(self.untrimmed),
             epochs_written=self.epochs_written,
@@ -214,7 +221,7 @@ class LogLoader:
                 self.reporter.report(
                     "IDX-001", "the offset index is missing: the broker recovers this segment first", log_path
                 )
-                self._recover(empty)
+                self._load_recovered(empty, files)
                 continue
             aborted = read_aborted(txn_path, base) if txn_path else TxnIndex()
             if aborted.outside is not None:
@@ -224,7 +231,7 @@ class LogLoader:
                     txn_path,
                     aborted.outside,
                 )
-                self._recover(empty)
+                self._load_recovered(empty, files)
                 continue
             self.segments[base] = LoadedSegment(
                 base,
@@ -234,6 +241,15 @@ class LogLoader:
                 file_index(TIME_INDEX_ENTRY, time_path) if time_path else EMPTY_TIME_INDEX,
                 aborted.entries,
             )
+
+    def _load_recovered(self, segment: LoadedSegment, files: Files) -> None:
+        """Recover a segment when it is loaded."""
+        try:
+            self._recover(segment)
+        except BrokerError as error:
+            if error.exception != OFFSET_OVERFLOW:
+                raise
+            self._split(segment, error, [base for base in files.logs if base > segment.base_offset])
 
     def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
         if path != PREALLOCATED:
@@ -275,10 +291,6 @@ class LogLoader:
                 index_interval_bytes=self.settings.index_interval,
                 max_index_size=self.settings.index_size,
             )
-        except BrokerError as error:
-            if error.exception == OFFSET_OVERFLOW:
-                self._refuse_overflow(error)
-            raise
         finally:
             self.bytes_read += state.bytes_replayed + segment.log_size
         state.take_snapshot()
@@ -292,19 +304,44 @@ class LogLoader:
             self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)
         return done.truncated
 
-    def _refuse_overflow(self, error: BrokerError) -> None:
-        """Raise the error of `splitOverflowedSegment` for a batch whose relative offset is too large.
+    def _split(self, segment: LoadedSegment, error: BrokerError, later: Collection[int]) -> list[int]:
+        """Put segments in the place of one in which an offset overflows; return their base offsets.
 
-        It splits only a segment that ends with such a batch.
+        `LogLoader.retryOnOffsetOverflow` splits only one that ends with such an offset, else BrokerError.
+        FileError where its parts are not in order, or get the name of another file: no broker writes that.
+        `later` are the base offsets that are still to come.
         """
-        from kcli.kafka.storage.recovery import RecoveryError, overflows
+        from kcli.kafka.storage.recovery import RecoveryError, overflows, split
 
         partial = error.segment if isinstance(error, RecoveryError) else None
         if partial is None or not overflows(partial):
             message = f"{error.message}, and the segment cannot be split: its end is in range"
             raise BrokerError(ILLEGAL_ARGUMENT, error.path, error.position, message) from error
-        message = f"{error.message}: the broker splits the segment, and what follows is not foreseen here"
-        raise FileError(error.path, "unsupported", message, error.position) from error
+        self._keep_epochs(error)
+        interval, size = self.settings.index_interval, self.settings.index_size
+        parts = split(segment, index_interval_bytes=interval, max_index_size=size)
+        bases, base = [part.base_offset for part in parts], segment.base_offset
+        is_listed = self.segments.pop(base, None) is not None
+        others = {*self.segments, *later}
+        if others & {*bases} or bases != sorted({*bases}) or not (is_listed or bases[0] == base):
+            message = f"{error.message}: the broker splits the segment, and what follows is not foreseen here"
+            raise FileError(error.path, "unsupported", message, error.position) from error
+        if is_listed:  # its files go then, those of new ones take their names
+            self.split.append(f"{base:020d}.txnindex")
+            if base not in bases:
+                self.producers.delete_snapshot(base)
+        aborted = {} if is_listed else {base: partial.aborted}
+        self.segments |= {
+            part.base_offset: part._replace(aborted=aborted.get(part.base_offset, ())) for part in parts
+        }
+        self.recovered.update(bases)
+        self.reporter.report(
+            "LOG-018",
+            f"{error.message}: the start splits it into segments {', '.join(map(str, bases))}",
+            segment.log_path,
+            error.position,
+        )
+        return bases
 
     def _recover_log(self) -> tuple[int, int]:
         """Recover after an unclean stop; return the log end offset and the new recovery point."""
@@ -361,17 +398,20 @@ class LogLoader:
             self.reporter.report("START-005", message, None)
         following = pairwise((*sorted(self.segments), None))
         unflushed = [base for base, after in following if base is not None and self.given.recovers(after)]
-        for number, base in enumerate(unflushed):
+        while unflushed:
+            base, *unflushed = unflushed
             segment = self.segments[base]
             try:
                 truncated = self._recover(segment)
             except BrokerError as error:
+                if error.exception == OFFSET_OVERFLOW:
+                    unflushed = [*self._split(segment, error, ()), *unflushed]
+                    continue
                 if error.exception != INVALID_OFFSET:
                     raise
                 truncated = self._emptied(segment, error)
             if truncated:
-                rest = unflushed[number + 1 :]
-                for later in rest:
+                for later in unflushed:
                     self.reporter.report(
                         "START-001",
                         f"recovery deletes this segment: the one at {base} was cut",
@@ -379,17 +419,14 @@ class LogLoader:
                     )
                     self.lost.append(LostBytes(self.segments.pop(later), 0))
                     self.producers.delete_snapshot(later)
-                self.deleted.extend(rest)
+                self.deleted.extend(unflushed)
                 return
 
     def _emptied(self, segment: LoadedSegment, error: BrokerError) -> int:
         from kcli.kafka.storage.recovery import RecoveryError
 
-        partial = segment
-        if isinstance(error, RecoveryError):
-            partial, recovered = error.segment or segment, error.epochs or self.epochs
-            self.epochs_written |= recovered != self.epochs
-            self.epochs = recovered
+        partial = (isinstance(error, RecoveryError) and error.segment) or segment
+        self._keep_epochs(error)
         emptied = truncate_segment(partial, segment.base_offset)
         self.lost.append(LostBytes(segment, emptied.log_size))
         self.untrimmed.add(segment.base_offset)
@@ -398,6 +435,14 @@ class LogLoader:
             "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position
         )
         return partial.log_size - emptied.log_size
+
+    def _keep_epochs(self, error: BrokerError) -> None:
+        """Keep the epochs that a recovery had assigned when it failed."""
+        from kcli.kafka.storage.recovery import RecoveryError
+
+        if isinstance(error, RecoveryError) and error.epochs:
+            self.epochs_written |= error.epochs != self.epochs
+            self.epochs = error.epochs
 
 
 def _refuse_foreign(partition: Partition) -> None:

@@ -7,6 +7,7 @@ result is the same if every checksum is right.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from formats.batch import NO_PRODUCER_ID, NO_TIMESTAMP, BatchHeader
@@ -27,11 +28,16 @@ from kcli.kafka.storage.load_findings import Reporter, stop_finding, walk_to_end
 from kcli.kafka.storage.log_segment import (
     CORRUPT_RECORD,
     ILLEGAL_ARGUMENT,
+    ILLEGAL_STATE,
     INVALID_OFFSET,
     INVALID_RECORD,
     OFFSET_OVERFLOW,
     BrokerError,
     LoadedSegment,
+    file_batches,
+    first_offset,
+    header,
+    last_offset,
     memory_index,
     read_next_offset,
 )
@@ -95,14 +101,18 @@ class _Rebuild:
             raise RecoveryError(OFFSET_OVERFLOW, self.path, batch.position, message)
         if last <= self.highest_offset and self.falls_at is None:
             self.falls_at = batch.position
+        self.append(batch.size, last, batch.max_timestamp)
+
+    def append(self, size: int, last: int, max_timestamp: int) -> None:
+        """Index a batch of a size in bytes and a last offset."""
         self.highest_offset = max(self.highest_offset, last)
-        if batch.max_timestamp > self.max_timestamp:
-            self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, last
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = max_timestamp, last
         if self.valid - self.last_indexed_at > self.index_interval_bytes:
             self.add_offset(last, self.valid)
             self.add_time()
             self.last_indexed_at = self.valid
-        self.valid += batch.size
+        self.valid += size
 
     def add_offset(self, offset: int, position: int) -> None:
         """Append to the offset index."""
@@ -212,6 +222,47 @@ def overflows(segment: LoadedSegment) -> bool:
     """Whether the last batch of a segment has too large a relative offset, as `LogSegment.hasOverflow`."""
     end = read_next_offset(segment)
     return end > segment.base_offset and not is_relative(end - 1, segment.base_offset)
+
+
+def split(
+    segment: LoadedSegment, *, index_interval_bytes: int, max_index_size: int
+) -> tuple[LoadedSegment, ...]:
+    """Return the segments into which `LocalLog.splitOverflowedSegment` makes one; BrokerError.
+
+    Checksums do not count. Releases before 4.1 make fewer index entries.
+    """
+    from formats.segment_manifest import StoredPart
+    from kcli.logdir.remote_objects import FilePart
+
+    path, end = segment.log_path or "", 0
+    parts: list[tuple[int, _Rebuild]] = []
+    with segment.log() as log:
+        for batch in file_batches(log, 0, segment.log_size):
+            last, timestamp = last_offset(log, batch), header(log, batch).max_timestamp
+            if not parts or not is_relative(last, parts[-1][1].of.base_offset):
+                base = first_offset(log, batch)
+                if not is_relative(last, base):
+                    message = f"no segment can begin with the batch of offsets {base} to {last}"
+                    raise BrokerError(ILLEGAL_STATE, path, batch.position, message)
+                built = _Rebuild(
+                    of=LoadedSegment(base, segment.log_path),
+                    path=path,
+                    index_interval_bytes=index_interval_bytes,
+                    max_index_size=max_index_size,
+                    max_timestamp_offset=base,
+                )
+                parts.append((batch.position, built))
+            parts[-1][1].append(batch.size, last, timestamp)
+            end = batch.position + batch.size
+    if end < segment.log_size:
+        message = "the segment cannot be split: it does not end with a whole batch"
+        raise BrokerError("NoSuchElementException", path, end, message)
+    for _, built in parts:
+        built.add_time(last=True)
+    return tuple(
+        built.segment(built.valid)._replace(opened=partial(FilePart, part=StoredPart(start, built.valid)))
+        for start, built in parts
+    )
 
 
 def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:

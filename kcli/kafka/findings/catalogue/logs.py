@@ -97,8 +97,17 @@ LOGS: dict[str, Rule] = {
         "again.",
     ),
     "LOG-018": Rule(
+        "warning",
+        "A segment holds a batch more than 2147483647 offsets above its base offset.",
+        "Where it recovers the segment, at a start without its index or after an unclean stop, it splits the "
+        "segment in two or more, and loses nothing; where the segment does not end with such a batch, its "
+        "process ends. Until then lookups by index can miss the batch.",
+        "Nothing, if an old release compacted the topic (KAFKA-5413). Otherwise the batch is damaged (the "
+        "checksum does not cover its base offset): compare with another replica.",
+    ),
+    "LOG-026": Rule(
         "error",
-        "A segment holds a batch below its base offset, or more than 2147483647 offsets above it.",
+        "A segment holds a batch below its base offset.",
         "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
         "The file has a wrong name or place, or the batch is damaged (the checksum does not cover its base "
         "offset): compare with another replica.",

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from kcli.kafka.findings.log_findings import ABOVE, BELOW
 from tests.messages import put_message, put_set
 from tests.partitions import log_dir, put_range, segment
 
@@ -37,7 +38,9 @@ def said(kcli, *words):
     done = kcli(*words, "-o", "json")
     found = json.loads(done.stdout)["findings"]
     assert (done.exit_code != 0) == any(one["severity"] == "error" for one in found)
-    return [(one["position"], one["message"], one.get("more")) for one in found if one["code"] == "LOG-018"]
+    return [
+        (one["position"], one["message"], one.get("more")) for one in found if one["code"] in {ABOVE, BELOW}
+    ]
 
 
 @pytest.mark.parametrize("bit", FLIPPED.values(), ids=FLIPPED)

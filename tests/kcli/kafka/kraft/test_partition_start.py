@@ -30,11 +30,41 @@ def orders(tmp_path):
     return directory
 
 
-def test_a_segment_that_ends_out_of_its_range_would_be_split_and_is_not_predicted(orders):
+@pytest.mark.parametrize("clean", [False, True], ids=["unclean", "without its index"])
+def test_a_segment_that_ends_out_of_its_range_is_split(orders, clean):
+    """Nothing is lost: its batches go to segments named by their first offsets."""
+    (orders / f"{20:020d}.log").write_bytes(log(20, 30) + log(1 << 40, (1 << 40) + 10))
+    if clean:
+        (orders / f"{20:020d}.index").unlink()
+    found = loaded(orders, clean=clean)
+    assert [one.base_offset for one in found.segments] == [0, 20, 1 << 40]
+    assert [one.log_size for one in found.segments[1:]] == [2 * SIZE, 2 * SIZE]
+    assert (found.log_end_offset, found.lost) == ((1 << 40) + 20, ())
+    (split,) = [one for one in found.findings if one.code == "LOG-018"]
+    assert (split.severity, split.position) == ("warning", 2 * SIZE)
+    assert "splits it into segments 20, 1099511627776" in split.message
+    with found.segments[-1].log() as part:
+        assert part.read(0, 2 * SIZE) == log(1 << 40, (1 << 40) + 10)
+
+
+def test_a_part_of_a_split_segment_that_is_damaged_is_cut(orders):
+    (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40) + log((1 << 40) + 10)[:-1] + b"?")
+    found = loaded(orders, clean=False)
+    assert [(one.base_offset, one.log_size) for one in found.segments[1:]] == [(20, SIZE), (1 << 40, SIZE)]
+    assert found.log_end_offset == (1 << 40) + 10
+
+
+def test_a_split_that_would_write_over_another_segment_is_not_foreseen(orders):
+    segment(orders, 1 << 40, log(1 << 40))
     (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40))
-    with pytest.raises(FileError, match="the broker splits the segment") as error:
+    with pytest.raises(FileError, match="not foreseen") as error:
         loaded(orders, clean=False)
     assert (error.value.code, error.value.position) == ("unsupported", SIZE)
+
+
+def test_a_segment_that_ends_in_part_of_a_batch_cannot_be_split(orders):
+    (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40) + log(1 << 40)[:30])
+    assert refused(orders, clean=False).exception == "NoSuchElementException"
 
 
 def test_an_offset_out_of_range_before_the_last_batch_stops_the_load(orders):
