@@ -4,7 +4,9 @@ import shutil
 
 import pytest
 
+from tests.builders import put_batch, put_record
 from tests.commands.answers import salvage
+from tests.formats.recorded import stored
 from tests.messages import put_set
 from tests.partitions import orders, put_range, put_topic_id, snapshot
 from tests.unprivileged import as_unprivileged
@@ -164,3 +166,27 @@ def test_small_files_that_cannot_be_read_are_errors(recorded, tmp_path):
         f"SALV-004 {EPOCHS} cannot be read (permission denied)",
     ]
     assert snapshot(directory) == before
+
+
+@pytest.mark.parametrize("end", [None, 90])
+def test_a_metadata_log_that_begins_above_its_snapshots_is_saved(kcli, tmp_path, end):
+    """A node ends with IllegalStateException, with the copy too; its records are there all the same."""
+    log_dir, directory = tmp_path / "d0", tmp_path / "d0" / "__cluster_metadata-0"
+    directory.mkdir(parents=True)
+    (log_dir / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=1\n")
+    vote = '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,'
+    vote += '"currentVoters":[{"voterId":1}],"data_version":0}'
+    (directory / "quorum-state").write_text(vote)
+    (directory / EPOCHS).write_text("0\n1\n1 100\n")
+    no_op = put_record(value=b"\1\x14\0\0")
+    batches = [put_batch(no_op, 1, base_offset=100 + number, partition_leader_epoch=1) for number in range(3)]
+    (directory / "00000000000000000100.log").write_bytes(b"".join(batches))
+    if end is not None:
+        (directory / f"{end:020}-0000000001.checkpoint").write_bytes(stored("snapshot.checkpoint"))
+    done, document = salvage(kcli, directory, tmp_path / "out")
+
+    words = "the log begins at offset 100, and no snapshot reaches it: no node starts with the copy"
+    assert (done.exit_code, [one["message"] for one in document["findings"]]) == (1, [words])
+    (row,) = document["rows"]
+    assert (row["batches"], row["log_start_offset"], row["log_end_offset"]) == (3, 100, 103)
+    assert (tmp_path / "out" / "00000000000000000100.log").read_bytes() == b"".join(batches)

@@ -14,7 +14,7 @@ import numpy as np
 
 from formats.batch import NO_TIMESTAMP
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import LOG, NORMAL, file_prefix, parse_file
+from formats.names import CLUSTER_METADATA, LOG, NORMAL, file_prefix, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
@@ -32,6 +32,7 @@ from kcli.kafka.kraft.partition_start import load
 from kcli.kafka.storage.file_actions import ENTRY_SIZES, INDEX, TIME_INDEX, snapshot_bytes
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError
+from kcli.kafka.storage.metadata_log import lacks_snapshot, snapshots
 from kcli.kafka.storage.surviving_files import INDEX_KINDS, surviving_files, without_log
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.log_dirs import is_running
@@ -108,7 +109,11 @@ class Salvage:
         trouble_of_epochs = copy_small_files(copy)
         copy_snapshots(copy)
         partition = copy.partition
-        of_copy = Partition(replace(partition.target, path=copy.path, shown=partition.shown, log_dir=None))
+        target = replace(partition.target, path=copy.path, shown=partition.shown, log_dir=None)
+        if partition.topic == CLUSTER_METADATA and (lack := _lacks_snapshot(copy)) is not None:
+            copy.findings.append(lack)
+            target = replace(target, name=None)  # as a log that needs no snapshot
+        of_copy = Partition(target)
         loaded = _recover(copy, of_copy, settings)
         is_tiered = self.known.is_tiered(partition)
         copy.findings.extend(losses_of_loaded(copy, loaded, is_tiered=is_tiered))
@@ -138,6 +143,15 @@ class Salvage:
             lost=tuple(sorted(copy.lost, key=lambda one: (one.file, one.start))),
             files=tuple(SavedFile(name, _size(copy, name)) for name in sorted(os.listdir(copy.path))),
         )
+
+
+def _lacks_snapshot(copy: PartitionCopy) -> Finding | None:
+    """Return that no node starts with the copy of a metadata log: no snapshot reaches its start."""
+    start = min(copy.kept, default=0)
+    if not lacks_snapshot(start, snapshots(os.listdir(copy.path), start)):
+        return None
+    words = f"the log begins at offset {start}, and no snapshot reaches it: no node starts with the copy"
+    return Finding(RECORDS_LOST, words, dir=copy.partition.shown)
 
 
 def _size(copy: PartitionCopy, name: str) -> int:
