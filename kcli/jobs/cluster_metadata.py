@@ -10,7 +10,7 @@ from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_loader import image_in, metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.metadata_loader import Metadata, image_in, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
@@ -21,9 +21,13 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection
 
 
-@cache
 def metadata_image(path: str) -> Image:
     """Return the image that a metadata log, the log dir around it, or a snapshot holds; FileError."""
+    return _metadata_at(path).image
+
+
+@cache
+def _metadata_at(path: str) -> Metadata:
     found = find([path], Selection())
     if found.failures:
         raise found.failures[0]
@@ -37,16 +41,17 @@ def metadata_image(path: str) -> Image:
         raise FileError(path, "wrong-kind", f"expected one {CLUSTER_METADATA}-0, or a .checkpoint of it")
     target = targets[0]
     if target.kind == KRAFT_SNAPSHOT:
-        return metadata_of_snapshot(target.path, target.shown).image
+        return metadata_of_snapshot(target.path, target.shown)
     partition = Partition(target)
-    return metadata_of_log(partition, collect_findings(start(partition))).image
+    return metadata_of_log(partition, collect_findings(start(partition)))
 
 
 def state_in(path: str, partition: Partition) -> Generator[Finding, None, tuple[str, PartitionState] | None]:
     """Return topic id and state of a partition in the metadata of a path; None where it does not have it.
 
-    Nor where a topic of this name has another id there: REPL-003.
+    Nor where a topic of this name has another id there: REPL-003. Yields what cannot be decoded there.
     """
+    yield from _metadata_at(path).undecodable_findings()
     topic_id = _topic_ids(path).get(partition.topic)
     if topic_id is None:
         return None

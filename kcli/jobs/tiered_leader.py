@@ -15,7 +15,7 @@ from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_partition, read_events
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NEVER_TIERED, topic_config
-from kcli.kafka.kraft.metadata_loader import cluster_image
+from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.remote.lineage import (
@@ -77,6 +77,7 @@ def leader_job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
         def items(partition: Partition) -> Yield:
             events = read_events(unit.targets[1:])
             yield from events.findings
+            yield from undecodable_findings(partition.target)
             yield from misplaced_events(partition.target, events)
             yield from work((yield from load_leader(partition, cache_of(partition, events))), **options)
 

@@ -12,6 +12,7 @@ import pytest
 from formats.batch import BATCH
 from tests.builders import put_batch, put_record
 from tests.formats.control_values import VALUES
+from tests.partitions import orders, put_range
 
 pytestmark = pytest.mark.slow
 
@@ -214,7 +215,23 @@ def test_a_record_of_an_unknown_type_is_a_finding(kcli, metadata):
 
     assert (done.exit_code, len(rows(done))) == (1, 10)
     (finding,) = [one for one in document(done)["findings"] if one["code"] == "META-001"]
-    assert finding["message"] == "offset 231: type 127, version 0"
+    assert finding["message"] == "MetadataParseException: offset 231: Unknown metadata id 127"
+
+
+@pytest.mark.parametrize(
+    "words", [("startup",), ("check",), ("truncate", "--to-offset", "0"), ("rlmm", "coverage")], ids=" ".join
+)
+def test_every_command_that_reads_the_metadata_says_what_kafka_cannot_decode(kcli, metadata, words):
+    data = (metadata / LOG).read_bytes()
+    bad = put_batch(put_record(value=b"\1\2\0\x20ord"), 1, base_offset=231, partition_leader_epoch=1)
+    (metadata / LOG).write_bytes(data + bad)
+    orders(metadata.parent, put_range(0, 5))
+    done = kcli(*words, metadata.parent, "-o", "json")
+
+    said = "MetadataParseException: offset 231: byte 3: TopicRecord name: expected 31 bytes, found 3"
+    codes = {one["code"] for one in document(done)["findings"] if one["message"].startswith(said)}
+    assert done.exit_code in {1, 3}
+    assert codes in ({"META-001"}, {"START-009"})
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from kcli.jobs.common import Yield, answer, other_identity, where
 from kcli.jobs.replica_pairs import as_running, dropped_by_start, load_replica, start_finding
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.kraft.partition_start import lone_finding, start_from
 from kcli.kafka.replication.follower import (
     CONVERGED,
@@ -261,6 +262,7 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
     def work(partition: Partition) -> Yield:
         followed = request.following
         leader = None if followed is None else (yield from leader_of(followed, unit, running=request.running))
+        yield from undecodable_findings(partition.target)
         yield from _partition(partition, request, leader)
 
     return answer(unit, work)

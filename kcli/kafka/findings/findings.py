@@ -77,13 +77,14 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
             first = result[place]
             result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
     files = groupby(result, key=attrgetter("dir", "path"))
-    return [_counted(finding) for _, several in files for finding in sorted(several, key=_place)]
+    return [with_count(finding) for _, several in files for finding in sorted(several, key=_place)]
 
 
 def _place(finding: Finding) -> tuple[bool, int, str]:
     return finding.position is None, finding.position or 0, finding.code
 
 
-def _counted(finding: Finding) -> Finding:
+def with_count(finding: Finding) -> Finding:
+    """Return a finding with how many more there are in its message."""
     words = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
     return finding._replace(message=words, more=None)

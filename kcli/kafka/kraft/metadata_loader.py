@@ -26,12 +26,12 @@ from formats.control import (
 )
 from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
-from formats.messages.metadata import decode_metadata
+from formats.messages.metadata import METADATA_RECORDS, decode_metadata
 from formats.messages.reader import Unknown
 from formats.names import QUORUM_STATE, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
-from kcli.kafka.findings.findings import Finding, checksum_message
+from kcli.kafka.findings.findings import Finding, checksum_message, with_count
 from kcli.kafka.kraft.log_settings import topic_config
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
@@ -53,6 +53,7 @@ UNREADABLE, NOT_WHOLE = "META-001", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
 FEATURE_LEVEL = "FeatureLevelRecord"
+METADATA_PARSE = "MetadataParseException"
 NO_OP, NO_OP_ALONE = (20, 0), bytes((20, 0, 0, 0, 1, 8, 1, 20, 0, 0, 0))
 """Type and version, and the bytes of a batch's only record: a controller writes one each 500 ms."""
 IDLE_LENGTH = HEADER_SIZE - LOG_OVERHEAD + len(NO_OP_ALONE)
@@ -222,12 +223,14 @@ class Metadata:
         except FormatError as error:
             if self.undecodable is None:
                 self.undecodable = place, str(error)
-            self._unreadable(f"offset {offset}: {error}", path, position)
+            self._unreadable(offset, str(error), path, position)
             return
         self.record_places.setdefault((message.api_key, message.version or 0), place)
         if isinstance(message, Unknown):
-            reason = f"offset {offset}: type {message.api_key}, version {message.version}"
-            self._unreadable(reason, path, position)
+            reason = f"Unknown metadata id {message.api_key}"
+            if message.api_key in METADATA_RECORDS:
+                reason = f"{METADATA_RECORDS[message.api_key].name} of version {message.version}"
+            self._unreadable(offset, reason, path, position)
         else:
             if message.name == FEATURE_LEVEL:
                 fields = message.fields
@@ -235,7 +238,8 @@ class Metadata:
                 self.levels.append(level)
             self.image.replay(offset, message)
 
-    def _unreadable(self, message: str, path: str, position: int) -> None:
+    def _unreadable(self, offset: int, reason: str, path: str, position: int) -> None:
+        message = f"{METADATA_PARSE}: offset {offset}: {reason}"
         known = [number for number, finding in enumerate(self.findings) if finding.code == UNREADABLE]
         if known:
             first = self.findings[known[0]]
@@ -246,6 +250,10 @@ class Metadata:
     def _cut(self, path: str, stop: Stop) -> None:
         words = describe_torn(stop) if stop.reason in TORN else stop.reason
         self.findings.append(Finding(NOT_WHOLE, words, self.directory, path, stop.position))
+
+    def undecodable_findings(self) -> Iterator[Finding]:
+        """Yield that a node ends at a record which cannot be decoded, as a start with this log says."""
+        yield from (with_count(finding) for finding in self.findings if finding.code == UNREADABLE)
 
     def said(self) -> Iterator[Finding]:
         """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
@@ -335,15 +343,24 @@ def _started_snapshot(partition: Partition) -> Metadata:
 
 
 def cluster_image(target: Target) -> Image | None:
-    """Return the cluster metadata that the broker of a target has; None where there is none to be read.
+    """Return the cluster metadata that the broker of a target has; None where there is none to be read."""
+    metadata = _cluster_metadata(target)
+    return None if metadata is None else metadata.image
 
-    A running broker adds to its log all the time: that is read anew with each segment and each snapshot.
-    """
+
+def undecodable_findings(target: Target) -> Iterator[Finding]:
+    """Yield that a record of the cluster metadata that the broker of a target has cannot be decoded."""
+    metadata = _cluster_metadata(target)
+    yield from () if metadata is None else metadata.undecodable_findings()
+
+
+def _cluster_metadata(target: Target) -> Metadata | None:
+    """Return what is known of the cluster; of a broker that runs anew with each segment and each snapshot."""
     path = metadata_log(target.log_dir, target.metadata_dir)
     if path is None:
         return None
     metadata = _metadata(path, _names(path) if is_running(target) else _versions(path))
-    return metadata.image if isinstance(metadata, Metadata) else None
+    return metadata if isinstance(metadata, Metadata) else None
 
 
 def image_in(log_dir: str) -> Image | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from formats.messages.metadata import METADATA_RECORDS
 from kcli.kafka.kraft.meta_properties import RUNTIME, StartFailure
 from kcli.kafka.kraft.metadata_image import NO_TOPIC
-from kcli.kafka.kraft.metadata_loader import Metadata, RecordPlace
+from kcli.kafka.kraft.metadata_loader import METADATA_PARSE, Metadata, RecordPlace
 from kcli.kafka.kraft.releases import KRAFT_VERSION, METADATA_VERSION, Release
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE
 
@@ -21,8 +21,7 @@ RAFT_DECODES = (3, 9)
 NAMES_FEATURE_LEVEL = (3, 8)
 """From here on the message of an unknown level says `feature level`, before `metadata version`."""
 
-ILLEGAL_ARGUMENT, METADATA_PARSE = "IllegalArgumentException", "MetadataParseException"
-NULL_POINTER = "NullPointerException"
+ILLEGAL_ARGUMENT, NULL_POINTER = "IllegalArgumentException", "NullPointerException"
 OF_A_BROKER = frozenset({"FenceBrokerRecord", "UnfenceBrokerRecord", "BrokerRegistrationChangeRecord"})
 """Records that `ClusterDelta` refuses for a broker that is not registered, or has another epoch."""
 
