@@ -175,9 +175,7 @@ def validate(
         **_cache(source, broker),
     )
     run(
-        Command(
-            name="epoch validate", job=job, accepts=jobs.EPOCH_CACHE_KINDS, is_difference=jobs.has_truncated
-        ),
+        Command(name="epoch validate", job=job, accepts=jobs.EPOCH_CACHE_KINDS),
         inputs,
         output,
         engine,
@@ -201,7 +199,6 @@ def diff(*, broker: str = BROKER_STATE, inputs: Inputs, output: Output, engine: 
         job=partial(jobs.diff, running=broker == RUNNING),
         expand=expand,
         split=split,
-        is_difference=jobs.has_parted,
         compares=True,
     )
     run(command, inputs, output, engine)

@@ -119,7 +119,6 @@ def startup(
         accepts=replicas.STARTUP_KINDS,
         expand=expand,
         reduce=reducer,
-        is_difference=broker.is_bad_news,
         rows_from_reduce=True,
         answer=Answer(default_type="startup", single_view=True),
     )

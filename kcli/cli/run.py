@@ -48,6 +48,7 @@ from kcli.logdir.targets import Selection, Target
 from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import Answer, View, ViewError, ViewOptions, make_view
 from kcli.rows import Failure, Item
+from kcli.rows.bad_news import bad_news_of
 from kcli.rows.declare import RowType
 from kcli.words import WordError
 
@@ -98,9 +99,9 @@ class Command(NamedTuple):
     argument: workers write parts of --out. `reduce` returns the step that combines outcomes, given what was
     found; `rows_from_reduce`: rows come from it alone. `on_outcomes` goes through the outcomes of the units
     as they come, and may add findings and errors; rows then come to this process. `is_difference`: whether a
-    row is a difference, status 1. `unbounded_output`: there are as many rows as the files hold, too many for
-    Spark's driver. `compares`: a partition that is named twice counts as two replicas; else it is read once,
-    and a file as often as it is named, as kafka-dump-log does.
+    row ends the run with status 1, in place of `bad_news_of`. `unbounded_output`: there are as many rows as
+    the files hold, too many for Spark's driver. `compares`: a partition that is named twice counts as two
+    replicas; else it is read once, and a file as often as it is named, as kafka-dump-log does.
     """
 
     name: str
@@ -277,9 +278,10 @@ def _rows(
     """
     topics = command.topics
     has_rows = topics is None or (not inputs.selection().names and topics.without_rows is None)
+    differs = command.is_difference or bad_news_of(command.name)
     with progress(units, run.output, run.view) as done:
         for outcome in interruptible(outcomes()):
-            run.summary.add(outcome, command.is_difference)
+            run.summary.add(outcome, differs)
             has_rows = has_rows or bool(outcome.rows or outcome.taken)
             yield from outcome.rows
             done(outcome)
@@ -314,10 +316,10 @@ class _Run(NamedTuple):
                 write_findings(self.output.findings, self.summary)
                 raise typer.Exit(self.summary.status())
             with deferred():
+                verdict = ""
                 if self.out is None:
-                    print_rows(
-                        guarded, self.view, self.answer.text, self.summary, pages=not self.output.no_pager
-                    )
+                    pages = not self.output.no_pager
+                    verdict = print_rows(guarded, self.view, self.answer.text, self.summary, pages=pages)
                     is_written = True
                 else:
                     is_written = self.out.write(
@@ -332,6 +334,7 @@ class _Run(NamedTuple):
                         self.output.findings == INLINE and not carries_findings
                     )
                     print_messages(self.summary, self.output, with_findings=on_stderr)
+                    sys.stdout.write(verdict)
                 write_findings(self.output.findings, self.summary)
             raise typer.Exit(self.summary.status())
 

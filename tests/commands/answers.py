@@ -22,6 +22,13 @@ def document(*words, status=0):
     return found
 
 
+def prediction(is_bad, *words, status=0):
+    """Return the document of a command that ends with 1 where a row is bad news, or with this status."""
+    found, exit_code = ask(*words)
+    assert exit_code == (status or int("never" not in words and any(map(is_bad, found["rows"])))), found
+    return found
+
+
 def answers(result):
     return [
         (row["topic"], row["partition"], row["leader_epoch"], row["end_offset"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.answers import document
+from tests.commands.answers import prediction
 from tests.partitions import epoch_lines, log_dir, orders, put_range, segment
 from tests.recordings import pack
 
@@ -21,7 +21,12 @@ def folder(tmp_path_factory):
     return pack.unpack("truncation", tmp_path_factory.mktemp("elect"))
 
 
-elect = partial(document, "replica", "elect")
+def costs_committed(row):
+    """Whether a leader that Kafka elects, or may elect, costs committed records."""
+    return row["would_be_elected"] is not False and bool(row["committed_records_lost"])
+
+
+elect = partial(prediction, costs_committed, "replica", "elect")
 
 
 def test_what_each_leader_would_cost(folder):

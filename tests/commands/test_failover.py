@@ -56,6 +56,12 @@ def test_the_partitions_that_a_broker_leads_or_follows(kcli, metadata):
     assert "f-two-0" not in found
 
 
+def test_a_partition_that_loses_its_leader_is_bad_news(kcli, metadata):
+    assert kcli("failover", *EVERY_BROKER, metadata).exit_code == 1
+    assert kcli("failover", *EVERY_BROKER, "--fail-on", "never", metadata).exit_code == 0
+    assert kcli("failover", "--all", "--topic", "f-three", metadata).exit_code == 0
+
+
 def test_all_shows_what_does_not_change(kcli, metadata):
     found = rows(kcli("failover", "--broker", "3", "--all", metadata, "-o", "json", "--topic", "f-two"))
 

@@ -114,7 +114,7 @@ def test_what_is_read_back_is_what_the_truncation_loses(partition, tmp_path, ext
     before = snapshot(partition)
     out = tmp_path / f"lost.{extension}"
     done = kcli(*words, "--rescue", out, "-o", "json", partition)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, done.output
     expected = [("orders", 0, as_stored(*one)) for one in records_of(partition, first)]
     assert read_back(out) == expected
     assert f"{len(expected)} records of 1 partition saved in {out}\n" in done.stderr
@@ -134,7 +134,7 @@ def test_every_partition_is_in_the_file_also_of_several_workers(partition, tmp_p
     for jobs in ("1", "2"):
         out = tmp_path / f"lost-{jobs}.ndjson"
         done = kcli("--to-offset", 4, "--rescue", out, "--jobs", jobs, "--limit", 1, partition.parent)
-        assert done.exit_code == 0, done.output
+        assert done.exit_code == 1, done.output
         assert read_back(out) == expected
 
 

@@ -19,9 +19,6 @@ from kcli.kafka.replication.consumer_positions import (
     CACHE,
     FENCED,
     METADATA,
-    OUT_OF_RANGE,
-    TRUNCATED,
-    UNDEFINED,
     UNFENCED,
     Bounds,
     Leadership,
@@ -296,11 +293,6 @@ def answer_to(
     return None, leader_epochs.end_offset_for(entries, requested, log.log_end_offset)
 
 
-def has_truncated(row: Item) -> bool:
-    """Whether a row is about a position that its consumer cannot keep."""
-    return isinstance(row, PositionRow) and row.outcome in {TRUNCATED, UNDEFINED, OUT_OF_RANGE}
-
-
 @job
 def validate_positions(
     partition: Partition,
@@ -345,11 +337,6 @@ def validate_positions(
 
 
 # `epoch diff`: where the epochs of two replicas part, and what each has alone from there on
-
-
-def has_parted(row: Item) -> bool:
-    """Whether a row is about replicas whose epochs differ."""
-    return isinstance(row, EpochDiffRow) and row.divergence_offset is not None
 
 
 def diff(unit: Unit, *, running: bool = False) -> Outcome:

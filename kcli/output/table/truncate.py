@@ -15,6 +15,7 @@ from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, TableView
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, period, size, tally
+from kcli.rows.bad_news import loses_records
 from kcli.rows.truncation import TruncatedSegment, TruncationRound, TruncationRow
 
 MOST_SEGMENTS = 8
@@ -25,7 +26,7 @@ LEFT = "  "
 """Before a line of offsets."""
 SAVE = "save what will be lost first: the same command with --rescue FILE.ndjson"
 """Instead of the command line that the row has: it is longer than most terminals are wide."""
-NONE, FULL, TIERED, STUCK = "none", "full", "tiered", "stuck"
+NONE, FULL, STUCK = "none", "full", "stuck"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 DONE_TO_SEGMENTS = {KEEP: "kept", CUT: "cut", DELETE: "deleted", CREATE: "created"}
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
@@ -166,19 +167,11 @@ def _written(row: TruncationRow) -> str | None:
     return period(row.first_removed_timestamp, row.max_removed_timestamp)
 
 
-def _loses(row: TruncationRow) -> bool:
-    """Whether records go that are nowhere else, and were not deleted before."""
-    removed = row.first_removed_offset
-    if removed is not None and removed < row.log_start_offset_before and row.lost_offsets is None:
-        return False
-    return bool(row.bytes_removed) and (row.outcome != TIERED or row.rescue_command is not None)
-
-
 def _verdict(rows: Sequence[TruncationRow]) -> str:
     """Return what happens to segments, and what is lost."""
     actions: Counter[str] = Counter(segment.action for row in rows for segment in row.segments)
     segments = tally({word: actions[action] for action, word in DONE_TO_SEGMENTS.items()})
-    losers = [row for row in rows if _loses(row)]
+    losers = [row for row in rows if loses_records(row)]
     stuck = sum(row.outcome == STUCK for row in rows)
     if stuck and not losers:
         return f"Stuck for ever: {counted(stuck, 'follower')}. Each fetch is out of the leader's range."

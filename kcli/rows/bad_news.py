@@ -1,0 +1,53 @@
+"""The one rule of exit status 1 for answers: which rows are bad news.
+
+A broker would not start as usual, or waits; records would be lost; a partition that has a leader would have
+none; replicas or a consumer's position have parted. Findings of the level of --fail-on end a run with 1, too,
+and `--fail-on never` is for who only looks.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.rows import Item, row_types, type_name
+
+NO_LEADER = -1
+
+
+def _loses_committed(row: Any) -> bool:
+    return bool(row.would_be_elected is not False and row.committed_records_lost)
+
+
+def loses_records(row: Any) -> bool:
+    """Whether a truncation removes records that are nowhere else, and were not deleted before."""
+    removed = row.first_removed_offset
+    if removed is not None and removed < row.log_start_offset_before and row.lost_offsets is None:
+        return False
+    return bool(row.bytes_removed) and (row.outcome != "tiered" or row.rescue_command is not None)
+
+
+def _lacks_leader(row: Any) -> bool:
+    return bool(row.next_leader == NO_LEADER != row.leader or (row.unclean and row.outcome == "new-leader"))
+
+
+RULES: dict[str, Callable[[Any], bool]] = {
+    "startup": lambda row: row.records_lost != 0,
+    "startup_broker": lambda row: row.outcome != "starts",
+    "truncation": lambda row: loses_records(row) or row.outcome in {"failed", "stuck"},
+    "failover": _lacks_leader,
+    "election": _loses_committed,
+    "epoch_diff": lambda row: row.divergence_offset is not None,
+    "replica_range": lambda row: row.verdict == "differs",
+    "position": lambda row: row.outcome in {"truncated", "undefined", "out-of-range"},
+}
+"""By type of row. What `check`, `diff`, `salvage` and `rlmm check` find are findings."""
+
+
+def bad_news_of(command: str) -> Callable[[Item], bool] | None:
+    """Return what tells the rows of a command that end it with exit status 1; None where none does."""
+    return is_bad_news if any(one.name in RULES for one in row_types(command)) else None
+
+
+def is_bad_news(row: Item) -> bool:
+    """Whether a row ends its command with exit status 1."""
+    rule = RULES.get(type_name(row)) if isinstance(row, tuple) else None
+    return rule is not None and rule(row)
