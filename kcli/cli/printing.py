@@ -16,7 +16,7 @@ from kcli.cli.summary import RunSummary
 from kcli.cli.terminal import LEAST_WIDTH, is_colored, is_dumb, width
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.output.formats import TEXT
+from kcli.output.formats import TABLE, TEXT
 from kcli.output.text import failure_line, finding_lines
 from kcli.output.view import View
 from kcli.rows import Failure, Item, TextBlock
@@ -25,12 +25,20 @@ Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 Done: TypeAlias = Callable[[Outcome], None]
 
 
+JUDGES = frozenset(
+    {"check", "startup", "truncate", "failover", "replica elect", "replica diff", "epoch diff", "epoch check"}
+    | {"rlmm check", "diff", "salvage", "scan"}
+)
+"""Commands whose table begins with a verdict."""
+
+
 def print_rows(
     rows: Iterable[Item], view: View, text: Text | None, summary: RunSummary, *, pages: bool = False
-) -> None:
+) -> str:
     """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them.
 
-    With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal.
+    With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal. Then
+    the verdict is returned, to be said again: whoever left the pager early, or at its end, has not seen it.
     """
     write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
     # drawings conclude from findings, wherever those are shown
@@ -40,12 +48,15 @@ def print_rows(
 
         drawn = StringIO()
         write(rows, view, drawn, tail)
-        show(drawn.getvalue())
-        return
+        is_paged = show(drawn.getvalue())
+        is_view = view.format is TABLE and view.columns is None and view.headers
+        is_verdict = is_paged and is_view and view.command in JUDGES
+        return drawn.getvalue().partition("\n\n")[0] + "\n" if is_verdict else ""
     if text is not None and view.format is TEXT:
         _print_lines(text(view.chosen(rows)))
     elif write is not None:
         write(rows, view, sys.stdout, tail)
+    return ""
 
 
 def print_messages(summary: RunSummary, output: Output, *, with_findings: bool) -> None:

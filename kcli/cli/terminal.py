@@ -102,11 +102,13 @@ def pager() -> str | None:
     return None if named in {"", "cat"} else named
 
 
-def show(text: str) -> None:
-    """Write text to stdout, in the pager if it is longer than the terminal."""
+def show(text: str) -> bool:
+    """Write text to stdout, in the pager if it is longer than the terminal; return whether it was."""
     command = pager()
-    if command is None or _fits(text) or not _page(command, text):
+    is_paged = command is not None and not _fits(text) and _page(command, text)
+    if not is_paged:
         sys.stdout.write(text)
+    return is_paged
 
 
 def _fits(text: str) -> bool:

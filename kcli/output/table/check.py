@@ -37,6 +37,9 @@ from kcli.rows.checks import (
 )
 
 MARKS = {WILL_NOT_LOAD: "error", DAMAGED: "error", WARNING: "warning", CLEAN: ""}
+WORST_FIRST = {WILL_NOT_LOAD: 1, DAMAGED: 2, WARNING: 3, CLEAN: 4}
+PROCESS_ENDS = "the broker's process ends"
+CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-010"), 2
 MOST_CODES = 3
 """Codes of findings of a directory that are named."""
 
@@ -60,9 +63,27 @@ def view_checks(answer: TableInput) -> TableView:
         ),
         severity=_severity,
         is_listed=lambda row: row.result != CLEAN,
+        order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
-        verdict=_verdict,
+        verdict=lambda rows: "\n".join([*_of_brokers(rows, findings), _verdict(rows), *_causes(findings)]),
     )
+
+
+def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield that a broker would not start, where that is sure: a log dir that is offline may hide it."""
+    ends = [one for one in findings if one.code == "START-009"]
+    if not any(one.code == "START-010" for one in findings):
+        ends += [one for one in findings if one.code == "START-008" and PROCESS_ENDS in one.message]
+    brokers = {row.where.broker_id for row in rows}
+    if ends and any(row.is_log_dir for row in rows):
+        yield f"Broker {brokers.pop()} would not start." if len(brokers) == 1 else "A broker would not start."
+
+
+def _causes(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the first reasons why a process ends, waits or loses a log dir, each with its file."""
+    causes = [one for code in CAUSES for one in findings if one.code == code and one.path]
+    for one in causes[:MOST_CAUSES]:
+        yield f"{one.path}: {one.message}."
 
 
 def _severity(row: CheckRow | EpochCheckRow) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.kafka.findings.findings import Finding
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, TIME, ShownColumn, offsets_column, severity_of
-from kcli.output.table.table_view import TableInput, TableView
+from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.scan import ScanSegmentRow, ScanSummary
 
@@ -70,6 +70,9 @@ def _view(
         damaged = f"{counted(count['error'], noun)} damaged" if count["error"] else ""
         return f"{joined((damaged, tally(counts)))}."
 
+    def is_unusual(row: Any) -> bool:
+        return severity(row) in {"error", "warning"} or _result(row, findings.get(place(row), ())) != CLEAN
+
     return TableView(
         columns=(
             first,
@@ -88,6 +91,8 @@ def _view(
             ),
         ),
         severity=severity,
+        is_listed=is_unusual if len(answer.rows) > ROWS_OF_A_SCREEN else None,
+        folded="without damage",
         closing=_total,
         verdict=verdict,
     )

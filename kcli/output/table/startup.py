@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 
@@ -10,7 +11,7 @@ from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, STYLES, ShownColumn
 from kcli.output.table.fitted_table import sentences, table
 from kcli.output.table.shared_columns import SharedColumn, name_of
-from kcli.output.table.table_view import FEW, TableInput, TableView, draw_table
+from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size, tally
 from kcli.rows.startup import (
     FAILS,
@@ -38,8 +39,12 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
     "not-started": "not loaded",
     LOADS: "loaded",
 }
-NEWS = {"created-empty": "begun empty", "stray": "made -stray", FAILS: "not loaded"}
-"""Outcome -> what the first line says of its replicas."""
+NEWS = {
+    "begun empty": ("created-empty",),
+    "made -stray": ("stray",),
+    "not loaded": (FAILS, "not-started"),
+}
+"""What the first line says of replicas -> their outcomes."""
 ACTION_STYLES = {
     "truncate": "yellow",
     "delete": "red",
@@ -58,7 +63,10 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        yield from _log_dirs(broker.log_dirs if broker else (), screen, is_first=not rows)
+        dirs = broker.log_dirs if broker else ()
+        if broker is not None and broker.outcome in {FAILS, WAITS}:
+            dirs = tuple(one if _is_offline(one) else one._replace(outcome=NOT_REACHED) for one in dirs)
+        yield from _log_dirs(dirs, screen, is_first=not rows)
         failing = [row for row in rows if row.outcome == FAILS]
         if failing and (broker is None or len(failing) > 1):
             yield ""
@@ -70,6 +78,10 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
         return "\n".join([*([] if broker is None else _verdict(broker)), *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
+    if len(partitions) > ROWS_OF_A_SCREEN:
+        view = view._replace(
+            is_listed=lambda row: _severity(row) is not None, folded="load, and lose nothing"
+        )
     yield from draw_table(view, answer._replace(rows=partitions))
 
 
@@ -87,6 +99,8 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
     release = f"(Kafka {row.kafka_version})"
     cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []
+    cause += [f"server.log: {row.server_log}"] if row.server_log else []
+    cause += [f"To do: {row.remedy}."] if row.remedy else []
     if row.outcome == FAILS:
         return [f"{name} would not start {release}: {row.error}.", *cause]
     if row.outcome == WAITS:
@@ -100,9 +114,9 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     counts = row.partitions_by_outcome
     news = [
         *(
-            f"{counted(counts[outcome], 'replica')} {words}"
-            for outcome, words in NEWS.items()
-            if counts.get(outcome)
+            f"{counted(number, 'replica')} {words}"
+            for words, outcomes in NEWS.items()
+            if (number := sum(counts.get(outcome, 0) for outcome in outcomes))
         ),
         *([f"{counted(row.records_lost, 'record')} lost"] if row.records_lost else []),
     ]
@@ -115,6 +129,10 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
 
 def _is_offline(log_dir: StartedLogDir) -> bool:
     return log_dir.outcome == OFFLINE
+
+
+NOT_REACHED: Any = "not reached"
+"""Of a log dir of a broker that does not start: it is neither online nor offline."""
 
 
 def _severity(row: StartupRow) -> str | None:

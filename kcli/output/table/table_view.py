@@ -38,11 +38,12 @@ FEW = 4
 
 
 class TableInput(NamedTuple):
-    """What a view draws: rows of its type, the screen, and the findings of the run."""
+    """What a view draws: rows of its type, the screen, and the findings; whether the user sorts the rows."""
 
     rows: Sequence[Any]
     screen: Screen
     findings: Sequence[Finding] = ()
+    is_sorted: bool = False
 
 
 Drawn: TypeAlias = "Iterable[RenderableType]"
@@ -54,9 +55,10 @@ class TableView(NamedTuple):
     `verdict` is the first line, in place of `closing`: it concludes something from all rows. `severity` gives
     each row a mark; None: no mark. `shared`: values for the title, or for columns where rows differ, besides
     those of `Where`. `facts`: further words of the title. `is_listed`: whether a row is in the table where
-    all rows are at hand. `merged`: the value by which rows of replicas of a partition are the same line.
-    `names_replicas`: whether the columns name brokers and log dirs already. `above` and `below` the table:
-    what else is drawn.
+    all rows are at hand; `folded`: what is said of the others. `order`: rows are shown by it, the lowest
+    first, unless the user sorts them. `merged`: the value by which rows of replicas of a partition are the
+    same line. `names_replicas`: whether the columns name brokers and log dirs already. `above` and `below`
+    the table: what else is drawn.
     """
 
     columns: Sequence[ShownColumn]
@@ -66,6 +68,8 @@ class TableView(NamedTuple):
     shared: Sequence[SharedColumn] = ()
     facts: Callable[[Sequence[Any]], Sequence[str]] | None = None
     is_listed: Callable[[Any], bool] | None = None
+    folded: str = ""
+    order: Callable[[Any], Any] | None = None
     merged: Callable[[Any], Any] | None = None
     names_replicas: bool = False
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
@@ -74,7 +78,7 @@ class TableView(NamedTuple):
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    rows, screen, findings = answer
+    rows, screen, findings, is_sorted = answer
     columns, days = _without_day(view.columns, rows)
     shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]
@@ -83,6 +87,8 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))
+    if view.order is not None and not is_sorted:
+        listed = sorted(listed, key=view.order)
     if view.merged is not None and (lines := merged_replicas(rows, view.merged)):
         listed, replicas = lines
         columns = [*columns, replicas]
@@ -100,6 +106,10 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     marks = [mark_column(severity, screen.symbols)] if severity is not None and has_marks else []
     if listed:
         yield table((*marks, *before, *columns, *after), listed, screen)
+    if view.folded and len(listed) < len(rows):
+        more = " more" if listed else ""
+        yield from [""] if listed else []
+        yield sentences(screen, f"{len(rows) - len(listed)}{more} {view.folded}: -o wide shows them.")
     if view.below is not None:
         yield from view.below(rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
