@@ -123,6 +123,13 @@ def java_exception(error: FormatError) -> str:
     return IO_EXCEPTION
 
 
+def lacks_lines(error: FormatError) -> bool:
+    """Whether a file has fewer entries than it says."""
+    found, expected = error.found, error.expected
+    is_count = error.field.endswith(COUNT_FIELD)
+    return is_count and isinstance(found, int) and isinstance(expected, int) and found < expected
+
+
 def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
     rest = lines(data)
     first = next(rest, None)

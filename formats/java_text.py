@@ -24,6 +24,25 @@ LONG_BITS = 64
 FOUND_MAX = 120
 """Characters of a bad line that an error repeats."""
 
+CUT = "a file that is cut, as a full disk leaves one"
+
+LAST_BYTES = {
+    **dict.fromkeys(
+        (
+            "meta.properties",
+            "leader-epoch-checkpoint",
+            "recovery-point-offset-checkpoint",
+            "log-start-offset-checkpoint",
+            "replication-offset-checkpoint",
+            "cleaner-offset-checkpoint",
+        ),
+        (0, b"\n"),
+    ),
+    "partition.metadata": (len("version: 0\ntopic_id: ") + 22, b""),
+    "quorum-state": (0, b"}"),
+}
+"""By name the fewest bytes that a broker writes to a file of text, and the last of them."""
+
 BLANKS = r"[ \t\n\x0b\f\r]+"
 """Java's `\\s+` without its Unicode flag."""
 
@@ -66,8 +85,28 @@ def java_string(data: bytes) -> str:
     )
 
 
+def left_by_a_crash(name: str, data: Buffer) -> str | None:
+    """Return in words what a full disk or a power cut made of a file of this name; None of any other.
+
+    A power cut can leave a file at its length, or a part of it, whose bytes the disk never got: they are NUL.
+    """
+    raw = bytes(data)
+    zeros = len(raw) - len(raw.rstrip(b"\0"))
+    if not raw:
+        return "an empty file, as a full disk or a power cut leaves one"
+    if zeros == len(raw):
+        return f"nothing but NUL bytes ({zeros}), as a power cut leaves a file"
+    if zeros and name in LAST_BYTES:
+        return f"NUL bytes from byte {len(raw) - zeros} on, as a power cut leaves a file"
+    least, end = LAST_BYTES.get(name, (0, b""))
+    is_cut = len(raw) < least or not raw.rstrip(b" ").endswith(end)
+    return CUT if is_cut else None
+
+
 def shown(text: str) -> str:
     """Return a text in quotes, cut to a bounded length, fit for an error."""
+    if text and not text.strip("\0"):
+        return "NUL bytes"
     return repr(text if len(text) <= FOUND_MAX else text[:FOUND_MAX] + "...")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self, TypeVar
 
-from formats.errors import FormatError, LimitError
+from formats.errors import FormatError, LimitError, TruncatedError
 
 T = TypeVar("T")
 
@@ -74,12 +74,29 @@ class FileError(Exception):
 
 
 def file_error(path: str, error: FormatError | OSError) -> FileError:
-    """Return the FileError that says which file a lower error came from."""
+    """Return the FileError that says which file a lower error came from, and what a crash left of it."""
     if isinstance(error, FormatError):
-        return FileError(path, error.code, str(error), error.position, error.field)
+        message = after_a_crash(path, str(error), error)
+        return FileError(path, error.code, message, error.position, error.field)
     code = OS_ERRORS.get(error.errno or 0, "read-failed")
     words = LOOP if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
     return FileError(path, code, words)
+
+
+def after_a_crash(path: str, message: str, error: FormatError | None = None) -> str:
+    """Return what is wrong with a small file, after what a full disk or a power cut left of it."""
+    from formats.checkpoint import lacks_lines
+    from formats.java_text import CUT, LAST_BYTES, left_by_a_crash
+
+    name = os.path.basename(path)
+    if name not in LAST_BYTES and not name.endswith((".checkpoint", ".snapshot")):
+        return message
+    found = None
+    with suppress(FileError), DataFile(path) as file:
+        found = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
+    lacks = isinstance(error, TruncatedError) or (error is not None and lacks_lines(error))
+    found = CUT if found is None and lacks else found
+    return message if found is None else f"{found}; {message}"
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from formats.names import (
 from formats.properties import MetaProperties, read_meta_properties
 from formats.quorum import read_quorum_state
 from formats.types import TopicPartition
-from kcli.logdir.buffers import FileError, decode_optional, file_error, read_optional, shown
+from kcli.logdir.buffers import FileError, after_a_crash, decode_optional, file_error, read_optional, shown
 from kcli.logdir.targets import Target
 
 T = TypeVar("T")
@@ -119,7 +119,8 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
 
     meta: MetaProperties | None = read(META_PROPERTIES_FILE, read_meta_properties)
     if meta and (missing := missing_ids(meta)):
-        problems.append(FileError(shown(os.path.join(log_dir, META_PROPERTIES_FILE)), INCOMPLETE, missing))
+        path = os.path.join(log_dir, META_PROPERTIES_FILE)
+        problems.append(FileError(shown(path), INCOMPLETE, after_a_crash(path, missing)))
     return DirectoryFacts(
         broker_id=meta.node_id if meta else None,
         cluster_id=meta.cluster_id if meta else None,

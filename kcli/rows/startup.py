@@ -106,6 +106,8 @@ class StartupBrokerRow(NamedTuple):
     error_message: Annotated[str | None, "why, and where"]
     reason: Annotated[str | None, "why it does not start as usual, in one sentence"]
     cause_path: Annotated[str | None, "the file or directory that is the cause"]
+    server_log: Annotated[str | None, "what server.log says then; null where it starts as usual, or waits"]
+    remedy: Annotated[str | None, "what to do before the start; null where that depends on more"]
     metadata_path: Annotated[str | None, "the metadata log that decides; null: none is here"]
     partitions_by_outcome: Annotated[dict[str, Any], "replicas by outcome"]
     kafka_version: Annotated[str, "the release that the answer is for"]

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, NORMAL, UNKNOWN, PartitionDir
@@ -19,6 +19,7 @@ from kcli.kafka.kraft.broker_start import BrokerStart, is_offline_before_its_log
 from kcli.kafka.kraft.fates import EmptyReplica
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
+from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.start_plan import StartPlan, fate_findings, stop_findings
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
@@ -67,13 +68,6 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
                 cause_path=shown(cause.path) if cause else None,
                 metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
             )
-
-
-def is_bad_news(row: Item) -> bool:
-    """Whether a row says that a broker does not start as usual, or that records are lost."""
-    if isinstance(row, StartupBrokerRow):
-        return row.outcome != BROKER_STARTS
-    return isinstance(row, StartupRow) and bool(row.records_lost)
 
 
 def expand(found: Found) -> Found:
@@ -133,9 +127,12 @@ class StartReducer:
         log_dirs = plan.log_dirs
         if self.clean is not None:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
-        dirs = tuple(_log_dir(one, plan.start, partitions) for one in log_dirs)
-        stop = next(iter(_stops(plan, partitions, dirs)), None)
-        offline = {one.dir for one in dirs if one.outcome == OFFLINE}
+        failed = {
+            one.path: plan.start.offline.get(one.path) or _failed_log(one, partitions) for one in log_dirs
+        }
+        offline = {path: reason for path, reason in failed.items() if reason is not None}
+        dirs = tuple(_log_dir(one, offline.get(one.path), partitions) for one in log_dirs)
+        stop = next(iter(_stops(plan, partitions, offline)), None)
         rows = [_not_started(one, plan, offline) for one in partitions]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [
@@ -143,7 +140,7 @@ class StartReducer:
                 for replica in plan.fates.empty
                 if self.selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
             ]
-        row = self._row(plan, dirs, rows, stop)
+        row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
         selected = {one.row.where.dir for one in partitions if one.row.outcome != FAILS}
         findings = [
             finding
@@ -161,28 +158,31 @@ class StartReducer:
         plan: StartPlan,
         dirs: tuple[StartedLogDir, ...],
         rows: Sequence[StartupRow],
-        stop: StartFailure | None,
+        failure: StartFailure | None,
+        *,
+        is_end: bool,
     ) -> StartupBrokerRow:
-        """Return the row of a broker."""
+        """Return the row of a broker; `failure` ends the process, or takes a log dir offline."""
         meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
         lost = [row.records_lost for row in rows if row.outcome not in {FAILS, NOT_STARTED}]
         seconds = (one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT for one in dirs)
-        offline = [one for one in dirs if one.outcome == OFFLINE]
         metadata_log_dir = plan.start.metadata_log_dir
-        outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS
-        cause, reason = (offline[0].dir, offline[0].error_message) if offline else (None, None)
-        if stop is not None:
-            outcome, cause, reason = FAILS, shown(stop.path), stop.message
-        elif plan.wait is not None:
-            outcome, cause, reason = WAITS, shown(plan.wait.path), plan.wait.message
+        outcome: BrokerOutcome = BROKER_STARTS if failure is None else FAILS if is_end else DEGRADED
+        if plan.wait is not None and not is_end:
+            outcome = WAITS
+        stop, cause = (failure if is_end else None), (plan.wait if outcome == WAITS else failure)
+        says = None if cause is None or outcome == WAITS else server_log(cause)
+        todo = None if cause is None else remedy(cause, [one.path for one in plan.log_dirs])
         return StartupBrokerRow(
             broker_id=meta.node_id if meta else None,
             cluster_id=meta.cluster_id if meta else None,
             outcome=outcome,
             error=stop.exception if stop else None,
-            error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
-            reason=reason,
-            cause_path=cause,
+            error_message=str(stop) if stop else None,
+            reason=cause.reason if cause else None,
+            cause_path=shown(cause.path) if cause else None,
+            server_log=says,
+            remedy=todo,
             metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
             partitions_by_outcome=dict(Counter(row.outcome for row in rows)),
             kafka_version=".".join(map(str, plan.config.version)),
@@ -197,7 +197,7 @@ class StartReducer:
         )
 
 
-def _not_started(one: StartedPartition, plan: StartPlan, offline: set[str]) -> StartupRow:
+def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:
     """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
     row = one.row
     is_metadata_log = row.where.topic == CLUSTER_METADATA
@@ -207,7 +207,7 @@ def _not_started(one: StartedPartition, plan: StartPlan, offline: set[str]) -> S
         first = plan.wait if not plan.stops else plan.stops[0]
         reason = first.message if first else "the metadata log does not load"
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason=reason)
-    if shown(one.log_dir or "") in offline:
+    if one.log_dir in offline:
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason="its log dir goes offline")
     return row
 
@@ -240,7 +240,7 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica) -> StartupRow:
 
 
 def _stops(
-    plan: StartPlan, partitions: Sequence[StartedPartition], dirs: Sequence[StartedLogDir]
+    plan: StartPlan, partitions: Sequence[StartedPartition], offline: Mapping[str, StartFailure]
 ) -> Iterable[StartFailure]:
     """Yield what ends the process, in the broker's order."""
     start = plan.start
@@ -251,33 +251,33 @@ def _stops(
     yield from start.log_stops
     early = {one.path for one in plan.log_dirs if is_offline_before_its_logs(one)}
     for one in partitions:
-        if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
-            yield StartFailure(str(one.row.error), str(one.row.error_message), str(one.row.where.dir))
+        failure = one.failure
+        if one.log_dir not in start.offline and failure is not None and failure.exception != KAFKA_STORAGE:
+            yield failure
         if one.log_dir in early and one.first_unstable_offset is not None:
             yield _reads_offline(one)
     for log_dir in plan.log_dirs:
         if log_dir.path not in early:
             yield from map(_reads_offline, _after_the_failed(log_dir, partitions))
-    for each in dirs if plan.config.version >= ENSEMBLE else ():
-        if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
-            yield StartFailure(str(each.error), f"the metadata log dir fails: {each.error_message}", each.dir)
-    if all(each.outcome == OFFLINE for each in dirs):
-        yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
+    reason = offline.get(start.metadata_log_dir or "")
+    if reason is not None and plan.config.version >= ENSEMBLE:
+        yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
+    if len(offline) == len(plan.log_dirs):
+        first = offline[plan.log_dirs[0].path]
+        yield first._replace(message=f"every log dir fails: {first.reason}")
 
 
-def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:
+def _log_dir(
+    one: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
+) -> StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
     rows = [each.row for each in partitions if each.log_dir == one.path]
-    reason = start.offline.get(one.path)
-    failed = _failed_log(one, partitions)
-    if reason is None and failed is not None:
-        reason = failed._replace(message=f"{failed.path}: {failed.message}")
     return StartedLogDir(
         dir=shown(one.path),
         directory_id=one.meta.directory_id if one.meta else None,
         outcome="online" if reason is None else OFFLINE,
         error=reason.exception if reason else None,
-        error_message=reason.message if reason else None,
+        error_message=str(reason) if reason else None,
         clean=one.clean,
         partitions=len(rows),
         failing_partitions=sum(row.error is not None for row in rows),
@@ -325,9 +325,8 @@ def _of_log_dirs(
 def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:
     """Return why a log takes its log dir offline; None where each loads, or ends the process."""
     for each in partitions:
-        row = each.row
-        if each.log_dir == one.path and row.error == KAFKA_STORAGE:
-            return StartFailure(row.error, str(row.error_message), str(row.where.dir))
+        if each.log_dir == one.path and each.failure is not None and each.failure.exception == KAFKA_STORAGE:
+            return each.failure
     return None
 
 

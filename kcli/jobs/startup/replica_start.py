@@ -54,11 +54,13 @@ class StartedPartition(NamedTuple):
     """A partition's row with its log dir, and its first unstable offset once it is loaded.
 
     `first_unstable_offset`: None without a transaction that is open, or completed in what the start replays.
+    `failure`: why it does not load.
     """
 
     row: StartupRow
     log_dir: str | None
     first_unstable_offset: int | None = None
+    failure: StartFailure | None = None
 
 
 class Started(NamedTuple):
@@ -138,7 +140,8 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     else:
         row = _with_fate(_with_log(row, partition, log), log, fate)
         unstable = log.producers.first_unstable_offset
-    known.append(StartedPartition(row, partition.target.log_dir, unstable))
+    failure = log if isinstance(log, StartFailure) else None
+    known.append(StartedPartition(row, partition.target.log_dir, unstable, failure))
     yield row
     yield from damaged_snapshot(partition)
     if isinstance(log, StartFailure) or is_deleted:

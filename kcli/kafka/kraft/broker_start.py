@@ -143,7 +143,7 @@ def as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:
 
 def offline_by_log(log_dir: str, reason: StartFailure) -> Finding:
     """Return the finding about a log dir that goes offline because a log in it does not load."""
-    return Finding("START-010", f"{shown(reason.path)}: {reason.message}", dir=shown(log_dir))
+    return Finding("START-010", str(reason), dir=shown(log_dir))
 
 
 def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION
-from kcli.logdir.buffers import CANNOT_READ
+from kcli.logdir.buffers import CANNOT_READ, after_a_crash, shown
 from kcli.logdir.log_dirs import (
     META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
@@ -54,6 +54,15 @@ class StartFailure(NamedTuple):
     exception: str
     message: str
     path: str
+
+    def __str__(self) -> str:
+        return f"{shown(self.path)}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """Why, without the name of the file."""
+        name = os.path.basename(self.path)
+        return self.message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
 
 class QuorumConfig(NamedTuple):
@@ -271,7 +280,7 @@ def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[
             yield StartFailure(missing, "no meta.properties: the directory is not formatted", path)
         elif one.meta.node_id is None or one.meta.cluster_id is None:
             name = "node ID" if one.meta.node_id is None else "cluster ID"
-            yield StartFailure(RUNTIME, f"{name} not found", path)
+            yield StartFailure(RUNTIME, after_a_crash(path, f"{name} not found"), path)
 
 
 def _is_reserved(directory_id: str) -> bool:

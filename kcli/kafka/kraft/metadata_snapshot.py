@@ -34,7 +34,7 @@ from kcli.kafka.storage.loaded_log import checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, ILLEGAL_STATE, BrokerError, file_batches, header
 from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
-from kcli.logdir.buffers import DataFile, FileError, file_error
+from kcli.logdir.buffers import DataFile, FileError, after_a_crash, file_error
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.partition_names import first_base, listed
 
@@ -45,7 +45,7 @@ NULL_POINTER = "NullPointerException"
 OUT_OF_RANGE = "OffsetOutOfRangeException"
 NO_SNAPSHOT_FILE = "not-found"
 UNREADABLE_SNAPSHOT = frozenset({"no-permission", "read-failed", "is-a-directory", "symlink-loop"})
-NO_FOOTER = "the snapshot has no footer: its end is lost"
+NO_FOOTER = "the snapshot has no footer: its end is lost, as after a full disk"
 
 
 class SnapshotTrouble(NamedTuple):
@@ -117,9 +117,11 @@ def _trouble(file: DataFile) -> SnapshotTrouble | None:
             elif footer is not None and records is None:
                 after += 1
     except BrokerError as error:
-        return SnapshotTrouble(file.path, error.exception, error.message, error.position)
+        message = after_a_crash(file.path, error.message)
+        return SnapshotTrouble(file.path, error.exception, message, error.position)
     if number < 0:
-        return SnapshotTrouble(file.path, NO_SUCH_ELEMENT, "there is no batch in the snapshot", 0)
+        message = after_a_crash(file.path, "there is no batch in the snapshot")
+        return SnapshotTrouble(file.path, NO_SUCH_ELEMENT, message, 0)
     if footer is None:
         return SnapshotTrouble(file.path, None, NO_FOOTER, file.size)
     if after:
@@ -206,13 +208,14 @@ def bootstrap_level(log_dir: str) -> int | StartFailure | None:
         with DataFile(path) as file:
             level = _metadata_version(file)
     except BrokerError as error:
-        return StartFailure(error.exception, error.message, path)
+        return StartFailure(error.exception, after_a_crash(path, error.message), path)
     except FormatError as error:
         return StartFailure(RUNTIME, file_error(path, error).message, path)
     except FileError as error:
         return StartFailure(RUNTIME, error.message, path)
     if level is None:
-        return StartFailure(RUNTIME, f"no FeatureLevelRecord for {METADATA_VERSION} in it", path)
+        message = after_a_crash(path, f"no FeatureLevelRecord for {METADATA_VERSION} in it")
+        return StartFailure(RUNTIME, message, path)
     return level
 
 

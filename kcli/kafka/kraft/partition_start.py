@@ -40,6 +40,7 @@ T = TypeVar("T")
 GOES_OFFLINE, PROCESS_ENDS = "the log dir goes offline", "the broker's process ends"
 """What a failure stops."""
 ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
+LEFT_NULS = "; NUL bytes up to the end, as a power cut or log.preallocate leaves them"
 LOAD_FAILED = "load-failed"
 """The code of the error for a log that the broker would not load."""
 
@@ -160,16 +161,22 @@ def _damage_findings(
     """Yield what lies at the place of a log at which the start fails."""
     if error.exception != CORRUPT_RECORD or error.position is None or not error.path.endswith(".log"):
         return
-    with DataFile(error.path) as log:
-        zeros = only_zeros(log, error.position, log.size)
     code, message = ("LOG-002", error.message)
-    if zeros and clean:
+    if clean and _only_zeros(error):
         message = (
             "zeros after the last batch, and a clean shutdown: the broker reads them and refuses the log"
         )
         code = ZEROS_REFUSED
     path = shown_path(partition, error.path)
     yield Finding(code, message, dir=partition.shown, path=path, position=error.position)
+
+
+def _only_zeros(error: BrokerError) -> bool:
+    """Whether nothing but zeros lies from the place of an error in a log on."""
+    if error.exception != CORRUPT_RECORD or error.position is None or not error.path.endswith(".log"):
+        return False
+    with DataFile(error.path) as log:
+        return only_zeros(log, error.position, log.size)
 
 
 def load(
@@ -205,7 +212,12 @@ def attempt(
 
 def refusal(partition: Partition, error: BrokerError) -> Finding:
     """Return the finding about a log that the broker would not load."""
-    message = f"{error}: {_stopped(partition, error)}"
+    from kcli.kafka.kraft.remedies import remedy
+
+    around = [each for each in (partition.target.log_dir, partition.target.metadata_dir) if each is not None]
+    todo = remedy(StartFailure(error.exception, error.message, error.path), around)
+    why = f"{error}{LEFT_NULS if _only_zeros(error) else ''}: {_stopped(partition, error)}"
+    message = f"{why}; to do: {todo}" if todo else why
     path = shown_path(partition, error.path)
     return Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
 
@@ -225,8 +237,9 @@ def _stopped(partition: Partition, error: BrokerError) -> str:
 
 
 def failure(partition: Partition, error: BrokerError) -> StartFailure:
-    """Return the failure of a log: the exception, the file and place, and the partition directory."""
+    """Return the failure of a log: the exception, the file and place, and the path of the file."""
     place = shown(os.path.basename(error.path))
-    if error.position is not None and not error.message.startswith("byte "):
+    if error.position is not None and f"byte {error.position}" not in error.message:
         place += f" at byte {error.position}"
-    return StartFailure(error.exception, f"{place}: {error.message}", partition.shown)
+    message = f"{place}: {error.message}{LEFT_NULS if _only_zeros(error) else ''}"
+    return StartFailure(error.exception, message, shown_path(partition, error.path))

@@ -27,6 +27,7 @@ from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newes
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
 from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, wait_reason
 from kcli.kafka.kraft.releases import Release, release_named
+from kcli.kafka.kraft.remedies import with_remedy
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE, LogDirState, log_dir_state
@@ -143,10 +144,16 @@ def start_plan(
         of_files = [*(stop for stop in start.stops if stop not in of_quorum), *bootstrap, *of_quorum]
     else:
         of_files = [*start.stops, *bootstrap]
-    stops = [*of_files, *_quorum_stops(node_id, config), *_snapshot_stops(log_dir)]
+    trouble = None if log_dir is None else newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
+    stops = [*of_files, *_quorum_stops(node_id, config)]
+    if trouble is not None and trouble.exception is not None:  # it is read before all records
+        stops.append(StartFailure(trouble.exception, trouble.message, trouble.path))
     if metadata is not None:
         role = is_controller(node_id, metadata, quorum)
-        stops += [each for each in [metadata_failure(metadata, release, is_controller=role)] if each]
+        failure = metadata_failure(metadata, release, is_controller=role)
+        if failure is not None and trouble is not None:  # of records that are lost
+            failure = failure._replace(message=f"{trouble.message}; {failure.message}", path=trouble.path)
+        stops += [] if failure is None else [failure]
     wait = None
     if not stops and log_failure is None:
         reason = wait_reason(node_id, _directory_id(at_rest, start), metadata, quorum)
@@ -231,14 +238,6 @@ def _bootstrap_stops(
             yield StartFailure(RUNTIME, message, path)
 
 
-def _snapshot_stops(log_dir: str | None) -> Iterator[StartFailure]:
-    """Yield that the newest snapshot of the metadata log ends the process: it is read before all records."""
-    if log_dir is not None:
-        trouble = newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
-        if trouble is not None and trouble.exception is not None:
-            yield StartFailure(trouble.exception, trouble.message, trouble.path)
-
-
 def _image_of_new_log(
     dirs: Sequence[LogDirState], config: BrokerConfig, node_id: int | None, answer: object
 ) -> Image | None:
@@ -258,10 +257,15 @@ def _fates(
         LogDirId(one.path, one.meta.directory_id if one.meta else None, one.path not in start.offline)
         for one in dirs
     ]
-    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start))
+    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start, image))
 
 
-def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart) -> Iterator[ReplicaDir]:
+def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart, image: Image) -> Iterator[ReplicaDir]:
+    """Yield the directories of replicas; one whose topic id cannot be read is that of its name.
+
+    The start of its log says what becomes of it, and nothing is begun in its place.
+    """
+    by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
     for one in dirs:
         for name, parsed in one.names if one.path not in start.offline else ():
             if parsed is not None:
@@ -270,21 +274,21 @@ def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart) -> Iterator[R
                 try:
                     topic_id = Partition(target).topic_id()
                 except FileError:
-                    continue  # the start of the log says what becomes of it
+                    topic_id = by_name.get(parsed.topic)
                 yield ReplicaDir(path, one.path, parsed, topic_id)
 
 
 def stop_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
+    paths = [one.path for one in plan.log_dirs]
     for stop in plan.stops:
-        yield _finding(
-            "START-009", f"{stop.exception}: {stop.message}", log_dir_of(stop.path, plan.log_dirs), stop
-        )
+        message = f"{stop.exception}: {with_remedy(stop, paths)}"
+        yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
     if plan.wait is not None:
         log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
         yield _finding("START-022", f"it waits for ever: {plan.wait.message}", log_dir, plan.wait)
     for path, reason in plan.start.offline.items():
-        yield _finding("START-010", reason.message, path, reason)
+        yield _finding("START-010", with_remedy(reason, paths), path, reason)
     if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
         message = (
             "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "

@@ -58,7 +58,7 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
-from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.buffers import FileError, file_error, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
 
 SPLIT = "its segment is split"
@@ -465,7 +465,7 @@ def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, Epo
         exception = java_exception(error)
         if exception == IO_EXCEPTION:
             exception = KAFKA_STORAGE
-        raise BrokerError(exception, path, error.position, str(error)) from error
+        raise BrokerError(exception, path, error.position, file_error(path, error).message) from error
     try:
         check_epoch_entries(lines, data)
     except FormatError as error:
@@ -487,7 +487,7 @@ def check_partition_metadata(partition: Partition) -> str | None:
             exception = "NullPointerException"
         elif error.field.endswith(", topic_id"):
             exception = ILLEGAL_ARGUMENT
-        raise BrokerError(exception, path, error.position, str(error)) from error
+        raise BrokerError(exception, path, error.position, file_error(path, error).message) from error
     if partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
         message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
         raise BrokerError("InconsistentTopicIdException", path, None, message)

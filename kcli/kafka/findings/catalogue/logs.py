@@ -32,7 +32,7 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-004": Rule(
         "info",
-        "The log ends in preallocated zeros.",
+        "The log ends in NUL bytes: preallocated (log.preallocate), or left by a power cut.",
         "Recovery trims them; a clean start over them fails.",
         "Nothing, unless the shutdown was clean: then preallocated space was not trimmed and the start may "
         "fail.",
@@ -66,7 +66,7 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-009": Rule(
         "error",
-        "A cleanly stopped log ends in zeros: the broker does not load it.",
+        "A cleanly stopped log ends in NUL bytes, as of a power cut: the broker does not load it.",
         "It does not recover after a clean stop: it reads the zeros as a batch, and its process ends with "
         "CorruptRecordException.",
         "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what "

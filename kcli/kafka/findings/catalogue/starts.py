@@ -19,10 +19,13 @@ STARTS: dict[str, Rule] = {
         "error",
         "A file of the log dir itself is damaged.",
         "A bad meta.properties keeps it from starting. A bad checkpoint takes the log dir offline, unless "
-        "only a number in it is malformed; of recovery points or log starts it means a full recovery, and "
-        "logs that begin at their first segments.",
-        "Restore meta.properties from another log dir of the same node (directory.id differs); move a "
-        "damaged checkpoint elsewhere before the start: without one the log dir stays online.",
+        "only a number in it is malformed; an empty one has no lines. Nothing but NUL bytes is what a power "
+        "cut leaves, an empty or a cut file what a full disk leaves.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs). Move a "
+        "damaged checkpoint away before the start, and the log dir stays online: without recovery points a "
+        "crash costs a full recovery, without log starts deleted records of the first segments are there "
+        "again, without high watermarks each begins at the log start, without cleaner points cleaning begins "
+        "anew.",
     ),
     "DIR-006": Rule(
         "error",
@@ -46,7 +49,8 @@ STARTS: dict[str, Rule] = {
         "Without the file it starts without its vote, in the epoch of its log. With a damaged one it does "
         "not start from 3.9 on (START-009); a release before clears the file and starts without its vote and "
         "its epoch of the quorum, unless the file is of an unknown version or cannot be opened.",
-        "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
+        "Move a damaged one (NUL bytes after a power cut, empty or cut after a full disk) away. On a "
+        "controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
         "twice in one epoch. On a broker nothing is lost.",
     ),
     "DIR-011": Rule(
@@ -107,7 +111,9 @@ STARTS: dict[str, Rule] = {
         "It stops there: its process ends with the exception that the finding names, or the log dir goes "
         "offline, and the other log dirs are served, unless it is the one of the metadata log.",
         "The finding names the file and the byte. Copy the directory before anything else; kcli startup "
-        "--shutdown unclean shows whether recovery would repair it.",
+        "--shutdown unclean shows whether recovery would repair it. A partition.metadata that is NUL, empty "
+        "or cut is written anew (version: 0 and topic_id, as on other replicas); a leader-epoch-checkpoint "
+        "is copied from another replica, or from what kcli salvage makes of the batches.",
     ),
     "START-009": Rule(
         "error",
@@ -115,7 +121,9 @@ STARTS: dict[str, Rule] = {
         "It ends with the exception that the finding names: meta.properties that are missing or contradict "
         "each other, the name of a directory, a partition in two log dirs.",
         "Check that the log dirs are those of this broker (server.properties). Of a partition in two log "
-        "dirs keep the one with the higher log end (kcli ls), and move the other elsewhere.",
+        "dirs keep the one with the higher log end (kcli ls), and move the other elsewhere. A "
+        "meta.properties that a crash left empty, cut or full of NUL bytes is written anew: version=1, and "
+        "node.id and cluster.id of the other log dirs. quorum-state and bootstrap.checkpoint are moved away.",
     ),
     "START-010": Rule(
         "error",

@@ -24,7 +24,7 @@ from kcli.kafka.integrity.checks.segments import LARGEST_TXN_INDEX, SegmentFacts
 from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, Settings
-from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.buffers import FileError, file_error, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.logdir.partition_names import index_file
 from kcli.logdir.targets import Target, entry_of
@@ -271,7 +271,7 @@ class PartitionJudge:
             ):
                 findings.add(code, None, words)
         except FormatError as error:
-            findings.add("PROD-001", error.position, str(error))
+            findings.add("PROD-001", error.position, file_error(target.path, error).message)
         except FileError as error:
             findings.add_error(error)
         yield from findings.take()

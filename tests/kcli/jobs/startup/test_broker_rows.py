@@ -80,6 +80,8 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         "error_message": None,
         "reason": None,
         "cause_path": None,
+        "server_log": None,
+        "remedy": None,
         "metadata_path": None,
         "partitions_by_outcome": {"loads": 2},
         "kafka_version": "4.3",

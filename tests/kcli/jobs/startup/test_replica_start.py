@@ -113,7 +113,7 @@ def test_a_failure_of_the_disk_stops_the_log_dir_and_any_other_the_process(tmp_p
     row, outcome = started(directory)
     assert (row["outcome"], row["error"]) == ("fails", exception)
     assert codes(outcome) == ["START-008"]
-    assert outcome.findings[0].message.endswith(f": {stops}")
+    assert f": {stops}; to do: copy it from another replica" in outcome.findings[0].message
 
 
 @pytest.mark.parametrize("text", ["0\n7\n0 0\n", "0\n1\n0 -1\n"])
@@ -121,13 +121,12 @@ def test_a_failure_in_the_metadata_log_dir_stops_the_process(tmp_path, text):
     metadata = tmp_path / "d" / "__cluster_metadata-0"
     segment(metadata, 0, LOG[0])
     (metadata / "leader-epoch-checkpoint").write_text(text)
-    assert started(metadata)[1].findings[0].message.endswith(": the broker's process ends")
+    assert ": the broker's process ends; to do: " in started(metadata)[1].findings[0].message
     directory = orders(tmp_path / "d", *LOG)
     (directory / "leader-epoch-checkpoint").write_text("0\nx\n")
     message = started(directory)[1].findings[0].message
-    assert message.endswith(
-        ": the log dir goes offline, and the broker's process ends: the metadata log lies there"
-    )
+    stops = ": the log dir goes offline, and the broker's process ends: the metadata log lies there; to do: "
+    assert stops in message
 
 
 def test_a_lone_partition_directory_counts_as_stopped_cleanly(tmp_path):

@@ -1,0 +1,173 @@
+"""What a person does about a file that keeps a broker from starting, and the words of server.log about it.
+
+What a broker does without the file decides: one that it can do without is moved away, another is written anew
+or copied from a replica. The words are those of `CheckpointFileWithFailureHandler`, `PartitionMetadataFile`,
+`MetaPropertiesEnsemble`, `KafkaRaftServer`, `FileQuorumStateStore`, `LogManager` and `FileLogInputStream`.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from formats.names import KRAFT_SNAPSHOT, parse_file, parse_partition_dir
+from kcli.kafka.kraft.meta_properties import IO, StartFailure
+from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
+from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE
+from kcli.kafka.storage.metadata_log import lacks_snapshot, snapshots
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.log_dirs import (
+    CLEAN_SHUTDOWN_FILE,
+    HIGH_WATERMARK,
+    LOG_START,
+    META_PROPERTIES_FILE,
+    QUORUM_STATE,
+    RECOVERY_POINT,
+    directory_facts,
+    log_dir_state,
+    metadata_log,
+)
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE
+from kcli.logdir.partition_names import first_base, listed
+
+WITHOUT = {
+    RECOVERY_POINT: "move it away: after a clean stop nothing is read anew, after another one each log whole",
+    LOG_START: "move it away: each log then begins at its first segment, a tiered one at 0, and records that "
+    "were deleted in that segment are there again",
+    HIGH_WATERMARK: "move it away: each high watermark begins at the log start, and rises as replicas fetch",
+    "cleaner-offset-checkpoint": "move it away: the cleaner begins each compacted log anew",
+    LEADER_EPOCH_CHECKPOINT: "copy it from another replica, or from the copy that kcli salvage makes of the "
+    "batches; without it the log loads, and its followers truncate to their high watermarks",
+    QUORUM_STATE: "move it away: the node starts without its vote, in the epoch of its log; let another "
+    "voter lead first, as it may vote twice",
+    BOOTSTRAP: "move it away where the metadata log has records: no release needs the file then",
+}
+"""By file, what to do, and what a broker does without it."""
+
+NO_FILE = (
+    "No `meta.properties` found in {directory} (have you run `kafka-storage.sh` to format the directory?)"
+)
+SAME_ID, RESERVED = "is also that of", "is reserved"
+NO_NAME, TWICE = "TOPIC-PARTITION", "the same partition lies in "
+SMALLEST = re.compile(r"a batch of (-?\d+) bytes, the smallest has (\d+)")
+OTHER_ID = re.compile(r"\b(cluster|node)\.id is (\S+), expected (\S+)")
+SAID = (
+    (SMALLEST, "Found record size {0} smaller than minimum record overhead ({1}) in file {path}."),
+    (re.compile("^no meta.properties"), NO_FILE),
+    (re.compile(r"\b((?:node|cluster) ID not found)"), "Error: {0} in {directory}"),
+    (
+        re.compile(r"^cluster\.id is (\S+), expected (\S+)"),
+        "Invalid cluster.id in: {path}. Expected {1}, but read {0}",
+    ),
+    (
+        re.compile(r"^node\.id is (\S+), expected (\S+)"),
+        "Stored node id {0} doesn't match previous node id {1} in {path}.",
+    ),
+    (
+        re.compile(
+            r"(No MetadataVersion with [a-z ]+ \d+|Unknown metadata id \d+|Can't read version \d+ of \w+|"
+            r"Unknown KRaft feature level: \d+)"
+        ),
+        "{0}",
+    ),
+    (re.compile(NO_NAME), "Found directory {path}, '{name}' is not in the form of topic-partition"),
+    (re.compile(f"{TWICE}(.+)"), "Duplicate log directories for {name} are found in both {0} and {path}"),
+)
+"""What kcli says of a failure, and the message of Kafka's exception."""
+READ_ERROR = "Error while reading {} file {}"
+OF_A_READ = {
+    **dict.fromkeys(WITHOUT, (KAFKA_STORAGE, "checkpoint")),
+    PARTITION_METADATA_FILE: (KAFKA_STORAGE, "partition metadata"),
+    META_PROPERTIES_FILE: (IO, "meta.properties"),
+}
+"""By file the exception after which a line of server.log names it, and what it is called there."""
+
+
+def with_remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str:
+    """Return why a start fails, and what to do about it, where that is known of the file."""
+    todo = remedy(failure, log_dirs)
+    return f"{failure.message}; to do: {todo}" if todo else failure.message
+
+
+def server_log(failure: StartFailure) -> str:
+    """Return what server.log says of a failure, in Kafka's words where they are known."""
+    directory, name = os.path.split(failure.path)
+    exception, noun = OF_A_READ.get(name, ("", ""))
+    if failure.exception == exception:
+        return READ_ERROR.format(noun, shown(failure.path))
+    if name == QUORUM_STATE:
+        words = f"Error while reading the Quorum status from the file {shown(failure.path)}"
+        return f"{failure.exception}: {words}"
+    for pattern, words in SAID:
+        if found := pattern.search(failure.message):
+            places = {"path": shown(failure.path), "directory": shown(directory), "name": shown(name)}
+            return f"{failure.exception}: {words.format(*found.groups(), **places)}"
+    return failure.exception
+
+
+def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
+    """Return what to do about the file that a failure is about; None where that depends on more.
+
+    `log_dirs`: those of the broker, which say what a file that is lost held.
+    """
+    directory, name = os.path.split(failure.path)
+    if name in {META_PROPERTIES_FILE, PARTITION_METADATA_FILE}:
+        lines = _identity if name == META_PROPERTIES_FILE else _topic_id
+        return lines(failure, list(log_dirs))
+    if parse_file(name).kind == KRAFT_SNAPSHOT and name not in WITHOUT:
+        return _without_snapshot(directory, name)
+    if SMALLEST.search(failure.message) and name.endswith(".log"):
+        marker = os.path.join(os.path.dirname(directory), CLEAN_SHUTDOWN_FILE)
+        return (
+            f"remove {shown(marker)}: recovery then cuts the log there" if os.path.lexists(marker) else None
+        )
+    if NO_NAME in failure.message:
+        return "move it out of the log dir"
+    if TWICE in failure.message:
+        return "keep the one with the higher log end (kcli ls), and move the other away"
+    return WITHOUT.get(name)
+
+
+def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
+    """Return what to do about a meta.properties that is lost, or says something else than the others."""
+    if OTHER_ID.search(failure.message):
+        return "find out whose log dir this is; take one of another broker or cluster out of log.dirs"
+    if SAME_ID in failure.message or failure.message.endswith(RESERVED):
+        return "give a copy of a log dir another directory.id, or take it out of log.dirs"
+    if not log_dir_state(os.path.dirname(failure.path)).names:
+        return "the log dir is empty: bring its volume back; once it is formatted, its replicas begin empty"
+    facts = next((each for each in map(directory_facts, log_dirs) if each.cluster_id is not None), None)
+    node, cluster = (facts.broker_id, facts.cluster_id) if facts else ("NODE", "CLUSTER, as on other nodes")
+    return (
+        f"write it anew, with the lines version=1, node.id={node} and cluster.id={cluster}; a broker makes a "
+        "new directory.id, and a voter of a dynamic quorum needs the one of its voters record"
+    )
+
+
+def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
+    """Return what to do about a partition.metadata: the metadata has the topic id of the directory."""
+    directory = os.path.dirname(failure.path)
+    name, path = (
+        parse_partition_dir(os.path.basename(directory)),
+        metadata_log(os.path.dirname(directory), *log_dirs),
+    )
+    answer = None if path is None else metadata_in(os.path.dirname(path), as_started=True)
+    topics = answer.image.topics.items() if isinstance(answer, Metadata) and name is not None else ()
+    found = next((topic_id for topic_id, topic in topics if name and topic.name == name.topic), None)
+    return (
+        f"write it anew, with the lines version: 0 and topic_id: {found or 'ID, as on other replicas'}; "
+        "without it the directory becomes -stray"
+    )
+
+
+def _without_snapshot(directory: str, name: str) -> str:
+    copy = "copy __cluster_metadata-0 from another node of the quorum"
+    with suppress(FileError):
+        files, others = listed(directory)
+        start = first_base(files)
+        left = snapshots([one for one in (*files, *others) if one != name], start)
+        if not lacks_snapshot(start, left):
+            reads = "an older snapshot and the log" if left else "the log from offset 0 on"
+            return f"move it away: the broker then reads {reads}; if that fails, {copy}"
+    return f"{copy}: no other snapshot reaches the start of the log"

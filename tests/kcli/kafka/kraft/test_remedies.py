@@ -1,0 +1,92 @@
+"""What a person does about a file that a full disk or a power cut left, and what server.log says of it."""
+
+import json
+
+import pytest
+
+from formats.properties import read_partition_metadata
+from tests.starts.observe import prepare
+
+D1, ORDERS, QUORUM = "d1/{}", "d1/orders-1/{}", "d0/__cluster_metadata-0/{}"
+"""Where a file lies."""
+NULS, EMPTY, CUT = "nothing but NUL bytes", "an empty file", "a file that is cut"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Log dirs that a broker stopped cleanly."""
+    prepare("4.3.1", "healthy", tmp_path)
+    return tmp_path
+
+
+def left(path, kind):
+    """Leave a file as a crash does."""
+    data = path.read_bytes()
+    path.write_bytes({NULS: bytes(len(data)), EMPTY: b"", CUT: data[: len(data) * 2 // 3]}[kind])
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "kind", "outcome", "words", "todo"),
+    [
+        (
+            D1,
+            "recovery-point-offset-checkpoint",
+            NULS,
+            "starts-degraded",
+            "reading checkpoint file",
+            "move it",
+        ),
+        (
+            D1,
+            "replication-offset-checkpoint",
+            CUT,
+            "starts-degraded",
+            "reading checkpoint file",
+            "move it away",
+        ),
+        (D1, "log-start-offset-checkpoint", EMPTY, "starts", None, None),
+        (D1, "meta.properties", NULS, "fails", "RuntimeException: Error: node ID not found", "node.id=1"),
+        (D1, "meta.properties", EMPTY, "fails", "RuntimeException: Error: node ID not found", "cluster.id="),
+        (
+            ORDERS,
+            "leader-epoch-checkpoint",
+            NULS,
+            "starts-degraded",
+            "reading checkpoint file",
+            "kcli salvage",
+        ),
+        (ORDERS, "leader-epoch-checkpoint", EMPTY, "starts", None, None),
+        (
+            ORDERS,
+            "partition.metadata",
+            NULS,
+            "starts-degraded",
+            "reading partition metadata file",
+            "topic_id: ",
+        ),
+        (ORDERS, "partition.metadata", EMPTY, "fails", "NullPointerException", "topic_id: "),
+        (ORDERS, "partition.metadata", CUT, "fails", "IllegalArgumentException", "topic_id: "),
+        (QUORUM, "quorum-state", NULS, "fails", "Error while reading the Quorum status", "move it away"),
+        (QUORUM, "quorum-state", CUT, "fails", "Error while reading the Quorum status", "move it away"),
+    ],
+)
+def test_a_file_that_a_crash_left_is_named_with_what_to_do(
+    kcli, root, place, name, kind, outcome, words, todo
+):
+    path = root / place.format(name)
+    topic_id = read_partition_metadata((root / ORDERS.format("partition.metadata")).read_bytes()).topic_id
+    left(path, kind)
+    document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+    (broker,) = (row for row in document["rows"] if row["type"] == "startup_broker")
+    assert broker["outcome"] == outcome
+    if words is None:
+        assert (broker["cause_path"], broker["server_log"], broker["remedy"]) == (None, None, None)
+        return
+    assert broker["cause_path"] == str(path)
+    assert kind in broker["reason"]
+    assert words in broker["server_log"]
+    assert todo in broker["remedy"]
+    assert "topic_id" not in todo or topic_id in broker["remedy"]
+    checked = json.loads(kcli("check", root / "d0", root / "d1", "-o", "json").stdout)
+    assert any(kind in one["message"] and todo in one["message"] for one in checked["findings"])
+    assert not any(r"\x00" in one["message"] for one in (*checked["findings"], *document["findings"]))
