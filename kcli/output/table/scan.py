@@ -70,9 +70,11 @@ def _view(
         damaged = f"{counted(count['error'], noun)} damaged" if count["error"] else ""
         return f"{joined((damaged, tally(counts)))}."
 
-    def is_unusual(row: Any) -> bool:
-        return severity(row) in {"error", "warning"} or _result(row, findings.get(place(row), ())) != CLEAN
+    def result(row: Any) -> str:
+        return _result(row, findings.get(place(row), ()), after.get(place(row)))
 
+    has_ratios = any(_ratio(row) for row in answer.rows)
+    is_folded = noun != SEGMENT_NOUN and not has_ratios and len(answer.rows) > ROWS_OF_A_SCREEN
     return TableView(
         columns=(
             first,
@@ -80,18 +82,18 @@ def _view(
             ShownColumn("RECORDS", "summary.records", COUNT, rank=7),
             ShownColumn("SIZE", "log_bytes", SIZE),
             offsets_column("summary.base_offset", "summary.last_offset", rank=1),
-            *([RATIO] if any(_ratio(row) for row in answer.rows) else []),
+            *([RATIO] if has_ratios else []),
             ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=8),
             ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=9),
             ShownColumn(
                 "RESULT",
-                lambda row: _result(row, findings.get(place(row), ()), after.get(place(row))),
+                result,
                 least=36,
                 style=lambda text: "dim" if text == CLEAN else "",
             ),
         ),
         severity=severity,
-        is_listed=is_unusual if len(answer.rows) > ROWS_OF_A_SCREEN else None,
+        is_listed=(lambda row: result(row) != CLEAN) if is_folded else None,
         folded="without damage",
         closing=_total,
         verdict=verdict,
