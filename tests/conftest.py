@@ -18,8 +18,7 @@ from tests.builders import put_record, put_records
 
 seeds.fix_examples()
 
-# what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and
-# interrupt
+# what started the tests, e.g. nohup, may ignore signals, and so would what they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -16,8 +16,7 @@ from tests.screens import CASES
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("formats", "kcli", "commands")
 IMPORT_STEPS, COMMAND_STEPS = 3, 4
-"""How far a module may be from what a test imports, and from a command that it runs: a command imports its
-job, that the algorithms, and those one another."""
+"""How far a module may be from what a test imports, and from a command that it runs."""
 DRAWN = "kcli/output/table/"
 
 

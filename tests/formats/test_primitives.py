@@ -8,8 +8,7 @@ from formats import primitives as p
 from formats.errors import CorruptError, TruncatedError
 from tests.builders import put_unsigned_varint, put_varint, put_varlong
 
-# bytes, then what ByteUtils of Kafka 4.3.1 answers: readUnsignedVarint, readVarint, readVarlong (None: it
-# throws)
+# bytes, then what Kafka's ByteUtils answers: readUnsignedVarint, readVarint, readVarlong (None: it throws)
 BYTE_UTILS = [
     ("00", 0, 0, 0),
     ("ac02", 300, 150, 150),

@@ -145,9 +145,7 @@ def test_every_class_occurs_in_the_recording():
 
 
 OLD_WITH_TAGS = {"update-unknown-tag", "update-txn-tag-0"}
-"""The old layout with tagged fields: no release wrote any, and a tail that is longer is read as the new
-layout.
-"""
+"""The old layout with tagged fields: no release wrote any; a longer tail is read as the new layout."""
 
 TAKEN = {"update-state-9", "update-state-negative", "state-9"}
 """Decoded here, state and all, and refused later: see `kcli.kafka.remote.unreadable`."""

@@ -59,8 +59,7 @@ def test_what_the_real_reader_reads(name):
     item = FILES[name]
     data = base64.b64decode(item["bytes"])
     if 0 < len(data) < SNAPSHOT_HEADER.size:
-        # The real reader takes the missing bytes for zeros and sees an empty snapshot. We say that bytes are
-        # missing.
+        # the real reader takes the missing bytes for zeros and sees an empty snapshot
         assert item["read"]["entries"] == []
         with pytest.raises(TruncatedError):
             read(data)

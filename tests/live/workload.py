@@ -16,8 +16,7 @@ from tests.recordings.client import create, producer, records, transactions, wri
 from tests.recordings.wire import alter_replica_log_dirs
 
 SEGMENTS = {"internal.segment.bytes": 8192, "index.interval.bytes": 512, "file.delete.delay.ms": 300}
-"""Configs of every topic: segments far below the least that segment.bytes allows, and deleted soon after
-their rename."""
+"""Configs of every topic: segments far below the least of segment.bytes, deleted soon after a rename."""
 RETENTION = {**SEGMENTS, "retention.ms": 1500, "segment.ms": 1000}
 COMPACTED = {
     **SEGMENTS,
@@ -38,10 +37,7 @@ SETTINGS = {
 }
 TIERED = {**SEGMENTS, "remote.storage.enable": "true", "local.retention.ms": 1000, "retention.ms": 4000}
 NOT_YET = frozenset({3, 9})
-"""UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
-
-Answers about a partition that the broker is about to make.
-"""
+"""UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE: the broker is about to make the partition."""
 PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1, "tiered": 1}
 
 

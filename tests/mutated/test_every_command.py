@@ -74,8 +74,7 @@ TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ", "rlmm c
 """Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 ASKED_ONE_IN = 5
-"""Log dirs of a part for each whose log ends are compared; `python -m tests.mutated.log_ends` compares any
-number."""
+"""Log dirs of a part for each whose log ends are compared; `tests.mutated.log_ends` compares others."""
 SPREAD_ONE_IN = 50
 """Log dirs for each that is read by worker processes, too: they take long to start."""
 

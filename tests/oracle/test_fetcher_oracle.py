@@ -49,10 +49,7 @@ MADE = {
         FETCH,
     ),
 }
-"""A leader, a follower and its protocol for each outcome; the first converge after two rounds.
-
-The stuck ones run: the follower led in epoch 3, and the leader has lost that epoch.
-"""
+"""A leader, a follower, its protocol for each outcome; the stuck one led in an epoch that is lost."""
 
 
 def history(choose: random.Random) -> tuple[ReplicaEpochs, ReplicaEpochs]:

@@ -33,10 +33,7 @@ NOW = 1_700_000_000_000
 MEMORY = "OutOfMemoryError"
 """A size inside a wrapper that the judge's heap does not hold."""
 ALIKE = {("KafkaException", "SnappyError"), ("KafkaException", "CorruptRecordException")}
-"""What kcli says and what the judge throws: snappy-java has an Error of its own for some lengths of blocks.
-
-Of a stream that breaks after a message of a wrong size Kafka meets the message first, kcli the stream.
-"""
+"""What kcli says and the judge throws: an Error of snappy-java; a bad message before a broken stream."""
 
 
 def decoded(text: str | None) -> bytes | None:

@@ -50,10 +50,7 @@ WRITTEN = {
     for name, schema in SCHEMAS.items()
     if name not in OF_EARLIER_RELEASES and "_" not in name and name not in control.CONTROL_SCHEMAS
 }
-"""The highest version that Kafka 4.4 writes of each message.
-
-0 in every layout of remote log metadata, none of a preview's.
-"""
+"""The highest version that Kafka 4.4 writes of each message; 0 of remote log metadata, none of previews."""
 EACH = 25
 
 

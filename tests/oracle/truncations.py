@@ -14,8 +14,7 @@ from tests.oracle.damages import names
 from tests.rows import named
 
 SPLIT = "split"
-"""In place of an exception: the broker splits a segment in which an offset overflows, and kcli says that it
-cannot tell."""
+"""In place of an exception: the broker splits a segment, and kcli says that it cannot tell."""
 
 
 def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:

@@ -20,10 +20,7 @@ QUIET = {"log_level": 0, "socket.timeout.ms": 5000, "allow.auto.create.topics": 
 """For every client: a broker that is down on purpose is no news."""
 
 LONGEST = 180
-"""Seconds that a start, a stop or a change may take on a busy machine.
-
-A broker with a remote tier that stops waits up to 30 seconds for each of its clients.
-"""
+"""Seconds that a start, a stop or a change may take on a busy machine; a tiered broker stops in 30 to 60."""
 
 SETTINGS = {
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",

@@ -4,10 +4,7 @@ LEADER_CHANGE = (
     b"\0\0\0\2",
     bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"),
 )
-"""A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ.
-
-No voter granted its vote.
-"""
+"""A leader change of version 1 with a voter's directory, AAEAAAAAAAAAAAAAAAAAAQ; none granted its vote."""
 
 
 MISREAD = {
@@ -21,10 +18,7 @@ MISREAD = {
         ),
     )
 }
-"""The same, of control records that no recording has.
-
-Why, key and value, what the tool printed, what kcli prints.
-"""
+"""Control records that no recording has: why, key and value, what the tool printed, what kcli prints."""
 
 
 LEADER_CHANGED = bytes.fromhex("0001000000030200000001" + "ff" * 16 + "000200000001" + "ff" * 16 + "0000")

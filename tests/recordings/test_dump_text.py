@@ -164,8 +164,7 @@ def test_a_wrapper_that_kafka_refuses_is_a_finding(kcli, tmp_path):
     assert (done.exit_code, "DUMP-002" in done.stderr) == (1, True)
 
 
-# Where the tool dies, and what kcli does instead. The first word of each key is what the tool threw for such
-# a file.
+# Where the tool dies, and what kcli does instead. The first word of each key is what the tool threw.
 
 WHOLE = recorded.stored("codec-none.log")
 LOG = "00000000000000000000.log"

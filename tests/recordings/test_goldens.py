@@ -54,10 +54,7 @@ TOLERATED: dict[str, tuple[str, Callable[[Dumped], bool]]] = {
         lambda file: any("\ufffd" in str(record["rest"]) for record in file.records),
     ),
 }
-"""What the tool does that kcli does not.
-
-The reason why that is no difference, and whether it did so for a file.
-"""
+"""What the tool does and kcli does not: why that is no difference, whether it did so for a file."""
 
 
 def without_preallocated(file: Dumped) -> list[Fact]:
