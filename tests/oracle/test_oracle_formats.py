@@ -22,45 +22,6 @@ def decoded(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text)
 
 
-def offset_entries(*pairs: tuple[int, int]) -> str:
-    return encoded(
-        b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in pairs)
-    )
-
-
-def time_entries(*pairs: tuple[int, int]) -> str:
-    return encoded(b"".join(at.to_bytes(8, "big") + offset.to_bytes(4, "big") for at, offset in pairs))
-
-
-def test_offset_index(oracle: Oracle):
-    ask = {"kind": "index", "base_offset": 100, "bytes": offset_entries((5, 0), (9, 50), (20, 99))}
-    answer = oracle.ask("index", **ask, lookups=[100, 105, 108, 109, 500], truncate_to=[120, 110, 105])
-    assert answer["entries"] == [[105, 0], [109, 50], [120, 99]]
-    assert answer["lookups"] == [[100, 0], [105, 0], [105, 0], [109, 50], [120, 99]]
-    assert (answer["last_offset"], answer["sanity"]) == (120, None)
-    assert answer["after"] == [[2, 109], [2, 109], [0, 100]]
-
-
-def test_time_index(oracle: Oracle):
-    ask = {"kind": "timeindex", "base_offset": 100, "bytes": time_entries((1000, 5), (2000, 9))}
-    answer = oracle.ask("index", **ask, lookups=[999, 1000, 1999, 2000], truncate_to=[109, 105])
-    assert answer["lookups"] == [[-1, 100], [1000, 105], [1000, 105], [2000, 109]]
-    assert answer["after"] == [[1, [1000, 105]], [0, [-1, 100]]]
-
-
-def test_txn_index(oracle: Oracle):
-    entries = [(7, 10, 20, 10), (8, 12, 30, 12)]
-    data = b"".join(bytes(2) + b"".join(field.to_bytes(8, "big") for field in entry) for entry in entries)
-    answer = oracle.ask("index", kind="txnindex", bytes=encoded(data), truncate_to=[30])
-    assert answer["entries"] == [list(entry) for entry in entries]
-    assert answer["after"] == [[1, 34]]
-    unknown = [
-        oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:]))
-        for version in (b"\1\0", b"\0\1")
-    ]
-    assert [answer.get("error") for answer in unknown] == ["KafkaException"] * 2
-
-
 TOPIC_ID, SEGMENT_ID = "u4NdSfWRQjaZ_ENyxMXLJA", "AAAAAAAAAAAAAAAAAAAAAQ"
 PARTITION = {"topic": "foo", "topic_id": TOPIC_ID, "partition": 0, "broker_id": 1}
 SEGMENT = {
@@ -131,15 +92,6 @@ def test_rlmm_bad_values(oracle: Oracle):
     classes = [answer.get("error") for answer in oracle.ask("rlmm_decode", values=values)["values"]]
     assert all(classes)
     assert classes[:2] == ["MetadataParseException"] * 2
-
-
-def test_rlmm_partition(oracle: Oracle):
-    pairs = [[SEGMENT_ID, 0], [SEGMENT_ID, 1], [TOPIC_ID, 0], [TOPIC_ID, 7]]
-    assert oracle.ask("rlmm_partition", topic_id_partitions=pairs)["metadata_partitions"] == [35, 6, 49, 18]
-    assert (
-        oracle.ask("rlmm_partition", topic_id_partitions=pairs, partitions=1)["metadata_partitions"]
-        == [0] * 4
-    )
 
 
 def test_rlmm_cache(oracle: Oracle):

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.storage.internals.checkpoint.LeaderEpochCheckpointFile;
 import org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache;
-import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 
 import java.io.File;
@@ -23,20 +22,15 @@ final class EpochCache {
     static Object answer(JsonNode request) throws Exception {
         File directory = Json.scratch("epoch_cache");
         File file = LeaderEpochCheckpointFile.newFile(directory);
-        if (Json.given(request, "file")) Files.write(file.toPath(), Json.bytes(request.get("file")));
-        else Files.writeString(file.toPath(), checkpoint(request.get("entries")));
-
-        Settling scheduler = new Settling();
+        Files.writeString(file.toPath(), checkpoint(request.get("entries")));
         LeaderEpochFileCache cache = new LeaderEpochFileCache(
-            new TopicPartition("topic", 0), new LeaderEpochCheckpointFile(file, new LogDirFailureChannel(1)), scheduler);
+            new TopicPartition("topic", 0), new LeaderEpochCheckpointFile(file, new LogDirFailureChannel(1)), new Settling());
         Object loaded = entries(cache);
         List<Object> after = new ArrayList<>();
         for (JsonNode operation : request.path("operations")) after.add(Json.orError(() -> {
             apply(cache, operation);
             return entries(cache);
         }));
-        String unsettled = Files.readString(file.toPath());
-        scheduler.settle();
 
         List<Object> endOffsets = new ArrayList<>();
         for (long epoch : Json.longs(request.path("end_offset_for"))) {
@@ -48,8 +42,7 @@ final class EpochCache {
             OptionalInt epoch = cache.epochForOffset(offset);
             epochs.add(epoch.isPresent() ? epoch.getAsInt() : null);
         }
-        return Json.object("loaded", loaded, "after", after, "end_offset_for", endOffsets, "epoch_for_offset", epochs,
-            "file_unsettled", unsettled, "file_settled", Files.readString(file.toPath()));
+        return Json.object("loaded", loaded, "after", after, "end_offset_for", endOffsets, "epoch_for_offset", epochs);
     }
 
     static List<Object> entries(LeaderEpochFileCache cache) {
@@ -61,11 +54,6 @@ final class EpochCache {
     private static void apply(LeaderEpochFileCache cache, JsonNode operation) {
         switch (operation.get(0).asText()) {
             case "assign" -> cache.assign(operation.get(1).asInt(), operation.get(2).asLong());
-            case "assign_all" -> {
-                List<EpochEntry> entries = new ArrayList<>();
-                operation.get(1).forEach(pair -> entries.add(new EpochEntry(pair.get(0).asInt(), pair.get(1).asLong())));
-                cache.assign(entries);
-            }
             case "truncate_from_end" -> cache.truncateFromEndAsyncFlush(operation.get(1).asLong());
             case "truncate_from_start" -> cache.truncateFromStartAsyncFlush(operation.get(1).asLong());
             case "clear" -> cache.clearAndFlush();

@@ -7,7 +7,6 @@ import org.apache.kafka.common.record.internal.FileLogInputStream.FileChannelRec
 import org.apache.kafka.common.record.internal.FileRecords;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile;
-import org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 
 import java.io.File;
@@ -17,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** FileRecords, OffsetCheckpointFile and PartitionMetadataFile on given bytes. */
+/** FileRecords and OffsetCheckpointFile on given bytes. */
 final class Formats {
 
     private Formats() { }
@@ -78,12 +77,5 @@ final class Formats {
         new OffsetCheckpointFile(file, new LogDirFailureChannel(1)).read().forEach((partition, offset) -> entries.add(
             List.of(partition.topic(), partition.partition(), offset)));
         return Json.object("entries", entries);
-    }
-
-    static Object partitionMetadata(JsonNode request) throws Exception {
-        File directory = Json.scratch("partition_metadata");
-        Files.write(PartitionMetadataFile.newFile(directory).toPath(), Json.bytes(request.get("bytes")));
-        var read = new PartitionMetadataFile(PartitionMetadataFile.newFile(directory), new LogDirFailureChannel(1)).read();
-        return Json.object("version", read.version(), "topic_id", read.topicId().toString());
     }
 }

@@ -6,7 +6,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.server.log.remote.metadata.storage.RemoteLogMetadataTopicPartitioner;
 import org.apache.kafka.server.log.remote.metadata.storage.RemoteLogSegmentMetadataSnapshot;
 import org.apache.kafka.server.log.remote.metadata.storage.serialization.RemoteLogMetadataSerde;
 import org.apache.kafka.server.log.remote.storage.RemoteLogMetadata;
@@ -27,7 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** Values of __remote_log_metadata: RemoteLogMetadataSerde, its formatter, the partitioner. */
+/** Values of __remote_log_metadata: RemoteLogMetadataSerde and its formatter. */
 final class Rlmm {
 
     private static final RemoteLogMetadataSerde SERDE = new RemoteLogMetadataSerde();
@@ -52,14 +51,6 @@ final class Rlmm {
         List<Object> values = new ArrayList<>();
         for (JsonNode node : request.get("events")) values.add(Json.orError(() -> Json.base64(SERDE.serialize(event(node)))));
         return Json.object("values", values);
-    }
-
-    static Object partition(JsonNode request) {
-        RemoteLogMetadataTopicPartitioner partitioner = new RemoteLogMetadataTopicPartitioner(Json.intOf(request, "partitions", 50));
-        List<Object> partitions = new ArrayList<>();
-        for (JsonNode pair : request.get("topic_id_partitions")) partitions.add(partitioner.metadataPartition(
-            new TopicIdPartition(Uuid.fromString(pair.get(0).asText()), new TopicPartition("topic", pair.get(1).asInt()))));
-        return Json.object("metadata_partitions", partitions);
     }
 
     /** An event from its fields; the names are those that `fields` answers. */
