@@ -108,11 +108,7 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
 
 
 def control_value(
-    number: int,
-    value: Buffer,
-    longest: int = LONGEST_CONTROL,
-    *,
-    spans: list[FieldSpan] | None = None,
+    number: int, value: Buffer, longest: int = LONGEST_CONTROL, *, spans: list[FieldSpan] | None = None
 ) -> Message | None:
     """Return the value of a control record of this type decoded, None for an unknown type.
 

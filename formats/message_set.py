@@ -251,12 +251,7 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[FieldSpa
     for field in ("key", "value"):
         start, end = _span(view, position, field)
         yield FieldSpan(
-            structure,
-            f"{field}_length",
-            position,
-            start,
-            int32(view, position)[0],
-            "bytes; negative is null",
+            structure, f"{field}_length", position, start, int32(view, position)[0], "bytes; negative is null"
         )
         if start <= end:
             yield FieldSpan(structure, field, start, end, bytes(view[start:end]))

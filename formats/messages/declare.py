@@ -43,7 +43,7 @@ _MESSAGE = re.compile(
 )
 _FIELD = re.compile(
     r"(?P<name>\w+) +(?P<array>\[\])?(?P<type>\w+)(?: +(?P<versions>\d[\d+-]*))?(?P<nullable> +nullable)?"
-    r"(?: +tag (?P<tag>\d+)(?: = (?P<default>-?\d+|null))?)?",
+    r"(?: +tag (?P<tag>\d+)(?: = (?P<default>-?\d+|null))?)?"
 )
 
 

@@ -242,9 +242,7 @@ WORTH_A_BLOCK = 8192
 """Batches of a block: a call of an Arrow kernel costs as much for ten of them as for a thousand."""
 
 
-def gathered_headers(
-    items: Iterable[Window | DamagedRange | Stop],
-) -> Iterator[Window | DamagedRange | Stop]:
+def gathered_headers(items: Iterable[Window | DamagedRange | Stop]) -> Iterator[Window | DamagedRange | Stop]:
     """Yield windows without their bytes, those with few batches joined to larger ones; all else as it is."""
     held: list[Window] = []
     for item in items:

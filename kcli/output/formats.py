@@ -92,11 +92,7 @@ TSV = OutputFormat(
 TEXT = OutputFormat("text", extension="txt")
 """Lines that a command makes of its rows itself."""
 PARQUET = OutputFormat(
-    "parquet",
-    is_flat=True,
-    on_stdout=False,
-    extension="parquet",
-    file_writer="parquet.parquet_writer",
+    "parquet", is_flat=True, on_stdout=False, extension="parquet", file_writer="parquet.parquet_writer"
 )
 JUNIT = OutputFormat("junit", is_flat=True, carries_findings=True, writer="verdicts.write_junit", of="check")
 PROMETHEUS = OutputFormat(

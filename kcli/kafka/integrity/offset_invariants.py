@@ -57,12 +57,7 @@ _INVARIANTS = (
         "log_end",
         "the log that a start opens lacks records that were flushed",
     ),
-    (
-        "cleaner-point-above-log-end",
-        "cleaner_point",
-        "log_end",
-        "the cleaner begins anew at the log start",
-    ),
+    ("cleaner-point-above-log-end", "cleaner_point", "log_end", "the cleaner begins anew at the log start"),
     ("epoch-start-above-log-end", "epoch_start", "log_end", "a start drops the epoch"),
 )
 

@@ -98,10 +98,7 @@ def forecast(
             rules = rules_for(image, topic_id, partition, defaults, gone)
             if zookeeper:
                 partition, last = zookeeper_failure(
-                    partition,
-                    broker,
-                    is_live=rules.is_acceptable,
-                    may_be_unclean=rules.may_be_unclean,
+                    partition, broker, is_live=rules.is_acceptable, may_be_unclean=rules.may_be_unclean
                 )
                 continue
             isr = tuple(replica for replica in partition.isr if replica != broker)

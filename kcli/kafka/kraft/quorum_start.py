@@ -51,10 +51,7 @@ def quorum_failure(node_id: int | None, config: QuorumConfig) -> StartFailure | 
 
 
 def wait_reason(
-    node_id: int | None,
-    directory_id: str | None,
-    metadata: Metadata | None,
-    config: QuorumConfig,
+    node_id: int | None, directory_id: str | None, metadata: Metadata | None, config: QuorumConfig
 ) -> str | None:
     """Return why a node is never ready; None where nothing here says so.
 

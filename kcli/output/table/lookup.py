@@ -79,5 +79,5 @@ PARTITIONS_FOR = TableView(
         ShownColumn("PARTITION", "partition", NUMBER, style="bold"),
         ShownColumn("OF", "partitions", NUMBER, rank=2),
         ShownColumn("HASH", "hash", NUMBER, rank=3),
-    ),
+    )
 )
