@@ -1,12 +1,10 @@
 r"""Text checkpoints: leader epochs of a partition, offsets of all partitions of a log directory.
 
-`leader-epoch-checkpoint` lies in a partition's directory; `recovery-point-`,
-`log-start-`, `replication-` and `cleaner-offset-checkpoint` in a log directory;
-`_rlmm_committed_offsets` in the log directory of the remote log metadata manager
-of 3.1 to 3.5. The broker writes a `.tmp` beside the file, then renames it. The
-truth is `org.apache.kafka.server.common.CheckpointFile`, with the entries of
-`LeaderEpochCheckpointFile`, `OffsetCheckpointFile` and, up to 3.7,
-`CommittedOffsetsFile`.
+`leader-epoch-checkpoint` lies in a partition's directory; `recovery-point-`, `log-start-`, `replication-` and
+`cleaner-offset-checkpoint` in a log directory; `_rlmm_committed_offsets` in the log directory of the remote
+log metadata manager of 3.1 to 3.5. The broker writes a `.tmp` beside the file, then renames it. The truth is
+`org.apache.kafka.server.common.CheckpointFile`, with the entries of `LeaderEpochCheckpointFile`,
+`OffsetCheckpointFile` and, up to 3.7, `CommittedOffsetsFile`.
 
     <version>\n        0
     <entry count>\n
@@ -56,10 +54,9 @@ class CommittedOffset(NamedTuple):
 def read_leader_epoch_checkpoint(data: Buffer) -> list[EpochEntry]:
     """Return the entries of a leader-epoch-checkpoint in the order of the file.
 
-    They are what the file says, not what a broker holds after loading: see
-    `check_epoch_entries`, and `LeaderEpochFileCache.assign` for the rest.
-    UnsupportedError for another version, CorruptError for anything that makes
-    `LeaderEpochCheckpointFile.read` throw.
+    They are what the file says, not what a broker holds after loading: see `check_epoch_entries`, and
+    `LeaderEpochFileCache.assign` for the rest. UnsupportedError for another version, CorruptError for
+    anything that makes `LeaderEpochCheckpointFile.read` throw.
     """
     return [entry for _, entry in _entries(data, _epoch_entry)]
 

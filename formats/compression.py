@@ -1,9 +1,8 @@
 """The codecs of record batches and message wrappers, decompressed within a bound.
 
-Lives in the payload of a `RecordBatch` of magic 2 and in the value of a wrapper of
-magic 0 and 1; written by producers, and by the broker when it recompresses. The
-truth is `org.apache.kafka.common.compress`, with `Lz4BlockInputStream`,
-snappy-java's `SnappyInputStream` and java.util.zip's `GZIPInputStream`.
+Lives in the payload of a `RecordBatch` of magic 2 and in the value of a wrapper of magic 0 and 1; written by
+producers, and by the broker when it recompresses. The truth is `org.apache.kafka.common.compress`, with
+`Lz4BlockInputStream`, snappy-java's `SnappyInputStream` and java.util.zip's `GZIPInputStream`.
 
     0 none     the bytes themselves
     1 gzip     members, one after the other; what follows the last is not looked at

@@ -1,10 +1,9 @@
 """Control records: what the broker and the KRaft quorum write into the log, between the data.
 
-Lives in control batches (attribute bit 5) of `*.log` and KRaft `*.checkpoint`
-files; written by transaction coordinators' markers and by the raft leader. The
-truth is `org.apache.kafka.common.record.ControlRecordType` for the key,
-`EndTransactionMarker` and `ControlRecordUtils` for what is read of which version;
-the values are declared in `formats.messages.control`.
+Lives in control batches (attribute bit 5) of `*.log` and KRaft `*.checkpoint` files; written by transaction
+coordinators' markers and by the raft leader. The truth is `org.apache.kafka.common.record.ControlRecordType`
+for the key, `EndTransactionMarker` and `ControlRecordUtils` for what is read of which version; the values are
+declared in `formats.messages.control`.
 
     key     i16 version, i16 type
     0, 1    ABORT, COMMIT      EndTxnMarker

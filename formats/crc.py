@@ -1,8 +1,7 @@
 """The two checksums of Kafka's files, resumable, so that a batch may be larger than its window.
 
-CRC-32C (Castagnoli) guards record batches of magic 2 and producer snapshots;
-CRC-32 (IEEE 802.3, zlib) guards messages of magic 0 and 1. The truth is
-`org.apache.kafka.common.utils.Crc32C` and `java.util.zip.CRC32`.
+CRC-32C (Castagnoli) guards record batches of magic 2 and producer snapshots; CRC-32 (IEEE 802.3, zlib) guards
+messages of magic 0 and 1. The truth is `org.apache.kafka.common.utils.Crc32C` and `java.util.zip.CRC32`.
 """
 
 import zlib

@@ -132,10 +132,9 @@ _JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
 class FileName(NamedTuple):
     """What a file's name says.
 
-    `kind` is what the bytes are, `scheme` whose naming it is; both are unknown or
-    None together. `suffix` is "" or what was added (`.deleted`, `.cleaned`, `.swap`,
-    `.tmp`, `.part`). `is_canonical` is false for a base offset that no broker
-    writes like this (it would open another name: see `canonical_name`). A producer
+    `kind` is what the bytes are, `scheme` whose naming it is; both are unknown or None together. `suffix` is
+    "" or what was added (`.deleted`, `.cleaned`, `.swap`, `.tmp`, `.part`). `is_canonical` is false for a
+    base offset that no broker writes like this (it would open another name: see `canonical_name`). A producer
     snapshot of any name is one to DumpLogSegments: without an offset it has no scheme.
     """
 

@@ -80,9 +80,8 @@ PRODUCER_ENTRY = Layout(ProducerEntry, "producer snapshot entry")
 def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
     """Return the producer snapshot in the buffer, which is the whole file.
 
-    Checked in the broker's order: version (UnsupportedError), length
-    (TruncatedError; a negative count is a CorruptError), checksum (CorruptError).
-    Each of them makes `ProducerStateManager.readSnapshot` throw a
+    Checked in the broker's order: version (UnsupportedError), length (TruncatedError; a negative count is a
+    CorruptError), checksum (CorruptError). Each of them makes `ProducerStateManager.readSnapshot` throw a
     CorruptSnapshotException. Bytes after the entries are counted, not refused.
     """
     version = SNAPSHOT_VERSION.read(buffer).version

@@ -40,9 +40,8 @@ class QuorumState(NamedTuple):
 def read_quorum_state(data: Buffer) -> QuorumState:
     """Return the election state in a quorum-state file; lines after the first are ignored, as by the broker.
 
-    TruncatedError for 0 bytes, UnsupportedError for a data_version that is not 0
-    or 1, LimitError for absurd size or nesting, CorruptError for anything else
-    that makes `FileQuorumStateStore.readElectionState` throw.
+    TruncatedError for 0 bytes, UnsupportedError for a data_version that is not 0 or 1, LimitError for absurd
+    size or nesting, CorruptError for anything else that makes `FileQuorumStateStore.readElectionState` throw.
     """
     first = next(byte_lines(data), None)
     if first is None:

@@ -129,12 +129,11 @@ def records(
 ) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
-    Bytes after the last record, or a record that does not fill its length, are a
-    CorruptError; too few bytes are a TruncatedError. Both come when the iteration
-    gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
-    looks at nothing. Positions of errors count from the start of `data`. A record of more headers,
-    or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take many times
-    their bytes.
+    Bytes after the last record, or a record that does not fill its length, are a CorruptError; too few bytes
+    are a TruncatedError. Both come when the iteration gets there, as Kafka's own iterator does it. A count of
+    0 yields nothing and looks at nothing. Positions of errors count from the start of `data`. A record of
+    more headers, or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take
+    many times their bytes.
     """
     most_headers, longest_keys = (
         max(limit // BYTES_A_HEADER, FEWEST_HEADERS),

@@ -1,8 +1,7 @@
 """The file `remote_log_snapshot`: a partition's remote log metadata as last flushed, releases 3.1 to 3.7.
 
-Lives in the user partition's own directory; written by the topic-based metadata
-manager's file-based cache. The truth is
-`org.apache.kafka.server.log.remote.metadata.storage.RemoteLogMetadataSnapshotFile`.
+Lives in the user partition's own directory; written by the topic-based metadata manager's file-based cache.
+The truth is `org.apache.kafka.server.log.remote.metadata.storage.RemoteLogMetadataSnapshotFile`.
 
     0       2                  6                         14      18
     +-------+------------------+-------------------------+-------+--------+---------- ... --+

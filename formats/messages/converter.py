@@ -1,9 +1,8 @@
 """Messages as JSON, member for member what Kafka's generated JSON converters write.
 
-The truth is the `write` methods of the generated `*JsonConverter` classes, and
-Jackson's `JsonNode.toString` for the text. Uuids are Kafka's text, bytes base64.
-Numbers that JSON does not have are texts: `NaN`, `Infinity`, `-Infinity`. A field of
-another version is left out, and so is a tagged field at its default.
+The truth is the `write` methods of the generated `*JsonConverter` classes, and Jackson's `JsonNode.toString`
+for the text. Uuids are Kafka's text, bytes base64. Numbers that JSON does not have are texts: `NaN`,
+`Infinity`, `-Infinity`. A field of another version is left out, and so is a tagged field at its default.
 """
 
 import binascii

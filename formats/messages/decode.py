@@ -10,9 +10,8 @@
         value    the same frame; its tail shows which layout it has, see `formats.messages.remote`
     control records of any topic: see `formats.control`
 
-The truth is `CoordinatorRecordSerde` for the coordinators' topics and
-`AbstractApiMessageSerde` for the metadata log. A type or version that is not
-declared is no error: it comes back as `Unknown` with its bytes.
+The truth is `CoordinatorRecordSerde` for the coordinators' topics and `AbstractApiMessageSerde` for the
+metadata log. A type or version that is not declared is no error: it comes back as `Unknown` with its bytes.
 """
 
 from typing import Any

@@ -1,8 +1,7 @@
 """Records of the topic __cluster_metadata: what a KRaft cluster knows about itself.
 
-Lives in `__cluster_metadata-0`, its snapshots `*.checkpoint` and
-`bootstrap.checkpoint`; written by the active controller. The truth is
-`org.apache.kafka.metadata.MetadataRecordSerde` with the schemas of the module
+Lives in `__cluster_metadata-0`, its snapshots `*.checkpoint` and `bootstrap.checkpoint`; written by the
+active controller. The truth is `org.apache.kafka.metadata.MetadataRecordSerde` with the schemas of the module
 metadata, 3.3 to 4.4.0: later schemas only add to earlier ones. Records have no key.
 
     +-------+-----+---------+-------------------------------------------------+

@@ -1,10 +1,9 @@
 """Records of the topic __share_group_state: which records a share group has in flight (KIP-932).
 
 Lives in `__share_group_state-N`; written by the share coordinator. The truth is
-`org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde` with the schemas
-of the module share-coordinator, 4.3.1. Keys and values are framed as in
-`__consumer_offsets`. The preview of 4.0 wrote another layout under the same
-numbers, which 4.3.1 cannot read: `SHARE_PREVIEWS`.
+`org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde` with the schemas of the module
+share-coordinator, 4.3.1. Keys and values are framed as in `__consumer_offsets`. The preview of 4.0 wrote
+another layout under the same numbers, which 4.3.1 cannot read: `SHARE_PREVIEWS`.
 """
 
 from formats.messages.declare import by_key, declared

@@ -212,9 +212,8 @@ class DumpOptions:
     unless `decode_by_name`, which takes the decoder of the topic that a directory is named after.
     `key_decoder` and `value_decoder` are the classes that print other contents in text. `tail` is how many of
     the last batches (or records) of each partition are shown, `limit` how many rows at most. `bytes_as` is
-    one of kcli.dump.bytes_as.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow
-    where they can be made in bulk. `max_batch_bytes` bounds a batch, compressed and
-    decompressed.
+    one of kcli.dump.bytes_as.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow where
+    they can be made in bulk. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False

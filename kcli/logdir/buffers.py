@@ -55,8 +55,7 @@ class FileError(Exception):
     """A file could not be read, or its bytes are not what its format says.
 
     `code` is stable: the FormatError's code, or one of CANNOT_READ: `encrypted` and `no-manifest` are of
-    objects in remote storage.
-    `position` (bytes) and `field` are None where no byte is to blame.
+    objects in remote storage. `position` (bytes) and `field` are None where no byte is to blame.
     """
 
     def __init__(

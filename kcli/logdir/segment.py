@@ -1,9 +1,8 @@
 """The walk over the batches of a log file, by headers alone; a segment by the names of its files.
 
-The truth is `FileLogInputStream.nextBatch`: it needs 18 bytes to look at a batch,
-refuses a length below 14, and ends without an error at a batch that runs past the
-end. `batches` is the one statement of it. Where and why a walk ended is a value
-(`Stop`), never dropped.
+The truth is `FileLogInputStream.nextBatch`: it needs 18 bytes to look at a batch, refuses a length below 14,
+and ends without an error at a batch that runs past the end. `batches` is the one statement of it. Where and
+why a walk ended is a value (`Stop`), never dropped.
 """
 
 import os

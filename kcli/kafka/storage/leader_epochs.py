@@ -1,9 +1,8 @@
 """The leader epoch cache of a partition, and the answers that a broker gives from it.
 
-A cache is a tuple of entries, ascending in epoch and in start offset: each says
-that records from its start offset on were written in its epoch, up to the next
-entry. The truth is `LeaderEpochFileCache`; how a starting broker fills it is
-`LogLoader.load` (KIP-101, KIP-279).
+A cache is a tuple of entries, ascending in epoch and in start offset: each says that records from its start
+offset on were written in its epoch, up to the next entry. The truth is `LeaderEpochFileCache`; how a starting
+broker fills it is `LogLoader.load` (KIP-101, KIP-279).
 """
 
 from collections.abc import Iterable, Sequence

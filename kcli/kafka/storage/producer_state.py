@@ -1,8 +1,7 @@
 """The producers of a partition as the broker tracks them, and the snapshot files that it keeps of them.
 
-The truth is `ProducerStateManager`, `ProducerAppendInfo` and
-`UnifiedLog.rebuildProducerState`. Of a producer's batches only the last is kept,
-as a snapshot keeps it.
+The truth is `ProducerStateManager`, `ProducerAppendInfo` and `UnifiedLog.rebuildProducerState`. Of a
+producer's batches only the last is kept, as a snapshot keeps it.
 """
 
 from collections.abc import Mapping, Sequence
