@@ -269,8 +269,7 @@ def _joined(windows: list[Window]) -> Window:
 
 def valid_of(window: Window) -> NDArray[np.bool_]:
     """Return which checksums of a verified window match."""
-    if window.valid is None:
-        raise AssertionError("a verified window knows its checksums")
+    assert window.valid is not None, "a verified window knows its checksums"
     return window.valid
 
 

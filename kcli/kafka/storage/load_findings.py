@@ -138,8 +138,7 @@ def walk_to_end(
     first = last = None
     for _, last in walk:
         first = first or last
-    if walk.stop is None:
-        raise AssertionError("a walk that has ended says where")
+    assert walk.stop is not None, "a walk that has ended says where"
     return first, last, walk.stop
 
 

@@ -223,8 +223,7 @@ class LoadedSegment(NamedTuple):
 
         FileError `changed` where the file is shorter than the segment.
         """
-        if self.log_path is None:
-            raise AssertionError("an empty segment has no log to open")
+        assert self.log_path is not None, "an empty segment has no log to open"
         with self.opened(self.log_path) as file:
             if file.size < self.log_size:
                 message = (

@@ -98,8 +98,7 @@ def _log_batch(found: FileBatch, batch: BatchHeader) -> LogBatch:
 
 
 def _valid_rows(log: DataFile, window: "Window") -> Iterator[LogBatch]:
-    if window.valid is None:
-        raise AssertionError("checksums were asked for")
+    assert window.valid is not None, "checksums were asked for"
     invalid = (~window.valid).nonzero()[0]
     if not len(invalid):
         yield from _rows(window, len(window.positions))
