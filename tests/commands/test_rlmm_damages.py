@@ -184,6 +184,19 @@ def test_each_damage_has_its_code(kcli, recorded, tmp_path, what):
     assert [row["result"] for row in rows] == [RESULT_OF_SEVERITY[worst]]
 
 
+def test_the_verdict_says_what_was_not_read_and_not_compared(kcli, recorded, tmp_path):
+    def verdict(*words):
+        drawn = kcli("rlmm", "check", path, "--at", DAY_AFTER, "-o", "table", *words).stdout
+        return " ".join(drawn.partition("\n\n")[0].split())
+
+    path = written(tmp_path, [*recorded, None])
+    assert "remote storage (--storage), the leader's log of 1 partition (--leader)" in verdict()
+    assert "Brokers do not read all events of the remote segments (RLMM-002)." in verdict()
+    listing = tmp_path / "objects"
+    listing.write_text("".join(f"9 {offset:020}-{one}.log\n" for offset, one in enumerate(ids(recorded))))
+    assert "Not read: the contents of 8 objects" in verdict("--storage", listing)
+
+
 def test_events_are_where_a_broker_looks_for_them(kcli, recorded, tmp_path):
     own = written(tmp_path, recorded)
     for number in (0, 2, 3):

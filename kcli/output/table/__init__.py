@@ -42,7 +42,7 @@ DRAWINGS = {
     "remote_highest": "rlmm.HIGHEST",
     "remote_history": "rlmm.HISTORY",
     "remote_replay": "rlmm.REPLAYS",
-    "remote_check": "rlmm.CHECKS",
+    "remote_check": "rlmm.view_checks",
     "rlmm_offsets": "rlmm.TIER_OFFSETS",
     "rlmm_lookup_offset": "rlmm.LOOKUPS",
     "rlmm_lookup_timestamp": "rlmm.LOOKUPS",

@@ -326,13 +326,26 @@ def _unfinished(row: RemoteCheckRow) -> int:
     return row.unfinished_copies + row.unfinished_deletions
 
 
+def _unread(answer: TableInput) -> str:
+    """Return that brokers do not read all events, by the codes of what was found; nothing if they do."""
+    unread = joined(sorted({finding.code for finding in answer.findings} & NOT_ALL_READ))
+    return f"brokers do not read all events of the remote segments ({unread})" if unread else ""
+
+
+def view_checks(answer: TableInput) -> TableView:
+    """Return the view of checked partitions, its verdict with what was not read or compared."""
+    unread = _unread(answer)
+    more = f" {unread[0].upper()}{unread[1:]}." if unread else ""
+    return CHECKS._replace(verdict=lambda rows: _check_verdict(rows) + more)
+
+
 def _check_verdict(rows: Sequence[RemoteCheckRow]) -> str:
     results = Counter(row.result for row in rows)
     unfinished = sum(map(_unfinished, rows))
     copies = counted(unfinished, "unfinished copy or deletion", "unfinished copies or deletions")
     copied = counted(sum(row.copied for row in rows), "remote segment")
     objects = [row.objects for row in rows if row.objects is not None]
-    without = sum(row.leader_dir is None for row in rows)
+    without = sum(row.leader_dir is None and row.copied > 0 for row in rows)
     words = [
         f"{counted(len(rows), 'partition')}:",
         f"{tally({name: results[name] for name in ('damaged', 'warning', 'clean')})}.",
@@ -356,7 +369,6 @@ CHECKS = TableView(
         ShownColumn("FINDINGS", "findings", COUNT),
     ),
     shared=PARTITION_COLUMNS,
-    verdict=_check_verdict,
     severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
 )
 
@@ -487,10 +499,10 @@ def _covered(partitions: Sequence[Coverage], answer: TableInput) -> str:
     safe = size(sum(coverage.bytes("safe_to_lose_bytes") for coverage in partitions))
     legend = joined(f"{cell} {tier}" for tier, cell in _tier_cells(answer.screen.symbols).items())
     codes = Counter(finding.code for finding in answer.findings)
-    unread = joined(sorted(codes.keys() & NOT_ALL_READ))
+    unread = _unread(answer)
     words = [f"{counted(lost, 'range')} in no tier"] if lost else []
     if unread:
-        words.append(f"brokers do not read all events of the remote segments ({unread})")
+        words.append(unread)
     elif codes["EPOCH-001"]:
         without_epochs = counted(codes["EPOCH-001"], "partition")
         words.append(f"the remote segments of {without_epochs} are not reached (EPOCH-001)")
