@@ -159,8 +159,6 @@ UNCLEAN = {
     "noise tail": _rewrite(lambda rng, data: data + rng.randbytes(rng.randint(1, 300))),
     "flipped bit": _rewrite(_flip),
 }
-# what can lie below the recovery point, where the broker repairs nothing
-UNREPAIRED = frozenset({"zero tail", "flipped bit"})
 
 
 def unit_of(log: RandomLog) -> Unit:

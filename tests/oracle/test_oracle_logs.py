@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from kcli.jobs import ls
-from tests.oracle.logs import unit_of
 from tests.seeds import cases
 
-from .logs import UNREPAIRED, random_log
+from .logs import random_log
 from .oracle import Oracle, encoded
 
 pytestmark = pytest.mark.oracle
@@ -55,29 +51,3 @@ def test_one_seed_one_log(oracle: Oracle, oracle_seed):
             )
         one.remove()
         two.remove()
-
-
-def test_random_truncations_answer(oracle: Oracle, oracle_seed):
-    for seed in range(oracle_seed, oracle_seed + cases(30)):
-        log = random_log(oracle, seed)
-        target = random.Random(seed).randint(0, log.facts["log_end_offset"] + 1)
-        copy = oracle.copy(log.directory)
-        answer = oracle.ask("truncate", directory=copy, target=target, **log.opening)
-        errors = [stage["error"] for stage in answer.values() if "error" in stage]
-        if errors and not UNREPAIRED.isdisjoint(log.damage):  # the load fails, or the search for the target
-            if "error" in answer["loaded"]:
-                outcome = ls.ls(unit_of(log), recover=True)
-                assert outcome.error is not None, (seed, log.damage, answer)
-                assert errors[0] in outcome.error.message, (seed, log.damage, answer)
-            oracle.discard(copy)
-            log.remove()
-            continue
-        assert errors == [], (seed, log.damage, answer)
-        loaded, truncated, reopened = answer["loaded"], answer["truncated"], answer["reopened"]
-        assert truncated["truncated"] == (target < loaded["log_end_offset"]), seed
-        assert truncated["log_end_offset"] == min(target, loaded["log_end_offset"]), seed
-        assert reopened["log_end_offset"] <= max(
-            truncated["log_end_offset"], truncated["log_start_offset"]
-        ), seed
-        oracle.discard(copy)
-        log.remove()
