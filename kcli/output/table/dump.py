@@ -55,7 +55,7 @@ FIRST_WORD = {
     "fenced": -1,
     **dict.fromkeys(("resourceType", "patternType", "operation", "permissionType", "mechanism"), 1),
 }
-LEAST_KEY, LEAST_VALUE = 10, 28
+LEAST_KEY, LEAST_DECODED_KEY, LEAST_VALUE = 10, 20, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
 
 
@@ -121,7 +121,7 @@ def view_records(answer: TableInput) -> TableView:
     is_metadata = any((row.record_type or "").endswith(METADATA_TYPE) for row in answer.rows)
     key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
-        key = key._replace(least=None, may_overflow=True)
+        key = key._replace(least=LEAST_DECODED_KEY, is_cut=False)
     return TableView(
         columns=(
             ShownColumn("OFFSET", "offset", NUMBER),

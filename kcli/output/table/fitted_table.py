@@ -161,7 +161,13 @@ def _folded(text: str, column: Measured, symbols: Symbols) -> list[str]:
     if declared.is_cut:
         return [cut(text, width, symbols)]
     lines = wrap(text, width, break_on_hyphens=False, break_long_words=False)  # a name stays whole
-    return [part for line in lines for part in wrap(line, width)] or [""]
+    return [part for line in lines for part in _in_parts(line, width)] or [""]
+
+
+def _in_parts(line: str, width: int) -> list[str]:
+    """Return a line in parts that fit: broken at hyphens, where that is enough."""
+    parts = wrap(line, width, break_long_words=False)
+    return wrap(line, width, break_on_hyphens=False) if any(len(part) > width for part in parts) else parts
 
 
 def _lines(shown: Sequence[Measured], symbols: Symbols) -> Iterator[Line]:
