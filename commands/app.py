@@ -39,7 +39,7 @@ Start here:
   kcli ls /var/lib/kafka/data       what is in a log dir
   kcli check /var/lib/kafka/data    is it whole, will it load? status 1 if not
   kcli ls -h                        what a command answers, and an example
-  kcli help start                   which command answers which question
+  kcli help intro                   which command answers which question
   kcli help options                 the options of most commands
   kcli demo                         the main commands at work, without a broker
 """

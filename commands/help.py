@@ -34,6 +34,7 @@ def help(  # noqa: A001 - it has the name of its command
     group: Any = typer.main.get_command(app)
     commands = group.list_commands(None)
     topic = " ".join(words or ())
+    topic = "intro" if topic == "start" else topic  # its name until there was `startup`
     if not topic:
         typer.echo("\n".join(_contents(group, commands)))
     elif topic in TOPICS:
@@ -75,7 +76,7 @@ def _contents(group: Any, commands: list[str]) -> Iterator[str]:
         yield hanging(f"  {name:{width}}  ", summary(group.get_command(None, name)))
     yield "\nOptions of most commands: kcli help options"
     yield "Columns of a command's rows: kcli help columns COMMAND"
-    yield "Begin with: kcli help start"
+    yield "Begin with: kcli help intro"
 
 
 def _columns(command: str) -> Iterator[str]:

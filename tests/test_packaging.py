@@ -63,6 +63,7 @@ COMMANDS = [
     "rlmm dump {demo} -o csv --only rlmm_event",
     "lookup offset 25 {demo} --topic orders",
     "help",
+    "sql FROM(epochs)SELECT(topic) {demo}",
     "help truncation",
     "explain EPOCH-003",
     "completion bash",
@@ -141,7 +142,7 @@ def test_the_wheel_has_three_packages_and_the_one_that_spark_looks_for(built):
         "commands",
         "pyspark_kcli",
     }
-    assert {"kcli/py.typed", "kcli/commit.txt", "kcli/manual/start.md", "kcli/demo/demo.tar.gz"} <= set(names)
+    assert {"kcli/py.typed", "kcli/commit.txt", "kcli/manual/intro.md", "kcli/demo/demo.tar.gz"} <= set(names)
     needed = [
         line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra" not in line
     ]

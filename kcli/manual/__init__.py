@@ -3,7 +3,7 @@
 from importlib import resources
 
 TOPICS = (
-    "start",
+    "intro",
     "epochs",
     "startup",
     "truncation",

@@ -140,7 +140,7 @@ def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
     assert set(said) == {"commit", "reads", "python", "pyarrow", "numpy", "pyspark", "duckdb", "files"}
     assert said["python"].startswith(platform.python_version())
     assert said["pyarrow"] == version("pyarrow")
-    assert said["reads"] == "files of Kafka 0.8 to 4.4" and "Kafka 0.8 to 4.4" in page("start")
+    assert said["reads"] == "files of Kafka 0.8 to 4.4" and "Kafka 0.8 to 4.4" in page("intro")
     assert re.fullmatch("[0-9a-f]{12,40}(-dirty)?|unknown", said["commit"])
 
 

@@ -27,7 +27,7 @@ NOT_NEEDED = (
     "pyarrow/libarrow_python.so",
     "pyarrow/libarrow_python.so.*.*.*",
     *(f"pyarrow/lib{name}.so*" for name in ("arrow_flight", "arrow_s3", "arrow_python_flight")),
-    *(f"pyarrow/{name}.*.so" for name in ("_flight", "_dataset*", "_substrait", "_acero", "_s3fs", "_gcsfs")),
+    *(f"pyarrow/{name}.*.so" for name in ("_flight", "_dataset_*", "_substrait", "_s3fs", "_gcsfs")),
 )
 """Of the packages: what kcli never imports."""
 
@@ -76,7 +76,7 @@ def one_file(wheel, folder, target):
         limits,
         "--target",
         site,
-        wheel,
+        f"{wheel}[sql]",
     )
     for pattern in NOT_NEEDED:
         for path in list(site.glob(pattern)):
