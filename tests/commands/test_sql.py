@@ -36,6 +36,12 @@ def test_what_all_rows_share_is_no_column_where_columns_have_no_room(kcli, dirs)
     assert header[0] != "host" and {"topic", "partition", "log_end_offset"} < set(header)
 
 
+def test_a_table_shows_bytes_as_text_where_they_are_text(kcli, dirs):
+    query = "SELECT 'key-1'::BLOB AS k, from_hex('ff00') AS v"
+
+    assert kcli("sql", query, dirs[0], "-o", "table").stdout.split() == ["k", "v", "key-1", "0xff00"]
+
+
 def test_a_json_document_with_nested_values(kcli, dirs):
     nested = "{'a': [1, NULL], 'k': 'x'::BLOB}"
     query = f"SELECT {nested} AS s, 1.5 AS d, sum(size) AS n, max(scan_time) AS t FROM batches"

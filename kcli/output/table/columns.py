@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output import units
+from kcli.output.long_values import beginning
 from kcli.output.screen import Symbols
 from kcli.output.units import counted, joined
+from kcli.output.values import cell, one_line
 from kcli.words import duration
 
 
@@ -53,7 +55,27 @@ RANGE = Kind(lambda value, _: span(*value), is_right=True)
 CHANGE = Kind(change, is_right=True)
 """A pair of numbers: before and after; of texts `CHANGED_TEXT`."""
 CHANGED_TEXT = Kind(change)
+MOST_BYTES_SHOWN = 300
+"""Of a key or a value: no terminal shows more in a column."""
 YES_OR_NO = {True: "yes", False: "no", None: "?"}
+
+
+def contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
+    """Return the beginning of a key or value: text as it is, other bytes in hex, the rest as JSON."""
+    if isinstance(value, bytes):
+        try:
+            text = value[:most].decode()
+        except UnicodeDecodeError as error:
+            # a character that is cut in two is no reason for hex
+            is_cut = error.start > most - 4
+            text = value[: error.start].decode() if is_cut else f"0x{value[:most].hex()}"
+        return one_line(text)
+    if isinstance(value, (list, dict)):
+        return one_line(beginning(value, most))
+    return one_line(value[:most] if isinstance(value, str) else cell(value))
+
+
+CONTENTS = Kind(lambda value, _: contents(value))
 
 
 class ShownColumn(NamedTuple):

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from formats.messages.transaction import TRANSACTION_STATES
-from kcli.output.long_values import beginning
 from kcli.output.table.columns import (
+    CONTENTS,
     COUNT,
     DEFINED,
     NUMBER,
@@ -17,20 +17,18 @@ from kcli.output.table.columns import (
     SIZE,
     TIME,
     TIME_OF_DAY,
-    Kind,
     ShownColumn,
+    contents,
 )
 from kcli.output.table.fitted_table import table
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, size, tally
-from kcli.output.values import cell, one_line
+from kcli.output.values import one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 
 NONE = -1
 UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
-MOST_BYTES_SHOWN = 300
-"""Of a key or a value: no terminal shows more in a column."""
 METADATA_TYPE, TOPIC_RECORD = "_RECORD", "TOPIC_RECORD"
 METADATA_FIRST = ("brokerId", "controllerId", "fenced", "inControlledShutdown", "leader")
 CONFIG_RESOURCES = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
@@ -147,7 +145,7 @@ def _key(row: DumpRecordRow) -> Any:
         return ""
     if row.decoded_key is None:
         return row.key
-    return "/".join(map(_contents, row.decoded_key.values()))
+    return "/".join(map(contents, row.decoded_key.values()))
 
 
 def _value(row: DumpRecordRow, names: Mapping[str, str]) -> Any:
@@ -218,31 +216,13 @@ def _decoded(value: dict[str, Any]) -> str:
         words = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
         for topic in rest.pop("transactionPartitions", None) or []:
             words += [f"{topic['topic']}-{partition}" for partition in topic["partitionIds"]]
-    words += [f"{name}={_contents(field)}" for name, field in rest.items() if field is not None]
+    words += [f"{name}={contents(field)}" for name, field in rest.items() if field is not None]
     return " ".join(words)
-
-
-def _contents(value: Any, most: int = MOST_BYTES_SHOWN) -> str:
-    """Return the beginning of a key or value: text as it is, other bytes in hex, the rest as JSON."""
-    if isinstance(value, bytes):
-        try:
-            text = value[:most].decode()
-        except UnicodeDecodeError as error:
-            # a character that is cut in two is no reason for hex
-            is_cut = error.start > most - 4
-            text = value[: error.start].decode() if is_cut else f"0x{value[:most].hex()}"
-        return one_line(text)
-    if isinstance(value, (list, dict)):
-        return one_line(beginning(value, most))
-    return one_line(value[:most] if isinstance(value, str) else cell(value))
-
-
-CONTENTS = Kind(lambda value, _: _contents(value))
 
 
 def _headers(row: DumpRecordRow) -> str:
     return joined(
-        f"{one_line(header.key)}={'' if header.value is None else _contents(header.value)}"
+        f"{one_line(header.key)}={'' if header.value is None else contents(header.value)}"
         for header in row.headers
     )
 
@@ -267,7 +247,7 @@ def _fields(row: DumpRecordRow) -> Iterator[RecordPart]:
     yield from _whole("key", row.key, row.decoded_key)
     yield from _whole("value", row.value, row.decoded_value)
     for header in row.headers:
-        value = "null" if header.value is None else _contents(header.value, sys.maxsize)
+        value = "null" if header.value is None else contents(header.value, sys.maxsize)
         yield RecordPart("header", f"{one_line(header.key)} = {value}")
     yield from [] if row.error is None else [RecordPart("error", row.error)]
 
@@ -278,9 +258,9 @@ def _whole(name: str, value: bytes | None, decoded: dict[str, Any] | None) -> It
     if value is None or decoded is not None:
         yield RecordPart(name, length)
     else:
-        yield RecordPart(f"{name}, {length}", _contents(value, sys.maxsize))
+        yield RecordPart(f"{name}, {length}", contents(value, sys.maxsize))
     for field, part in (decoded or {}).items():
-        yield RecordPart(f"  {field}", "null" if part is None else _contents(part, sys.maxsize))
+        yield RecordPart(f"  {field}", "null" if part is None else contents(part, sys.maxsize))
 
 
 FIELD_COLUMNS = (

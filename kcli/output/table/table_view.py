@@ -19,6 +19,7 @@ from kcli.output.table.columns import (
     TIME,
     TIME_OF_DAY,
     ShownColumn,
+    contents,
     findings_line,
     mark_column,
 )
@@ -209,6 +210,8 @@ def _value(place: int, row: Any, *, is_text: bool) -> Any:
     value = values_of(row)[place]
     if value is None or not is_text:
         return value
+    if isinstance(value, bytes):
+        return contents(value)
     return beginning(value, MOST_OF_A_TEXT) if is_long(value) else cell(value)
 
 
