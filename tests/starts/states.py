@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -245,8 +246,46 @@ def zookeeper_meta(log_dir: str) -> Callable[[Path], None]:
     return write(f"{log_dir}/meta.properties", text.encode())
 
 
+def flip(path: str, position: int) -> Callable[[Path], None]:
+    """Return a change of one bit of a file."""
+    return write(path, lambda data: data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
+
+
+def cut(path: str, size: int) -> Callable[[Path], None]:
+    """Return a change: a file's last bytes are gone."""
+    return write(path, lambda data: data[:-size])
+
+
+def added(path: str, data: bytes = b"x") -> Callable[[Path], None]:
+    """Return a change: a file, and its directory, that was not there."""
+
+    def change(root: Path) -> None:
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_bytes(data)
+
+    return change
+
+
+def beside(path: Callable[[Path], Path], suffix: str) -> Callable[[Path], None]:
+    """Return a change: a copy of a file with a longer name."""
+    return lambda root: shutil.copy(path(root), f"{path(root)}{suffix}")
+
+
+def empty(directory: str) -> Callable[[Path], None]:
+    """Return a change: nothing is left in a directory."""
+    return lambda root: [path.unlink() for path in (root / directory).iterdir()]
+
+
+def same_directory_id(root: Path) -> None:
+    """d1 is a copy of d0 as far as meta.properties says."""
+    (root / "d1" / "meta.properties").write_bytes((root / "d0" / "meta.properties").read_bytes())
+
+
+KILLED = remove("d0/.kafka_cleanshutdown", "d1/.kafka_cleanshutdown")
 ORDERS = "d0/orders-0"
 zeros = write(f"d1/orders-1/{LOG}", lambda data: data + bytes(100))
+FUTURE_IN_D1 = f"d1/orders-0.{UNIQUE}-future"
+METADATA_LOG = f"d0/{METADATA}/{LOG}"
 CHANGES: dict[str, Callable[[Path], None]] = {
     "healthy": healthy,
     "volume empty": in_turn(remove("d1"), lambda root: (root / "d1").mkdir()),
@@ -343,4 +382,65 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "newest snapshot cut": lambda root: os.truncate(
         newest_snapshot(root), newest_snapshot(root).stat().st_size // 2
     ),
+    "metadata log torn, killed": in_turn(cut(METADATA_LOG, 30), KILLED),
+    "metadata log torn": cut(METADATA_LOG, 30),
+    "metadata log flipped, killed": in_turn(flip(METADATA_LOG, 400), KILLED),
+    "metadata log flipped": flip(METADATA_LOG, 400),
+    "metadata log file gone": remove(METADATA_LOG),
+    "metadata log in both log dirs": copied(f"d0/{METADATA}", f"d1/{METADATA}"),
+    "metadata log's epochs of NUL bytes": nul(f"d0/{METADATA}/leader-epoch-checkpoint"),
+    "metadata log's epochs missing": remove(f"d0/{METADATA}/leader-epoch-checkpoint"),
+    "metadata log's partition.metadata missing": remove(f"d0/{METADATA}/partition.metadata"),
+    "quorum-state of NUL bytes": nul(f"d0/{METADATA}/quorum-state"),
+    "quorum-state of a later epoch": write(
+        f"d0/{METADATA}/quorum-state", lambda data: re.sub(rb'"leaderEpoch":\d+', b'"leaderEpoch":99', data)
+    ),
+    "newest snapshot beside a .part": beside(newest_snapshot, ".part"),
+    "newest snapshot beside a .deleted": beside(newest_snapshot, ".deleted"),
+    "log-start of NUL bytes in d1": nul("d1/log-start-offset-checkpoint"),
+    "log-start above the log's end": added("d0/log-start-offset-checkpoint", b"0\n1\norders 0 99999\n"),
+    "recovery-point above the log's end": added(
+        "d0/recovery-point-offset-checkpoint", b"0\n1\norders 0 99999\n"
+    ),
+    "recovery-point with a bad line, killed": in_turn(
+        added("d1/recovery-point-offset-checkpoint", b"0\n1\norders x\n"), KILLED
+    ),
+    "high watermarks of NUL bytes in d0": nul("d0/replication-offset-checkpoint"),
+    "high watermarks cut in d0": added("d0/replication-offset-checkpoint", b"0\n9\norders 0 1\n"),
+    "cleaner's checkpoint of NUL bytes": added("d1/cleaner-offset-checkpoint", bytes(30)),
+    "meta.properties cut in d1": write("d1/meta.properties", lambda data: data[: len(data) // 2]),
+    "meta.properties empty in d1": write("d1/meta.properties", b""),
+    "meta.properties empty in d0": write("d0/meta.properties", b""),
+    "meta.properties missing in d1": remove("d1/meta.properties"),
+    "other cluster.id in d0": write(
+        "d0/meta.properties", lambda data: re.sub(rb"cluster.id=\S+", f"cluster.id={OTHER_ID}".encode(), data)
+    ),
+    "same directory.id in both": same_directory_id,
+    "log dir d1 missing": remove("d1"),
+    "partition directory empty": empty(ORDERS),
+    "directory without a partition number": added("d0/orders/x"),
+    "directory with letters for a number": added("d0/orders-x/x"),
+    "file in a log dir": added("d0/notes.txt"),
+    "file of NFS in a partition": added(f"{ORDERS}/.nfs00012"),
+    "file of NFS alone in a -delete": added(f"d0/orders-9.{UNIQUE}-delete/.nfs00012"),
+    "-delete of an odd name": added("d0/x-delete/x"),
+    "-stray beside its current log": copied(ORDERS, f"{ORDERS}.{UNIQUE}-stray"),
+    "log flipped, killed": in_turn(flip(f"{ORDERS}/{LOG}", 80), KILLED),
+    "log torn, killed": in_turn(cut(f"{ORDERS}/{LOG}", 9), KILLED),
+    "log with a tail of NUL bytes, killed": in_turn(
+        write(f"{ORDERS}/{LOG}", lambda data: data + bytes(5000)), KILLED
+    ),
+    "log with a tail of NUL bytes": write(f"{ORDERS}/{LOG}", lambda data: data + bytes(5000)),
+    "log beside .cleaned and .swap": in_turn(
+        *(beside(lambda root: root / ORDERS / LOG, suffix) for suffix in (".cleaned", ".swap"))
+    ),
+    "leader-epoch-checkpoint cut": write(f"{ORDERS}/leader-epoch-checkpoint", lambda data: data[:3]),
+    "leader-epoch-checkpoint empty": write(f"{ORDERS}/leader-epoch-checkpoint", b""),
+    "leader-epoch-checkpoint with a bad line": write(f"{ORDERS}/leader-epoch-checkpoint", b"0\n1\n0 x\n"),
+    "whole -future log, assigned": in_turn(
+        copied(ORDERS, FUTURE_IN_D1), lambda root: assign(root, "orders-0", 0, "d1")
+    ),
+    "whole -future log, not assigned": copied(ORDERS, FUTURE_IN_D1),
+    "two -future logs": in_turn(copied(ORDERS, FUTURE_IN_D1), copied(ORDERS, f"{ORDERS}.{UNIQUE}-future")),
+    "assigned to d1, data in d0": lambda root: assign(root, "orders-0", 0, "d1"),
 }
