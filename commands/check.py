@@ -66,17 +66,15 @@ def run_check(
     codes: tuple[str, ...] = (),
 ) -> None:
     """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
-    from kcli.cli.inputs import node_of
+    from kcli.cli.inputs import broker_of
     from kcli.cli.run import Command, run
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
     from kcli.jobs.scan.scan import ScanLog, group_directories
-    from kcli.kafka.kraft.meta_properties import BrokerConfig
 
     scan = ScanLog(options)
-    node_id, metadata_log_dir, apart = node_of(inputs)
-    config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
+    config, apart = broker_of(inputs)
     metadata: list[KnownMetadata] = []
 
     def job_of(found: "Found") -> CheckLog:

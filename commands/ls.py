@@ -1,9 +1,15 @@
 """`kcli ls`: one row per partition directory."""
 
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Map
+    from kcli.logdir.find import Found
 
 
 def ls(
@@ -21,9 +27,25 @@ def ls(
 
     Example: kcli ls /var/lib/kafka/data
     """
+    from kcli.cli.inputs import broker_of
     from kcli.cli.run import Command, run
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import with_contradictions
+    from kcli.kafka.kraft.start_plan import StartPlan, empty_findings, plans_at_rest, replica_fates
+    from kcli.logdir.find import Note
 
-    command = Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions)
-    run(command, inputs._replace(include_leftovers=True), output, engine)
+    config, apart = broker_of(inputs)
+    plans: list[StartPlan] = []
+
+    def expand(found: "Found") -> "Found":
+        found = with_contradictions(found)
+        plans.extend(plans_at_rest(found.given_log_dirs, config))
+        begun = [one for plan in plans for one in empty_findings(plan)] if found.named_log_dirs else []
+        notes = [Note(one.code, one.dir or "", one.message) for one in begun]
+        return replace(found, notes=[*found.notes, *notes])
+
+    def job_of(_: "Found") -> "Map":
+        return partial(jobs.ls, recover=recover, fates=replica_fates(plans))
+
+    command = Command(name="ls", job=jobs.ls, job_of=job_of, expand=expand)
+    run(command, inputs.with_paths(apart)._replace(include_leftovers=True), output, engine)

@@ -62,14 +62,13 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
-    from kcli.cli.inputs import named_paths, node_of, server_properties
+    from kcli.cli.inputs import broker_of, named_paths
     from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
     from kcli.jobs.startup import broker_rows as broker
     from kcli.jobs.startup import replica_start as replicas
-    from kcli.kafka.kraft.meta_properties import NEWEST, BrokerConfig
-    from kcli.kafka.kraft.quorum_start import quorum_config
+    from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, start_plans
     from kcli.logdir.classify import LOG_DIR
     from kcli.rows.startup import STARTUP_RELEASE
@@ -82,9 +81,8 @@ def startup(
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
-    node_id, metadata_log_dir, apart = node_of(inputs)
-    quorum = quorum_config(server_properties(inputs) or {})
-    config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir, quorum)
+    config, apart = broker_of(inputs)
+    config = config._replace(version=version or NEWEST)
     where = None if metadata is None else _metadata_log_dir(metadata)
     if releases:
         paths = list(dict.fromkeys(named_paths(inputs.with_paths(apart))))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from kcli.cli.options import Inputs
 from kcli.cli.parsers import split_list
@@ -17,6 +17,9 @@ from kcli.logdir.find import Found, find
 from kcli.logdir.log_dirs import version_of
 from kcli.logdir.targets import PARTITION, Selection
 from kcli.rows import Failure
+
+if TYPE_CHECKING:
+    from kcli.kafka.kraft.meta_properties import BrokerConfig
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
@@ -135,14 +138,17 @@ def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Fou
     return find(listed, selection, server_of(properties))
 
 
-def node_of(inputs: Inputs) -> tuple[int | None, str | None, list[str]]:
-    """Return the node.id and the metadata log dir that --server-config says, if it is given.
+def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
+    """Return the broker that --server-config describes, if it is given.
 
     Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
     """
+    from kcli.kafka.kraft.meta_properties import BrokerConfig
+    from kcli.kafka.kraft.quorum_start import quorum_config
+
     properties = server_properties(inputs)
     if properties is None:
-        return None, None, []
+        return BrokerConfig(), []
     from formats.properties import log_dirs
 
     text = properties.get("node.id", properties.get("broker.id", ""))
@@ -151,7 +157,8 @@ def node_of(inputs: Inputs) -> tuple[int | None, str | None, list[str]]:
     names = {name.rstrip("/") for name in found.log_dirs}
     metadata_log_dir = found.metadata_log_dir.rstrip("/")
     apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
-    return node_id, metadata_log_dir or None, apart
+    quorum = quorum_config(properties)
+    return BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir or None, quorum=quorum), apart
 
 
 def server_properties(inputs: Inputs) -> dict[str, str] | None:

@@ -33,13 +33,19 @@ NOTES = {
     "no-offset": ("LOG-010", "the name does not begin with an offset"),
     "non-canonical-name": ("LOG-010", "a broker opens another name for this offset, and nothing is there"),
     "removed": ("LOG-014", None),
+    "nfs": (
+        "LOG-014",
+        "a silly rename of NFS: deleted while a process had it open; its directory stays as long",
+    ),
     "twice": ("START-009", None),
     "not-together": ("START-009", None),
     "clusters": ("DIR-008", None),
     "quorum-state": ("DIR-010", None),
+    "START-019": ("START-019", None),
+    "START-021": ("START-021", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed"})
+DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", "START-019", "START-021"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 

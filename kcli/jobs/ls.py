@@ -14,11 +14,12 @@ from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of,
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates
 from kcli.kafka.storage.load_findings import checkpointed_epochs
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import Partition, shown_error
+from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_error
 from kcli.rows.partitions import PartitionRow
 
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
@@ -29,20 +30,20 @@ RECOVERED_BYTES = 64 << 20
 NOT_RECOVERED = "START-005"
 
 
-def ls(unit: Unit, *, recover: bool = False) -> Outcome:
-    """Return the partition's row.
+def ls(unit: Unit, *, recover: bool = False, fates: ReplicaFates = NO_FATES) -> Outcome:
+    """Return the partition's row, and what the metadata makes of its directory at a start.
 
     The first piece that cannot be read is the error, any further one a finding. A log that was not stopped
     cleanly is recovered as a start does, with `recover` or where at most RECOVERED_BYTES are to be recovered.
     Of a larger one the log end is null, and START-005 has the largest that it can be. Of a running broker the
     log ends where its file does.
     """
-    return undisturbed(unit.target, lambda: _ls(unit, recover=recover))
+    return undisturbed(unit.target, lambda: _ls(unit, recover=recover, fates=fates))
 
 
-def _ls(unit: Unit, *, recover: bool) -> Outcome:
+def _ls(unit: Unit, *, recover: bool, fates: ReplicaFates) -> Outcome:
     problems: list[FileError] = []
-    outcome = answer_once(unit, lambda partition: _row(partition, problems, recover=recover))
+    outcome = answer_once(unit, lambda partition: _row(partition, problems, fates, recover=recover))
     if not outcome.rows:
         return outcome
     partition, findings, errors = Partition(unit.target), outcome.findings, []
@@ -57,7 +58,7 @@ def _ls(unit: Unit, *, recover: bool) -> Outcome:
     return replace(outcome, error=failure_of(errors[0]) if errors else None)
 
 
-def _row(partition: Partition, problems: list[FileError], *, recover: bool) -> Yield:
+def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *, recover: bool) -> Yield:
     sizes: Counter[str] = Counter()
     disk_bytes = leftovers = 0
     for name in partition.names:
@@ -99,6 +100,8 @@ def _row(partition: Partition, problems: list[FileError], *, recover: bool) -> Y
         leftovers=leftovers,
         state=partition.state,
     )
+    has_topic_id = PARTITION_METADATA_FILE in partition.names
+    yield from fates.findings(partition.target, has_topic_id=has_topic_id, has_records=bool(sizes[LOG]))
 
 
 def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, LoadedLog]:

@@ -17,6 +17,7 @@ from formats.names import (
     LOG_DIR_KINDS,
     NORMAL,
     REMOTE_LOG_INDEX_CACHE,
+    UNKNOWN,
     parse_file,
     parse_partition_dir,
 )
@@ -69,6 +70,20 @@ class Found:
         """The log dirs that were named, and those around the targets."""
         around = (target.log_dir for target in self.targets if target.log_dir)
         return [*dict.fromkeys((*self.named_log_dirs, *around))]
+
+    @property
+    def given_log_dirs(self) -> list[str]:
+        """The log dirs that were named, and arguments beside them that a broker would take for such.
+
+        One that is missing, unreadable or a file of no kind; what cannot be followed in one is none. Without
+        a log dir that was named, those around the targets.
+        """
+        if not self.named_log_dirs:
+            return self.log_dirs
+        inside = {shown(path) for path in self.named_log_dirs}
+        failed = [one.path for one in self.failures if os.path.dirname(one.path) not in inside]
+        unknown = [one.path for one in self.targets if one.kind == UNKNOWN and one.name is None]
+        return [*self.named_log_dirs, *failed, *unknown]
 
     def miss(self, target: Target, error: FileError) -> None:
         """Keep why a target could not be listed.

@@ -72,7 +72,11 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
     renamed = opened_names(files)
     known = frozenset(renamed.values())
     for name in files:
-        if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
+        if name.startswith(SILLY_RENAME):
+            yield Note("nfs", os.path.join(target.shown, shown(name)))
+        elif has_no_offset(name) and not (
+            target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE
+        ):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
         elif is_misnamed(renamed.get(name, ""), known):
             yield Note("non-canonical-name", os.path.join(target.shown, shown(name)))
@@ -111,6 +115,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:  # a link that cannot be followed
         return False
+
+
+SILLY_RENAME = ".nfs"
+"""What an NFS client names a file that is deleted while a process has it open."""
 
 
 class Leftovers(NamedTuple):

@@ -1,5 +1,6 @@
 """Starts of real brokers of several releases over changed log dirs, as `observe` recorded them, foretold."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def test_no_older_release_starts_and_every_newer_one_does(tmp_path: Path, base: 
         if release >= BOOTSTRAP_READ:
             (plan,) = start_plans([f"{tmp_path}/d0", f"{tmp_path}/d1"], BrokerConfig(release))
             assert bool(plan.stops) == (release < FIRST_STARTING[base]), (release, plan.stops)
+
+
+FATES = {"START-012", "START-013", "START-016", "START-017", "START-019", "START-020", "START-021"}
+
+
+@pytest.mark.parametrize("change", sorted({change for base, _, change in RECORDED if base == "4.3.1"}))
+def test_every_command_says_the_same_of_each_replica(kcli, tmp_path: Path, change: str):
+    """`check` of log dirs, `ls` of some topics, and `startup` of none: the metadata is of all."""
+
+    def said(*words: str) -> set[tuple[str, str, str]]:
+        found = json.loads(kcli(*words, "-o", "json", "--server-config", properties).stdout)["findings"]
+        return {(one["code"], one["dir"], one["message"]) for one in found if one["code"] in FATES}
+
+    properties = prepare("4.3.1", change, tmp_path)
+    started = said("startup")
+    assert said("check") == started
+    assert said("ls") == started
+    of_broker = {one for one in started if one[0] in {"START-019", "START-021"}}
+    assert said("ls", "--topic", "orders") == {
+        one for one in started if one in of_broker or "/orders-" in one[1]
+    }
 
 
 def test_every_change_was_tried():

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
@@ -13,11 +13,18 @@ from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import log_dir_of, offline_by_log
-from kcli.kafka.kraft.fates import USUAL, Fate
+from kcli.kafka.kraft.broker_start import offline_by_log
 from kcli.kafka.kraft.meta_properties import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
-from kcli.kafka.kraft.start_plan import StartPlan, fate_findings, start_plans, stop_findings
+from kcli.kafka.kraft.start_plan import (
+    FATE_CODES,
+    ReplicaFates,
+    StartPlan,
+    empty_findings,
+    plans_at_rest,
+    replica_fates,
+    stop_findings,
+)
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -27,8 +34,6 @@ from kcli.logdir.log_dirs import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, dire
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.partitions import Where
 
-OF_A_CURRENT_LOG = frozenset({"START-013", "START-016"})
-"""Findings that the row of a partition has."""
 CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
 
@@ -117,6 +122,7 @@ class BrokerLogDirs:
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
         self._log_dirs = [one.path for one in found.targets if one.kind == LOG_DIR]
+        self._given = found.given_log_dirs if self._log_dirs else []
         self._config = config
         self._ids = {
             cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
@@ -176,13 +182,20 @@ class BrokerLogDirs:
         What is wrong with one partition is said of the partition.
         """
         found: dict[str, list[Finding]] = {}
+        rows = {shown(path) for path in self._log_dirs}
         for plan in self._plans:
             for finding in stop_findings(plan):
                 if finding.path not in self._twice:
-                    found.setdefault(finding.dir or "", []).append(finding)
-            for finding in fate_findings(plan):
-                if finding.code not in OF_A_CURRENT_LOG:
-                    found.setdefault(log_dir_of(finding.dir or "", plan.log_dirs), []).append(finding)
+                    first = finding._replace(dir=shown(plan.log_dirs[0].path), path=finding.place)
+                    of_row = finding if finding.dir in rows else first  # of an argument that is no log dir
+                    found.setdefault(of_row.dir or "", []).append(of_row)
+            for finding in empty_findings(plan):
+                found.setdefault(finding.dir or "", []).append(finding)
+        for path, fate in self._fates.by_path.items():
+            name = parse_partition_dir(os.path.basename(path))
+            if name is not None and name.kind == FUTURE and fate.rule in FATE_CODES:
+                finding = Finding(FATE_CODES[fate.rule], fate.reason, dir=shown(path))
+                found.setdefault(shown(os.path.dirname(path)), []).append(finding)
         return {
             one: [*found.get(shown(one), ()), *(found.get(one, ()) if shown(one) != one else ())]
             for one in self._log_dirs
@@ -190,17 +203,13 @@ class BrokerLogDirs:
 
     @cached_property
     def _plans(self) -> Sequence[StartPlan]:
-        return _plans_of(self._log_dirs, self._config) if self._log_dirs else ()
+        return plans_at_rest(self._given, self._config)
 
     @cached_property
-    def _fates(self) -> Mapping[str, Fate]:
+    def _fates(self) -> ReplicaFates:
         """What the metadata makes of the directories of brokers at rest."""
         around = {one.log_dir for one in self._targets if one.log_dir is not None}.difference(self._log_dirs)
-        plans = [
-            *self._plans,
-            *(_plans_of(sorted(around), self._config) if around else ()),
-        ]
-        return {path: fate for plan in plans if plan.fates for path, fate in plan.fates.by_path.items()}
+        return replica_fates([*self._plans, *plans_at_rest(sorted(around), self._config)])
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
@@ -218,27 +227,18 @@ class BrokerLogDirs:
         for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
             yield one._replace(dir=target.shown)
         path = os.path.join(target.shown, "partition.metadata")
-        fate = self._fates.get(target.path, USUAL)
+        has_topic_id = topic_id is not None
+        yield from self._fates.findings(target, has_topic_id=has_topic_id, has_records=has_records)
         if topic_id is None:
-            if (facts.is_kraft or fate.rule == "no-topic-id") and (has_records or not is_running(target)):
-                message = "no partition.metadata: a KRaft broker renames the directory to -stray"
-                yield Finding("START-012" if has_records else "START-017", message, dir=target.shown)
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None and topic_id != expected and not is_running(target):
             words = f"topic id {topic_id}, the metadata log has {expected}"
             yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
-        if fate.rule in {"not-assigned", "replaced"}:
-            code = "START-013" if fate.rule == "not-assigned" else "START-016"
-            yield Finding(code, fate.reason, dir=target.shown)
         if expected is not None:
             return
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
         if facts.cluster_id is not None and topic_id != first and not is_running(target):
             words = f"topic id {topic_id}, another partition of the topic has {first}"
             yield Finding("TOPIC-001", words, target.shown, path, None, first, topic_id)
-
-
-def _plans_of(log_dirs: Sequence[str], config: BrokerConfig) -> Sequence[StartPlan]:
-    return start_plans(log_dirs, config, is_release_known=False, are_named=False)

@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from formats.names import CLUSTER_METADATA, NORMAL, UNKNOWN, PartitionDir
+from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir
 from kcli.engine.contract import Outcome
 from kcli.jobs.startup.replica_start import (
     BYTES_A_SECOND,
-    OF_A_REPLICA,
     SECONDS_PER_SEGMENT,
     Started,
     StartedPartition,
@@ -20,7 +19,7 @@ from kcli.kafka.kraft.fates import EmptyReplica
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
-from kcli.kafka.kraft.start_plan import StartPlan, fate_findings, stop_findings
+from kcli.kafka.kraft.start_plan import StartPlan, empty_findings, stop_findings
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
 from kcli.logdir.classify import LOG_DIR
@@ -71,18 +70,9 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
 
 
 def expand(found: Found) -> Found:
-    """Return the same with the log dirs that were named before everything in them.
-
-    Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too; what
-    cannot be followed in one is none.
-    """
+    """Return the same with the log dirs that were named before everything in them."""
     found = each_once(found)
-    named = [*found.named_log_dirs]
-    if named:
-        inside = {shown(path) for path in named}
-        failed = [failure.path for failure in found.failures]
-        named += [path for path in failed if os.path.dirname(path) not in inside]
-        named += [one.path for one in found.targets if one.kind == UNKNOWN and one.name is None]
+    named = found.given_log_dirs if found.named_log_dirs else []
     targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
     return replace(found, targets=[*targets, *found.targets])
 
@@ -141,15 +131,10 @@ class StartReducer:
                 if self.selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
             ]
         row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
-        selected = {one.row.where.dir for one in partitions if one.row.outcome != FAILS}
         findings = [
-            finding
-            for finding in (
-                *stop_findings(plan),
-                *_of_log_dirs(log_dirs, plan.start, partitions),
-                *fate_findings(plan),
-            )
-            if finding.code not in OF_A_REPLICA or finding.dir in selected
+            *stop_findings(plan),
+            *_of_log_dirs(log_dirs, plan.start, partitions),
+            *empty_findings(plan),
         ]
         return row, rows, findings
 

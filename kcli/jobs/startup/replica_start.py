@@ -16,7 +16,7 @@ from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError, LimitError
 from formats.magic import record_count
 from formats.message_set import message_set, set_records
-from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL, parse_partition_dir
+from formats.names import CLUSTER_METADATA, DELETE, parse_partition_dir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.collector import collect_findings
@@ -24,16 +24,15 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
 from kcli.kafka.kraft.fates import DELETE_DIRECTORY, STRAY, USUAL, WILL_BE_DELETED, Fate
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
-from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, TIERED, StartFailure, Version
+from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, lone_finding, start, start_from
-from kcli.kafka.kraft.start_plan import StartPlan
+from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates, StartPlan, replica_fates
 from kcli.kafka.storage.file_actions import DELETE_FILE, FileAction, FileChange, all_deleted, file_changes
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
 from kcli.logdir.targets import PARTITION, Target
@@ -46,8 +45,6 @@ SECONDS_PER_SEGMENT = 0.001
 LOOKED_AT = 1000
 """Batches of a segment in which producers are looked for."""
 STARTUP_KINDS = frozenset({PARTITION, LOG_DIR})
-OF_A_REPLICA = frozenset({"START-013", "START-016", "START-020"})
-"""Findings about a directory: of one that was not asked for they are not said."""
 
 
 class StartedPartition(NamedTuple):
@@ -74,8 +71,8 @@ class StartRequest:
     """What the broker's clock and configuration contribute.
 
     `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `version` the release of the
-    broker. The settings are those of all topics, None where `known` says them. `fates`: by directory, what
-    the metadata makes of it; `metadata_paths`: by log dir, which metadata log that is.
+    broker. The settings are those of all topics, None where `known` says them. `fates`: what the metadata
+    makes of each directory; `metadata_paths`: by log dir, which metadata log that is.
     """
 
     now_ms: int
@@ -85,7 +82,7 @@ class StartRequest:
     remote_storage: bool | None = None
     version: Version = NEWEST
     known: KnownSettings = NO_KNOWN_SETTINGS
-    fates: Mapping[str, Fate] = field(default_factory=dict)
+    fates: ReplicaFates = NO_FATES
     metadata_paths: Mapping[str, str] = field(default_factory=dict)
 
     def settings(self, partition: Partition) -> Settings:
@@ -126,7 +123,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     is_deleted = partition.target.name.kind == DELETE
     settings = request.settings(partition)._replace(as_deleted=is_deleted)
     log = yield from attempt(partition, start_from(partition, given, settings=settings))
-    fate = request.fates.get(partition.path, USUAL)
+    fate = request.fates.by_path.get(partition.path, USUAL)
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
     unstable = None
@@ -148,24 +145,12 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         return
     if forgets_producers(log):
         yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
-    # a broker makes the directory first, and writes the file before the first record
-    holds_records = any(segment.log_size for segment in log.segments)
-    if (
-        (holds_records or not is_running(partition.target))
-        and needs_topic_id(partition.target)
-        and PARTITION_METADATA_FILE not in partition.names
-    ):
-        message = "no partition.metadata: a KRaft broker renames the directory to -stray"
-        if request.version < ENSEMBLE:
-            becomes = "writes it anew" if fate is USUAL else "deletes a log whose topic the metadata has not"
-            message = f"no partition.metadata: a broker before 3.7 {becomes}"
-        yield Finding("START-012" if holds_records else "START-017", message, dir=partition.shown)
-
-
-def needs_topic_id(target: Target) -> bool:
-    """Whether the broker looks for the topic id of a log: not of the metadata log, or of one that goes."""
-    name = target.name
-    return name is not None and name.kind in {NORMAL, FUTURE} and name.topic != CLUSTER_METADATA
+    if fate.replaced_by is None or row.outcome != LOADS:  # what does not load replaces nothing
+        yield from request.fates.findings(
+            partition.target,
+            has_topic_id=PARTITION_METADATA_FILE in partition.names,
+            has_records=any(segment.log_size for segment in log.segments),
+        )
 
 
 def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
@@ -319,11 +304,11 @@ def records_in(lost: Iterable[LostBytes]) -> int | None:
 
 def with_plans(request: StartRequest, plans: Iterable[StartPlan]) -> StartRequest:
     """Return a request with the fates of the plans' directories, and the metadata logs that decide them."""
-    fates: dict[str, Fate] = {}
-    metadata_paths = {}
-    for plan in plans:
-        if plan.fates is not None:
-            fates.update({path: fate for path, fate in plan.fates.by_path.items() if fate is not USUAL})
-        if plan.metadata_path is not None:
-            metadata_paths.update({one.path: shown(plan.metadata_path) for one in plan.log_dirs})
-    return replace(request, fates=fates, metadata_paths=metadata_paths)
+    known = tuple(plans)
+    paths = {
+        one.path: shown(plan.metadata_path)
+        for plan in known
+        if plan.metadata_path is not None
+        for one in plan.log_dirs
+    }
+    return replace(request, fates=replica_fates(known, request.version), metadata_paths=paths)

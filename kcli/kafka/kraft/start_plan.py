@@ -6,17 +6,34 @@ quorum, then LogManager.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, log_dir_of, start_at_rest
-from kcli.kafka.kraft.fates import EmptyReplica, Fates, LogDirId, ReplicaDir, fates, is_assigned_elsewhere
+from kcli.kafka.kraft.fates import (
+    DIRECTORY_IDS,
+    LOADS,
+    STRAY,
+    USUAL,
+    WILL_BE_DELETED,
+    EmptyReplica,
+    Fate,
+    Fates,
+    LogDirId,
+    ReplicaDir,
+    fates,
+    is_assigned_elsewhere,
+)
 from kcli.kafka.kraft.meta_properties import (
     BOOTSTRAP_READ,
+    NEWEST,
     RUNTIME,
+    UNKNOWN_CONFIG,
     BrokerConfig,
     StartFailure,
+    Version,
     brokers_of,
     by_broker,
     release_of,
@@ -30,7 +47,14 @@ from kcli.kafka.kraft.releases import Release, release_named
 from kcli.kafka.kraft.remedies import with_remedy
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, QUORUM_STATE, LogDirState, log_dir_state
+from kcli.logdir.log_dirs import (
+    METADATA_DIRECTORY,
+    QUORUM_STATE,
+    LogDirState,
+    directory_facts,
+    is_running,
+    log_dir_state,
+)
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
 
@@ -302,21 +326,74 @@ def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Fi
     return Finding(code, message, dir=shown(log_dir), path=path)
 
 
-FATE_CODES = {"not-assigned": "START-013", "promoted": "START-016", "emptied": "START-020"}
-"""Rule of a fate -> code; a log without a topic id has START-012 without it, too."""
+FATE_CODES = {
+    "not-assigned": "START-013",
+    "promoted": "START-016",
+    "replaced": "START-016",
+    "emptied": "START-020",
+}
+"""Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
+NO_TOPIC_ID = {
+    STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
+    WILL_BE_DELETED: (
+        "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
+    ),
+}
 
 
-def fate_findings(plan: StartPlan) -> Iterator[Finding]:
-    """Yield what the metadata makes of directories that are no usual replica, and what begins empty."""
-    if plan.fates is not None:
-        for path, fate in plan.fates.by_path.items():
-            if fate.rule in FATE_CODES:
-                yield Finding(FATE_CODES[fate.rule], fate.reason, dir=shown(path))
-        yield from _empty_findings(plan, plan.fates.empty)
+class ReplicaFates(NamedTuple):
+    """What starts of a release make of the directories of brokers: every command asks here about one.
+
+    `by_path` has those that are not USUAL, `decided` the log dirs whose metadata says so of all in them.
+    """
+
+    by_path: Mapping[str, Fate] = {}
+    decided: frozenset[str] = frozenset()
+    release: Version = NEWEST
+
+    def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
+        """Yield what the metadata makes of a directory that is no usual replica.
+
+        Of one without a topic id, too, whose metadata is not here. A broker makes a directory first, and
+        writes the file before the first record.
+        """
+        fate, name = self.by_path.get(target.path, USUAL), target.name
+        if fate.rule in FATE_CODES:
+            yield Finding(FATE_CODES[fate.rule], fate.reason, dir=target.shown)
+        if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
+            return
+        outcome = fate.outcome
+        if fate.rule != "no-topic-id":
+            if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
+                return
+            outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
+        if not has_topic_id and outcome in NO_TOPIC_ID and (has_records or not is_running(target)):
+            yield Finding("START-012" if has_records else "START-017", NO_TOPIC_ID[outcome], dir=target.shown)
 
 
-def _empty_findings(plan: StartPlan, empty: Iterable[EmptyReplica]) -> Iterator[Finding]:
+NO_FATES = ReplicaFates()
+
+
+def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> ReplicaFates:
+    """Return the fates of the directories of brokers."""
+    decided = [plan for plan in plans if plan.fates is not None]
+    by_path = {
+        path: fate
+        for plan in decided
+        for path, fate in (plan.fates.by_path.items() if plan.fates else ())
+        if fate is not USUAL
+    }
+    return ReplicaFates(by_path, frozenset(one.path for plan in decided for one in plan.log_dirs), release)
+
+
+def plans_at_rest(log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG) -> list[StartPlan]:
+    """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of."""
+    return start_plans(log_dirs, config, is_release_known=False, are_named=False) if log_dirs else []
+
+
+def empty_findings(plan: StartPlan) -> Iterator[Finding]:
     """Yield per log dir which replicas begin empty there; those of a log dir that is not here first."""
+    empty = () if plan.fates is None else plan.fates.empty
     places: dict[tuple[str, bool], list[EmptyReplica]] = {}
     for replica in empty:
         is_lost = is_assigned_elsewhere(replica)

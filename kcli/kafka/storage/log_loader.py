@@ -60,6 +60,7 @@ from kcli.kafka.storage.producer_state import ProducerState, Snapshot, rebuild
 from kcli.kafka.storage.surviving_files import PREALLOCATED, Files, TxnIndex, read_aborted, surviving_files
 from kcli.logdir.buffers import FileError, file_error, read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FILE, Partition
+from kcli.logdir.partition_names import SILLY_RENAME
 
 SPLIT = "its segment is split"
 Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
@@ -447,7 +448,8 @@ class LogLoader:
 
 def _refuse_foreign(partition: Partition) -> None:
     """Raise FileError for a directory named like a partition that holds only files unknown to Kafka."""
-    if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
+    foreign = [name for name in partition.names if not name.startswith(SILLY_RENAME)]
+    if foreign and partition.state != DELETE and all(parse_file(name).kind == UNKNOWN for name in foreign):
         raise FileError(
             partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
         )

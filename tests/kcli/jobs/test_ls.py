@@ -1,5 +1,6 @@
 """The row of a partition directory, and what is null when a piece cannot be read."""
 
+import json
 from functools import partial
 
 import pytest
@@ -169,3 +170,20 @@ def test_an_empty_directory_ends_at_its_log_start(tmp_path):
     (row,) = rows(ls.ls(unit(directory)))
     assert (row["log_start_offset"], row["log_end_offset"]) == (0, 0)
     assert (row["latest_epoch"], row["segments"]) == (None, 1)
+
+
+def test_what_nfs_keeps_of_a_deleted_file_is_a_note_in_every_command(kcli, tmp_path):
+    """A -delete directory that holds nothing else is loaded as an empty log, and deleted."""
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / ".nfs000000000139dbd900000d6c").write_bytes(b"x" * 100)
+    deleted = directory.with_name(f"orders-1.{7:032x}-delete")
+    deleted.mkdir()
+    (deleted / ".nfs000000000139dbd900000d6b").write_bytes(b"x" * 100)
+    for words in (["ls"], ["startup"], ["check", "--include-leftovers"]):
+        document = json.loads(kcli(*words, "-o", "json", directory.parent).stdout)
+        assert document["errors"] == []
+        notes = {one["dir"] for one in document["findings"] if "silly rename" in one["message"]}
+        assert notes == {str(directory), str(deleted)}
+        (row,) = (row for row in document["rows"] if row.get("dir") == str(deleted))
+        assert row.get("outcome", "deleted") == "deleted"
+        assert row.get("log_end_offset", 0) in {0, None}

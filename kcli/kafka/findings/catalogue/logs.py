@@ -91,7 +91,7 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-014": Rule(
         "info",
-        "A file or a directory was removed or renamed after it was listed.",
+        "A file or a directory was removed or renamed after it was listed, or while NFS had it open.",
         "Retention, compaction, the deletion of a topic and a move to another log dir do this while it runs.",
         "Nothing, if the broker runs: the rest is answered. Otherwise find out what removed it, and run "
         "again.",
