@@ -240,10 +240,10 @@ def _stops(
         if one.log_dir not in start.offline and failure is not None and failure.exception != KAFKA_STORAGE:
             yield failure
         if one.log_dir in early and one.first_unstable_offset is not None:
-            yield _reads_offline(one)
+            yield _reads_offline(one, offline)
     for log_dir in plan.log_dirs:
         if log_dir.path not in early:
-            yield from map(_reads_offline, _after_the_failed(log_dir, partitions))
+            yield from (_reads_offline(one, offline) for one in _after_the_failed(log_dir, partitions))
     reason = offline.get(start.metadata_log_dir or "")
     if reason is not None and plan.config.version >= ENSEMBLE:
         yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
@@ -271,13 +271,16 @@ def _log_dir(
     )
 
 
-def _reads_offline(one: StartedPartition) -> StartFailure:
-    """Return why the start of a log ends the process: it reads, and its log dir is offline."""
-    message = (
-        "the log dir is offline, and the start of a log reads its first unstable offset "
-        f"{one.first_unstable_offset}"
+def _reads_offline(one: StartedPartition, offline: Mapping[str, StartFailure]) -> StartFailure:
+    """Return why the start of a log ends the process: it reads, and its log dir is offline.
+
+    The cause is what took the log dir offline.
+    """
+    cause, name = offline[one.log_dir or ""], os.path.basename(str(one.row.where.dir))
+    reads = f"the start of {name} reads its first unstable offset {one.first_unstable_offset}"
+    return StartFailure(
+        KAFKA_STORAGE, f"{cause.reason}: the log dir goes offline, and {reads} there", cause.path
     )
-    return StartFailure(KAFKA_STORAGE, message, str(one.row.where.dir))
 
 
 def _after_the_failed(

@@ -225,8 +225,8 @@ def test_a_log_with_a_transaction_in_an_offline_log_dir_ends_the_process(dirs, n
     broker, _, _ = started(*dirs)
     assert broker["error"] == error
     if error:
-        assert "orders-1: the log dir is offline" in broker["error_message"]
-        assert "first unstable offset 10" in broker["error_message"]
+        assert broker["cause_path"] == str(dirs[1] / name)
+        assert "the start of orders-1 reads its first unstable offset 10" in broker["error_message"]
 
 
 @pytest.mark.parametrize("fails_first", [True, False])
@@ -244,6 +244,7 @@ def test_a_log_with_a_transaction_after_one_that_fails_ends_the_process(dirs, fa
     broker, _, _ = started(*dirs)
     assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
     assert broker["error"] == ("KafkaStorageException" if fails_first else None)
+    assert broker["cause_path"] == str(dirs[1] / failing / "leader-epoch-checkpoint")
 
 
 def bootstrap(directory, *values):
