@@ -423,7 +423,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "file in a log dir": added("d0/notes.txt"),
     "file of NFS in a partition": added(f"{ORDERS}/.nfs00012"),
     "file of NFS alone in a -delete": added(f"d0/orders-9.{UNIQUE}-delete/.nfs00012"),
-    "-delete of an odd name": added("d0/x-delete/x"),
+    "-delete of another name": added("d0/x-delete/x"),
     "-stray beside its current log": copied(ORDERS, f"{ORDERS}.{UNIQUE}-stray"),
     "log flipped, killed": in_turn(flip(f"{ORDERS}/{LOG}", 80), KILLED),
     "log torn, killed": in_turn(cut(f"{ORDERS}/{LOG}", 9), KILLED),
