@@ -35,7 +35,6 @@ def diff(
     from kcli.cli.run import Command, run
     from kcli.jobs.replica import replica_diff as jobs
     from kcli.jobs.replica_pairs import pairs
-    from kcli.rows.replicas import has_other_epochs
 
     expand, split = comparing(pairs, lambda found: jobs.with_manifests(found, inputs.selection()))
     command = Command(
@@ -45,7 +44,6 @@ def diff(
         expand=expand,
         split=split,
         compares=True,
-        is_difference=has_other_epochs,
     )
     if any(map(jobs.is_manifest, inputs.paths or ())):  # its partitions are known when it is open
         unselected = inputs.without_selection()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.rows import Item, row_types, type_name
+from kcli.rows.replicas import has_other_epochs
 
 NO_LEADER = -1
 
@@ -36,7 +37,7 @@ RULES: dict[str, Callable[[Any], bool]] = {
     "failover": _lacks_leader,
     "election": _loses_committed,
     "epoch_diff": lambda row: row.divergence_offset is not None,
-    "replica_range": lambda row: row.verdict == "differs",
+    "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),
     "position": lambda row: row.outcome in {"truncated", "undefined", "out-of-range"},
 }
 """By type of row. What `check`, `diff`, `salvage` and `rlmm check` find are findings."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kcli.jobs.replica.replica_diff import diff
 from kcli.jobs.replica_pairs import pairs
 from kcli.kafka.replication import replica_diff
+from kcli.rows.bad_news import is_bad_news
 from tests.builders import put_record, put_records
 from tests.partitions import codes, epoch_lines, log_dir, orders, put_range, rows, segment, snapshot, unit
 
@@ -98,6 +99,9 @@ def test_the_same_records_in_other_leader_epochs_are_ranges_of_their_own(tmp_pat
     epochs = [(row["first_offset"], row["leader_epoch"], row["other_leader_epoch"]) for row in found]
 
     assert {row["verdict"] for row in found} == {"equal"}
+    assert [is_bad_news(row) for row in compared(tmp_path / "again", here, there)[0].rows] == [
+        one != other for _, one, other in epochs
+    ]
     assert epochs == [(0, 0, 0), (10, 1, 0), (15, 1, 1), (20, 2, 1), (25, 2, 2)]
 
 
