@@ -7,12 +7,22 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.failover import UNCHANGED, Defaults, Forecast, LogEnd, ballot, forecast, majority
+from kcli.kafka.kraft.failover import (
+    UNCHANGED,
+    Ballot,
+    Defaults,
+    Forecast,
+    QuorumNode,
+    ballot_of,
+    forecast,
+    majority,
+)
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_of_log, metadata_of_snapshot
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.quorum_start import quorum_node
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, NO_DIRECTORY, directory_facts
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, log_dir_state
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 from kcli.rows.replicas import FailoverControllerRow, FailoverRow
@@ -62,7 +72,7 @@ def _is_metadata(target: Target) -> bool:
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
     """Return a row for each partition that changes, one for the quorum, and what the records lack."""
-    quorum: list[FailoverControllerRow] = []
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]] = []
     outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
     return replace(outcome, partial=tuple(quorum))
 
@@ -75,21 +85,21 @@ def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
         return replace(right, partial=tuple(row for part in known for row in part))
     assert left is not None
     rows = left.partial if isinstance(left.partial, tuple) else ()
-    ends = {
-        row.node_id: LogEnd(row.last_epoch, row.log_end_offset) for row in rows if row.node_id is not None
-    }
-    return replace(left, rows=[_voted(row, ends) for row in rows])
+    nodes = [node for _, node in rows]
+    return replace(left, rows=[_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows])
 
 
-def _voted(row: FailoverControllerRow, ends: dict[int, LogEnd]) -> FailoverControllerRow:
-    if row.node_id not in row.voters:
-        return row
-    found = ballot(row.node_id, ends, row.voters, row.leader)
+def _voted(row: FailoverControllerRow, found: Ballot | None) -> FailoverControllerRow:
+    if found is None:
+        return row._replace(electable=None if row.node_id is None or not row.voters else False)
     return row._replace(votes=found.votes, electable=found.is_electable)
 
 
 def _rows(
-    partition: Partition, target: Target, request: Departure, quorum: list[FailoverControllerRow]
+    partition: Partition,
+    target: Target,
+    request: Departure,
+    quorum: list[tuple[FailoverControllerRow, QuorumNode]],
 ) -> Yield:
     quorum.clear()
     if target.kind == PARTITION:
@@ -157,14 +167,15 @@ def _row(directory: str, found: Forecast) -> FailoverRow:
     )
 
 
-def _controller(metadata: Metadata, target: Target) -> FailoverControllerRow:
-    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+def _controller(metadata: Metadata, target: Target) -> tuple[FailoverControllerRow, QuorumNode]:
+    meta = None if target.log_dir is None else log_dir_state(target.log_dir).meta
     quorum = metadata.quorum
-    voters = () if quorum is None else tuple(sorted(quorum.voters))
+    node = quorum_node(meta.node_id if meta else None, meta, metadata)
+    voters = tuple(sorted({voter.node_id for voter in node.voters}))
     epoch = metadata.image.epoch if quorum is None else max(quorum.epoch, metadata.image.epoch)
-    return FailoverControllerRow(
+    row = FailoverControllerRow(
         metadata.directory,
-        facts.broker_id,
+        node.node_id,
         leader=None if quorum is None else quorum.leader,
         leader_epoch=None if quorum is None else quorum.epoch,
         voters=voters,
@@ -175,3 +186,4 @@ def _controller(metadata: Metadata, target: Target) -> FailoverControllerRow:
         votes=None,
         electable=None,
     )
+    return row, node

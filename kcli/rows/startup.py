@@ -121,6 +121,10 @@ class StartupBrokerRow(NamedTuple):
     seconds: Annotated[
         float, "estimate: bytes at --read-rate in the slowest log dir, a millisecond a segment"
     ]
+    voters: Annotated[tuple[int, ...], "of its quorum, where the node is one of them"] = ()
+    electable: Annotated[
+        bool | None, "whether it can lead with the voters here; null where others must tell, and for no voter"
+    ] = None
 
 
 class ReleaseRow(NamedTuple):

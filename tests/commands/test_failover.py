@@ -346,3 +346,42 @@ def test_a_quorum_state_that_cannot_be_read_is_a_finding(kcli, metadata):
 
     assert "DIR-010" in {finding["code"] for finding in found["findings"]}
     assert found["rows"][0]["leader"] == 100
+
+
+@pytest.mark.parametrize(
+    ("ends", "electable", "said"),
+    [
+        ({"n1": (4, 50), "n2": (4, 40)}, [True, None], "2 of 3 voters would start here, node 1 may lead"),
+        ({"n1": (4, 50), "n2": (5, 40), "n3": (5, 30)}, [False, True, True], "3 of 3 voters would start"),
+        ({"n2": (4, 50), "n9": (4, 90)}, [None, None], None),
+        ({"n3": (4, 50)}, [None], None),
+    ],
+)
+def test_a_start_of_several_controllers_says_who_may_lead(kcli, tmp_path, ends, electable, said):
+    dirs = [path.parent for path in controllers(tmp_path / "q", **ends)]
+    brokers = [row for row in rows(kcli("startup", *dirs, "-o", "json")) if row["type"] == "startup_broker"]
+
+    assert [row["electable"] for row in brokers] == electable
+    assert [row["voters"] for row in brokers] == [[] if name == "n9" else [1, 2, 3] for name in ends]
+    shown = " ".join(kcli("startup", *dirs, "-o", "table").stdout.split())
+    assert said in shown if said else "Quorum" not in shown
+    assert all(f"Broker {name[-1]} would start" in shown for name in ends), "each broker has its verdict"
+
+
+def test_a_copy_with_another_directory_id_has_no_vote_of_a_dynamic_quorum(kcli, tmp_path):
+    """A voters record of node 1 with directory 03fe...: the copy of node 1 has it or another one."""
+    paths = controllers(tmp_path / "q", n1=(4, 50), n2=(4, 40))
+    for path in paths:
+        log = path / LOG
+        record = put_record(key=b"\0\0\0\6", value=VOTERS)
+        batch = put_batch(record, 1, base_offset=1, attributes=0x20, partition_leader_epoch=4)
+        first = BATCH.read(log.read_bytes()).size
+        log.write_bytes(log.read_bytes()[:first] + batch + log.read_bytes()[first:])
+    found = {}
+    for directory_id in ("A_4DBAUGBwgJCgsMDQ4PEA", "B_4DBAUGBwgJCgsMDQ4PEA"):
+        words = f"version=1\ncluster.id=x\nnode.id=1\ndirectory.id={directory_id}\n"
+        (paths[0].parent / "meta.properties").write_text(words)
+        done = rows(kcli("failover", "--controller", *paths, "-o", "json"))
+        found[directory_id[0]] = [row["votes"] for row in done]
+
+    assert found == {"A": [0, None], "B": [None, None]}, "node 1 leads, and goes away"

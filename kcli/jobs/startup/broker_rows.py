@@ -15,6 +15,7 @@ from kcli.jobs.startup.replica_start import (
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import BrokerStart, is_offline_before_its_logs, offline_by_log
+from kcli.kafka.kraft.failover import QuorumNode, ballot_of
 from kcli.kafka.kraft.fates import EmptyReplica
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
@@ -99,14 +100,21 @@ class StartReducer:
             return replace(right, findings=findings + right.findings, partial=known)
         assert left is not None
         rows: list[Item] = []
+        brokers: list[tuple[StartupBrokerRow, QuorumNode | None]] = []
         planned: set[str] = set()
         for plan in self.plans:
             dirs = {one.path for one in plan.log_dirs}
             planned |= dirs
             mine = [one for one in known.partitions if one.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
+            brokers.append(
+                (broker, plan.quorum_node if broker.outcome in {BROKER_STARTS, DEGRADED} else None)
+            )
             rows += [broker, *replicas]
             findings += added
+        nodes = [node for _, node in brokers if node is not None]
+        voters = {id(row): _with_ballot(row, node, nodes) for row, node in brokers if node is not None}
+        rows = [voters.get(id(row), row) for row in rows]
         rows += [one.row for one in known.partitions if one.log_dir not in planned]
         return replace(left, rows=rows, findings=findings, partial=known)
 
@@ -180,6 +188,15 @@ class StartReducer:
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
         )
+
+
+def _with_ballot(row: StartupBrokerRow, node: QuorumNode, nodes: Sequence[QuorumNode]) -> StartupBrokerRow:
+    """Return the row of a broker with what it can reckon with among the voters here that start."""
+    found = ballot_of(node, nodes)
+    if found is None:
+        return row
+    voters = tuple(sorted({voter.node_id for voter in node.voters}))
+    return row._replace(voters=voters, electable=found.is_electable)
 
 
 def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:

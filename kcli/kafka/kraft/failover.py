@@ -19,6 +19,7 @@ from kcli.kafka.kraft.election import (
     zookeeper_failure,
 )
 from kcli.kafka.kraft.metadata_image import ELR_FEATURE, METADATA_VERSION, MIN_ISR, UNCLEAN_ELECTION, Image
+from kcli.kafka.kraft.metadata_loader import Voter
 from kcli.kafka.kraft.partition_state import PartitionState, merged
 
 NEW_LEADER, OFFLINE, SHRINKS, UNCHANGED = "new-leader", "offline", "isr-shrinks", "unchanged"
@@ -116,11 +117,44 @@ class LogEnd(NamedTuple):
     log_end_offset: int
 
 
+class QuorumNode(NamedTuple):
+    """A node whose metadata log is here: who it is, where its log ends, and who votes by its log.
+
+    A voter of `voters` without a directory id is a static one.
+    """
+
+    node_id: int | None
+    directory_id: str | None
+    cluster_id: str | None
+    end: LogEnd
+    voters: tuple[Voter, ...]
+
+    def votes_with(self, other: "QuorumNode") -> bool:
+        """Whether this node is a voter by the log of another, or its own: of KIP-853 by its directory too."""
+        return self.cluster_id == other.cluster_id and any(
+            voter.node_id == self.node_id and voter.directory_id in {None, self.directory_id}
+            for voter in other.voters
+        )
+
+
 class Ballot(NamedTuple):
     """Votes that a candidate gets for sure, and whether they suffice; None: voters whose logs lack decide."""
 
     votes: int
     is_electable: bool | None
+
+
+def ballot_of(node: QuorumNode, nodes: Collection[QuorumNode], gone: int | None = None) -> Ballot | None:
+    """Return what a node can reckon with among the nodes whose logs are here; None for one that is no voter.
+
+    Of two copies of a node the one that is further counts.
+    """
+    if not node.votes_with(node):
+        return None
+    here = sorted((one for one in nodes if one.votes_with(node)), key=lambda one: one.end)
+    ends = {one.node_id: one.end for one in here if one.node_id is not None}
+    voters = {voter.node_id for voter in node.voters}
+    return ballot(node.node_id or 0, {**ends, node.node_id or 0: node.end}, voters, gone)
 
 
 def majority(voters: Collection[int]) -> int:

@@ -87,10 +87,10 @@ class FeatureLevel(NamedTuple):
 
 
 class Voter(NamedTuple):
-    """A voter of a VotersRecord (KIP-853): its node.id, and the directory.id of its metadata log dir."""
+    """A voter: its node.id, and of a VotersRecord (KIP-853) the directory.id of its metadata log dir."""
 
     node_id: int
-    directory_id: str
+    directory_id: str | None
 
 
 class Metadata:

@@ -6,6 +6,8 @@ the voters record of a dynamic quorum (KIP-853).
 
 from collections.abc import Mapping, Sequence
 
+from formats.properties import MetaProperties
+from kcli.kafka.kraft.failover import LogEnd, QuorumNode
 from kcli.kafka.kraft.meta_properties import QuorumConfig, StartFailure
 from kcli.kafka.kraft.metadata_loader import Metadata, Voter
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT
@@ -27,9 +29,27 @@ def quorum_config(properties: Mapping[str, str]) -> QuorumConfig:
 
 def recorded_voters(metadata: Metadata) -> tuple[int, ...]:
     """Return the voters of a metadata log: of its voters record, else of quorum-state or the last leader."""
+    return tuple(voter.node_id for voter in _voters(metadata))
+
+
+def _voters(metadata: Metadata, static: Sequence[int] | None = None) -> tuple[Voter, ...]:
     if metadata.voters:
-        return tuple(voter.node_id for voter in metadata.voters)
-    return metadata.quorum.voters if metadata.quorum is not None else ()
+        return metadata.voters
+    named = static or (metadata.quorum.voters if metadata.quorum is not None else ())
+    return tuple(Voter(node_id, None) for node_id in named)
+
+
+def quorum_node(
+    node_id: int | None, meta: MetaProperties | None, metadata: Metadata, static: Sequence[int] | None = None
+) -> QuorumNode:
+    """Return a node of the quorum; `meta` is of its metadata log dir, `static` are the configured voters."""
+    return QuorumNode(
+        node_id,
+        meta.directory_id if meta else None,
+        meta.cluster_id if meta else None,
+        LogEnd(metadata.image.epoch, metadata.end_offset),
+        _voters(metadata, static),
+    )
 
 
 def is_controller(node_id: int | None, metadata: Metadata | None, config: QuorumConfig) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, log_dir_of, start_at_rest
+from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
     DIRECTORY_IDS,
     LOADS,
@@ -42,7 +43,7 @@ from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
-from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, wait_reason
+from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, quorum_node, wait_reason
 from kcli.kafka.kraft.releases import Release, release_named
 from kcli.kafka.kraft.remedies import with_remedy
 from kcli.kafka.storage.log_segment import BrokerError
@@ -87,6 +88,14 @@ class StartPlan(NamedTuple):
     def node_id(self) -> int | None:
         """The node.id: as configured, else of the first meta.properties."""
         return node_of(self.log_dirs, self.config)
+
+    @property
+    def quorum_node(self) -> QuorumNode | None:
+        """The node as one of its quorum; None without its metadata log."""
+        if self.metadata is None:
+            return None
+        meta = next((one.meta for one in self.log_dirs if one.path == self.start.metadata_log_dir), None)
+        return quorum_node(self.node_id, meta, self.metadata, self.config.quorum.static_voters)
 
     @property
     def is_before_logs(self) -> bool:

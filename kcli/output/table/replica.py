@@ -301,16 +301,25 @@ FAILOVER_VIEW = TableView(
 
 
 def _votes(row: FailoverControllerRow) -> str:
-    return "unknown" if row.majority is None else f"{row.votes or 0} of {row.majority}"
+    if row.majority is None:
+        return "unknown"
+    return "no voter" if row.votes is None else f"{row.votes} of {row.majority}"
 
 
 def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
-    """Return which of the nodes can lead without the active controller."""
-    nodes = {row.node_id for row in rows}
-    lacking = sorted({voter for row in rows for voter in row.voters} - nodes - {row.leader for row in rows})
+    """Return how many voters are here, and which of them can lead without the active controller."""
+    here = {row.node_id for row in rows if row.votes is not None}
+    voters, leaders = {voter for row in rows for voter in row.voters}, {row.leader for row in rows}
     can = [str(row.node_id) for row in rows if row.electable]
-    words = f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure."
-    return f"{words} Name the logs of {_brokers(lacking)}, too." if lacking else words
+    behind = {row.node_id or 0 for row in rows if row.votes is not None and row.electable is False} - leaders
+    lacking = voters - here - leaders
+    words = (
+        f"Quorum: {len(here)} of {counted(len(voters), 'voter')} here.",
+        f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure.",
+        f"Behind: {_brokers(sorted(behind))}." if behind else "",
+        f"Name the logs of {_brokers(sorted(lacking))}, too." if lacking else "",
+    )
+    return " ".join(filter(None, words))
 
 
 CONTROLLERS = TableView(
@@ -326,7 +335,7 @@ CONTROLLERS = TableView(
         ShownColumn("LOG END", "log_end_offset", NUMBER),
         ShownColumn("CAN LEAD NEXT", lambda row: YES_OR_NO[row.electable], style="bold"),
     ),
-    closing=_next_controller,
+    verdict=_next_controller,
 )
 
 

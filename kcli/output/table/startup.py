@@ -57,15 +57,14 @@ ACTION_STYLES = {
 def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
     """Yield the partitions, of few of them the files, the log dirs, and the verdict."""
     partitions = [row for row in answer.rows if isinstance(row, StartupRow)]
-    broker = next((row for row in answer.rows if isinstance(row, StartupBrokerRow)), None)
+    brokers = [row for row in answer.rows if isinstance(row, StartupBrokerRow)]
+    broker = brokers[0] if len(brokers) == 1 else None
 
     def below(rows: Sequence[StartupRow], screen: Screen) -> Iterator[RenderableType]:
         if len(rows) <= FEW:
             for row in rows:
                 yield from _files(row, screen)
-        dirs = broker.log_dirs if broker else ()
-        if broker is not None and broker.outcome in {FAILS, WAITS}:
-            dirs = tuple(one if _is_offline(one) else one._replace(outcome=NOT_REACHED) for one in dirs)
+        dirs = tuple(one for each in brokers for one in _reached(each) if broker or _is_offline(one))
         yield from _log_dirs(dirs, screen, is_first=not rows)
         failing = [row for row in rows if row.outcome == FAILS]
         if failing and (broker is None or len(failing) > 1):
@@ -75,7 +74,8 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
                 yield sentences(screen, text, style=STYLES["error"], indent="  ")
 
     def verdict(rows: Sequence[StartupRow]) -> str:
-        return "\n".join([*([] if broker is None else _verdict(broker)), *([_total(rows)] if rows else [])])
+        lines = [line for each in brokers for line in _verdict(each)]
+        return "\n".join([*_quorum(brokers), *lines, *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
     if len(partitions) > ROWS_OF_A_SCREEN:
@@ -83,6 +83,28 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
             is_listed=lambda row: _severity(row) is not None, folded="load, and lose nothing"
         )
     yield from draw_table(view, answer._replace(rows=partitions))
+
+
+def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
+    """Yield the log dirs of a broker: one that does not start reaches none."""
+    for one in broker.log_dirs:
+        is_reached = broker.outcome not in {FAILS, WAITS} or _is_offline(one)
+        yield one if is_reached else one._replace(outcome=NOT_REACHED)
+
+
+def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
+    """Yield of each quorum with several voters here whether they are a majority, and who of them may lead."""
+    for cluster in dict.fromkeys(row.cluster_id for row in brokers):
+        here = [row for row in brokers if row.cluster_id == cluster and row.voters]
+        if len(here) > 1:
+            voters, nodes = {*here[0].voters}, {row.broker_id for row in here}
+            lead = " or ".join(str(row.broker_id) for row in here if row.electable)
+            behind = joined(str(row.broker_id) for row in here if row.electable is False)
+            has_majority = len(nodes) > len(voters) // 2
+            words = f"Quorum: {len(nodes)} of {counted(len(voters), 'voter')} would start here, "
+            words += "" if has_majority else "no majority, "
+            words += f"node {lead} may lead" if lead else "no node here may lead without the others"
+            yield f"{words}{f'; behind: {behind}' if behind else ''}."
 
 
 def _log_dirs(
