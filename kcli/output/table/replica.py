@@ -301,7 +301,7 @@ FAILOVER_VIEW = TableView(
 
 
 def _votes(row: FailoverControllerRow) -> str:
-    if row.majority is None:
+    if row.majority is None or row.node_id is None:
         return "unknown"
     return "no voter" if row.votes is None else f"{row.votes} of {row.majority}"
 
@@ -314,7 +314,7 @@ def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
     behind = {row.node_id or 0 for row in rows if row.votes is not None and row.electable is False} - leaders
     lacking = voters - here - leaders
     words = (
-        f"Quorum: {len(here)} of {counted(len(voters), 'voter')} here.",
+        f"Quorum: {len(here)} of {counted(len(voters), 'voter')} here." if here else "",
         f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure.",
         f"Behind: {_brokers(sorted(behind))}." if behind else "",
         f"Name the logs of {_brokers(sorted(lacking))}, too." if lacking else "",

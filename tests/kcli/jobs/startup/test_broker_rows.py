@@ -79,6 +79,8 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         "error": None,
         "error_message": None,
         "reason": None,
+        "voters": [],
+        "electable": None,
         "cause_path": None,
         "server_log": None,
         "remedy": None,
