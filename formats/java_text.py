@@ -24,7 +24,7 @@ LONG_BITS = 64
 FOUND_MAX = 120
 """Characters of a bad line that an error repeats."""
 
-CUT = "a file that is cut, as a full disk leaves one"
+CUT_SHORT = "a file that is cut, as a full disk leaves one"
 
 LAST_BYTES = {
     **dict.fromkeys(
@@ -100,7 +100,7 @@ def left_by_a_crash(name: str, data: Buffer) -> str | None:
         return f"NUL bytes from byte {len(raw) - zeros} on, as a power cut leaves a file"
     least, end = LAST_BYTES.get(name, (0, b""))
     is_cut = len(raw) < least or not raw.rstrip(b" ").endswith(end)
-    return CUT if is_cut else None
+    return CUT_SHORT if is_cut else None
 
 
 def shown(text: str) -> str:

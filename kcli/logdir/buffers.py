@@ -85,7 +85,7 @@ def file_error(path: str, error: FormatError | OSError) -> FileError:
 def after_a_crash(path: str, message: str, error: FormatError | None = None) -> str:
     """Return what is wrong with a small file, after what a full disk or a power cut left of it."""
     from formats.checkpoint import lacks_lines
-    from formats.java_text import CUT, LAST_BYTES, left_by_a_crash
+    from formats.java_text import CUT_SHORT, LAST_BYTES, left_by_a_crash
 
     name = os.path.basename(path)
     if name not in LAST_BYTES and not name.endswith((".checkpoint", ".snapshot")):
@@ -94,7 +94,7 @@ def after_a_crash(path: str, message: str, error: FormatError | None = None) -> 
     with suppress(FileError), DataFile(path) as file:
         found = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
     lacks = isinstance(error, TruncatedError) or (error is not None and lacks_lines(error))
-    found = CUT if found is None and lacks else found
+    found = CUT_SHORT if found is None and lacks else found
     return message if found is None else f"{found}; {message}"
 
 

@@ -30,7 +30,7 @@ def _lacks_leader(row: Any) -> bool:
     return bool(row.next_leader == NO_LEADER != row.leader or (row.unclean and row.outcome == "new-leader"))
 
 
-RULES: dict[str, Callable[[Any], bool]] = {
+BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "startup": lambda row: row.records_lost != 0,
     "startup_broker": lambda row: row.outcome != "starts",
     "truncation": lambda row: loses_records(row) or row.outcome in {"failed", "stuck"},
@@ -45,10 +45,10 @@ RULES: dict[str, Callable[[Any], bool]] = {
 
 def bad_news_of(command: str) -> Callable[[Item], bool] | None:
     """Return what tells the rows of a command that end it with exit status 1; None where none does."""
-    return is_bad_news if any(one.name in RULES for one in row_types(command)) else None
+    return is_bad_news if any(one.name in BAD_NEWS for one in row_types(command)) else None
 
 
 def is_bad_news(row: Item) -> bool:
     """Whether a row ends its command with exit status 1."""
-    rule = RULES.get(type_name(row)) if isinstance(row, tuple) else None
+    rule = BAD_NEWS.get(type_name(row)) if isinstance(row, tuple) else None
     return rule is not None and rule(row)

@@ -45,7 +45,7 @@ WITHOUT = {
 }
 """By file, what to do, and what a broker does without it."""
 
-NO_FILE = (
+NO_META_PROPERTIES = (
     "No `meta.properties` found in {directory} (have you run `kafka-storage.sh` to format the directory?)"
 )
 SAME_ID, RESERVED = "is also that of", "is reserved"
@@ -54,7 +54,7 @@ SMALLEST = re.compile(r"a batch of (-?\d+) bytes, the smallest has (\d+)")
 OTHER_ID = re.compile(r"\b(cluster|node)\.id is (\S+), expected (\S+)")
 SAID = (
     (SMALLEST, "Found record size {0} smaller than minimum record overhead ({1}) in file {path}."),
-    (re.compile("^no meta.properties"), NO_FILE),
+    (re.compile("^no meta.properties"), NO_META_PROPERTIES),
     (re.compile(r"\b((?:node|cluster) ID not found)"), "Error: {0} in {directory}"),
     (
         re.compile(r"^cluster\.id is (\S+), expected (\S+)"),

@@ -342,7 +342,7 @@ FATE_CODES = {
     "emptied": "START-020",
 }
 """Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
-NO_TOPIC_ID = {
+WITHOUT_TOPIC_ID = {
     STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
     WILL_BE_DELETED: (
         "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
@@ -376,8 +376,10 @@ class ReplicaFates(NamedTuple):
             if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
                 return
             outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
-        if not has_topic_id and outcome in NO_TOPIC_ID and (has_records or not is_running(target)):
-            yield Finding("START-012" if has_records else "START-017", NO_TOPIC_ID[outcome], dir=target.shown)
+        if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
+            yield Finding(
+                "START-012" if has_records else "START-017", WITHOUT_TOPIC_ID[outcome], dir=target.shown
+            )
 
 
 NO_FATES = ReplicaFates()
