@@ -366,8 +366,10 @@ class DirectoryCheck(DirectoryScan):
             epoch, end = files.metadata_snapshot
             latest = self._judge.epoch if self._judge is not None else 0
             if is_behind(latest, log_end, epoch, end):
-                message = behind_message(latest, log_end, epoch, end)
-                findings.append(Finding("START-007", message, dir=target.shown, expected=end, found=log_end))
+                if any(one.size for one in self._segments):
+                    message = behind_message(latest, log_end, epoch, end)
+                    behind = Finding("START-007", message, dir=target.shown, expected=end, found=log_end)
+                    findings.append(behind)
                 log_end = end
         return findings, log_end
 

@@ -104,13 +104,14 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
         if one < (epoch, offset) and name not in entries:
             words = f"{name} is not there to be renamed: a copy of it has another name"
             raise BrokerError("UncheckedIOException", loaded.path, None, words)
-    reporter.report(
-        "START-007",
-        behind_message(latest, loaded.log_end_offset, epoch, offset),
-        None,
-        expected=offset,
-        found=loaded.log_end_offset,
-    )
+    if any(segment.log_size for segment in loaded.segments):
+        reporter.report(
+            "START-007",
+            behind_message(latest, loaded.log_end_offset, epoch, offset),
+            None,
+            expected=offset,
+            found=loaded.log_end_offset,
+        )
     segments = (LoadedSegment(offset),)
     loaded.producers.start_at(offset)
     rebuild(loaded.producers, segments, offset, offset, clean_start=False)

@@ -345,6 +345,22 @@ def test_recorded_brokers_started_and_ended_as_predicted(tmp_path, trial, error)
     assert broker["partitions"] == len(rows)
 
 
+def test_what_a_recorded_broker_made_stray_is_foretold(tmp_path):
+    """It renamed both and began no-metadata-0 empty; unknown-3 is none of a topic that it knows."""
+    with tarfile.open(STARTUP.with_name("strays.tar.gz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    broker, rows, _ = started(tmp_path / "strays" / "d0", tmp_path / "strays" / "d1")
+    strays = {row["topic"]: row["records_lost"] for row in rows if row["outcome"] == "stray"}
+    assert strays == {"no-metadata": 120, "unknown": 135}
+    assert {one["action"] for row in rows if row["outcome"] == "stray" for one in row["files"]} <= {
+        "rename",
+        "delete",
+    }
+    begun = {row["topic"] for row in rows if row["outcome"] == "created-empty"}
+    assert ("no-metadata" in begun, "unknown" in begun) == (True, False)
+    assert (broker["outcome"], broker["records_lost"]) == ("starts", 120 + 135 + 77)
+
+
 def test_a_log_that_the_metadata_does_not_assign_to_the_broker_is_a_stray_one(demo, tmp_path):
     copy = tmp_path / "demo"
     shutil.copytree(demo, copy)

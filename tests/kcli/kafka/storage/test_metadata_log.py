@@ -42,6 +42,16 @@ def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number
     assert (outcome.rows, said) == ([], [words])
 
 
+def test_a_log_without_records_loses_nothing_to_its_snapshot(kcli, metadata):
+    for path in metadata.glob("*.*"):
+        path.unlink()
+    (metadata / f"{0:020d}.log").write_bytes(b"")
+    snapshot(metadata, 21, 3)
+    assert ends(metadata) == (21, 21, 21)
+    for command in ("ls", "check"):
+        assert "START-007" not in kcli(command, metadata, "-o", "json").stdout
+
+
 def test_an_older_snapshot_that_has_a_copy_alone_cannot_be_renamed(kcli, metadata):
     (metadata / f"{5:020d}-{3:010d} (1).checkpoint").write_bytes(b"")
     assert ends(metadata) == (0, 20, None)
