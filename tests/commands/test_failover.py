@@ -385,3 +385,23 @@ def test_a_copy_with_another_directory_id_has_no_vote_of_a_dynamic_quorum(kcli, 
         found[directory_id[0]] = [row["votes"] for row in done]
 
     assert found == {"A": [0, None], "B": [None, None]}, "node 1 leads, and goes away"
+
+
+def test_an_old_and_a_new_copy_of_one_broker_are_named(kcli, tmp_path):
+    """The same node.id and directory.id in two places; of another directory.id it is another log dir."""
+    dirs = [path.parent for path in controllers(tmp_path / "q", n1=(4, 50), n2=(4, 40))]
+    said = "copies of one broker, this one {}: its metadata log ends at {}, there at {}"
+    for words in ("startup", "check"):
+        for number, directory_id in enumerate(("A_4DBAUGBwgJCgsMDQ4PEA", "B_4DBAUGBwgJCgsMDQ4PEA")):
+            for folder, name in ((tmp_path / "a" / words, dirs[0]), (tmp_path / "b" / words, dirs[1])):
+                shutil.copytree(name, folder / str(number))
+            paths = [tmp_path / each / words / str(number) for each in "ab"]
+            for path, of_path in zip(paths, ("A_4DBAUGBwgJCgsMDQ4PEA", directory_id), strict=True):
+                text = f"version=1\ncluster.id=x\nnode.id=1\ndirectory.id={of_path}\n"
+                (path / "meta.properties").write_text(text)
+            found = document(kcli(words, *paths, "-o", "json"))["findings"]
+            copies = {one["dir"]: one["message"] for one in found if one["code"] == "START-023"}
+            assert len(copies) == (0 if number else 2)
+            if not number:
+                assert copies[str(paths[0])].endswith(said.format("newer", 50, 40))
+                assert copies[str(paths[1])].endswith(said.format("older", 40, 50))

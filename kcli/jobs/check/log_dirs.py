@@ -30,7 +30,14 @@ from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found
-from kcli.logdir.log_dirs import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts, is_running
+from kcli.logdir.log_dirs import (
+    HIGH_WATERMARK,
+    LOG_START,
+    METADATA_DIRECTORY,
+    RECOVERY_POINT,
+    directory_facts,
+    is_running,
+)
 from kcli.logdir.targets import PARTITION, Target
 from kcli.rows.partitions import Where
 
@@ -127,6 +134,10 @@ class BrokerLogDirs:
         self._ids = {
             cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
             for cluster_id, image in newest_images(metadata).items()
+        }
+        self._metadata_logs = {
+            one.cluster_id: shown(os.path.join(one.log_dir, METADATA_DIRECTORY))
+            for one in sorted(metadata, key=lambda one: one.image.offset)
         }
         self._seen: dict[tuple[object, ...], str] = {}
         self._failed: dict[str, StartFailure] = {}
@@ -233,7 +244,7 @@ class BrokerLogDirs:
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None and topic_id != expected and not is_running(target):
-            words = f"topic id {topic_id}, the metadata log has {expected}"
+            words = f"topic id {topic_id}, {self._metadata_logs[facts.cluster_id]} has {expected}"
             yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
         if expected is not None:

@@ -71,7 +71,8 @@ class StartPlan(NamedTuple):
     `stops`: what ends the process, in the broker's order, the first counts; `wait`: why it is never ready,
     where nothing ends it. `metadata_path`: the metadata log that decides, None where none is here; `fates` is
     None then, for a broker that runs, and where the process does not come to load its logs.
-    `metadata_log_failure`: why that log itself does not load, which its own row says, too.
+    `metadata_log_failure`: why that log itself does not load, which its own row says, too. `copy_of`:
+    in words of which other log dirs they are a copy.
     """
 
     log_dirs: tuple[LogDirState, ...]
@@ -83,6 +84,7 @@ class StartPlan(NamedTuple):
     metadata: Metadata | None
     metadata_log_failure: StartFailure | None
     fates: Fates | None
+    copy_of: str | None = None
 
     @property
     def node_id(self) -> int | None:
@@ -125,7 +127,27 @@ def start_plans(
     for dirs in brokers:
         own = config if is_release_known else config._replace(version=release_of(dirs))
         plans.append(start_plan(dirs, own, metadata_log_dir))
-    return plans
+    return [plan._replace(copy_of=_copy_of(plan, plans)) for plan in plans]
+
+
+def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
+    """Return in words of which other plan's log dirs these are a copy, and which is older; None of none."""
+    for other in plans:
+        if other is not plan and _identities(other) & _identities(plan):
+            words = (
+                f"the node.id and directory.id of {shown(other.log_dirs[0].path)}, too: copies of one broker"
+            )
+            if plan.metadata is None or other.metadata is None:
+                return words
+            here, there = plan.metadata.end_offset, other.metadata.end_offset
+            age = "older" if here < there else "newer" if here > there else "as old"
+            return f"{words}, this one {age}: its metadata log ends at {here}, there at {there}"
+    return None
+
+
+def _identities(plan: StartPlan) -> set[tuple[str | None, int | None, str]]:
+    metas = [one.meta for one in plan.log_dirs if one.meta is not None]
+    return {(one.cluster_id, one.node_id, one.directory_id) for one in metas if one.directory_id}
 
 
 def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[LogDirState]]:
@@ -320,6 +342,8 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
     if plan.wait is not None:
         log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
         yield _finding("START-022", f"it waits for ever: {plan.wait.message}", log_dir, plan.wait)
+    if plan.copy_of is not None:
+        yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
     for path, reason in plan.start.offline.items():
         yield _finding("START-010", with_remedy(reason, paths), path, reason)
     if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):

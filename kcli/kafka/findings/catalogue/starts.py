@@ -217,6 +217,12 @@ STARTS: dict[str, Rule] = {
         "Write the directory.id of the voters record back into meta.properties of the metadata log dir, or, "
         "with a quorum that is alive, kafka-metadata-quorum.sh remove-controller and add-controller.",
     ),
+    "START-023": Rule(
+        "warning",
+        "Log dirs in two places have the same node.id and directory.id: old and new copies of one broker.",
+        "It starts with one of them. Each is judged on its own, and both vote here as the newer one.",
+        "Name one of them; kcli diff shows what changed between them.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

@@ -154,7 +154,8 @@ def test_the_newest_metadata_of_a_cluster_counts(kcli, tmp_path, newest_last):
     paths = [older, root] if newest_last else [root, older]
     document = json.loads(kcli("check", "-o", "json", *paths).stdout)
 
-    assert "TOPIC-001" in {one["code"] for one in document["findings"]}
+    (words,) = [one["message"] for one in document["findings"] if one["code"] == "TOPIC-001"]
+    assert f"{root}/__cluster_metadata-0 has " in words, "the metadata log that was used"
 
 
 def without_topic_id(root):
