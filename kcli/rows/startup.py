@@ -92,6 +92,7 @@ class StartedLogDir(NamedTuple):
     failing_partitions: int
     segments: int
     bytes_read: int
+    bytes_needed: int
 
 
 class StartupBrokerRow(NamedTuple):
@@ -117,6 +118,11 @@ class StartupBrokerRow(NamedTuple):
     failing_partitions: Annotated[int, "of them, those that do not load"]
     segments: Annotated[int, "segments after the start, of those that load"]
     bytes_read: Annotated[int, "bytes of logs that the start goes through"]
+    bytes_needed: Annotated[
+        int,
+        "bytes of disk that the start takes for indexes, snapshots and checkpoints that it writes, at least: "
+        "what brokers and clients write then comes on top, and preallocated indexes are sparse",
+    ]
     records_lost: Annotated[int | None, "of all replicas; null where damage hides the number"]
     seconds: Annotated[
         float, "estimate: bytes at --read-rate in the slowest log dir, a millisecond a segment"

@@ -63,6 +63,21 @@ def test_a_long_page_of_the_manual_goes_to_the_pager(tmp_path):
     assert "Exit status" in (tmp_path / "paged").read_text()
 
 
+def test_the_verdict_is_said_again_after_the_pager(many, tmp_path):
+    shown, _, _ = run("truncate", "--to-offset", "0", many, PAGER=f"cat > {tmp_path}/paged")
+    paged = (tmp_path / "paged").read_text()
+
+    assert shown.startswith("30 partitions lose 30 records")
+    assert paged.startswith(shown.replace("\r", ""))
+
+
+def test_rows_that_are_clean_are_folded_where_there_are_more_than_a_screen(many):
+    shown, _, _ = run("startup", many)
+
+    assert "\n30 load, and lose nothing: -o wide shows them." in shown.replace("\r", "")
+    assert "orders-7" not in shown
+
+
 def test_a_user_who_leaves_the_pager_early_meets_no_error(many):
     shown, said, status = run("ls", many, PAGER="head -1 > /dev/null")
 

@@ -21,11 +21,20 @@ from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFail
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.start_plan import StartPlan, empty_findings, stop_findings
+from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found, each_once
-from kcli.logdir.log_dirs import LogDirState
+from kcli.logdir.log_dirs import (
+    HIGH_WATERMARK,
+    LOG_START,
+    QUORUM_STATE,
+    RECOVERY_POINT,
+    LogDirState,
+    metadata_log,
+    version_of,
+)
 from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import Item
 from kcli.rows.startup import (
@@ -43,6 +52,9 @@ from kcli.rows.startup import (
     StartupBrokerRow,
     StartupRow,
 )
+
+NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
+"""Of a replica that begins empty: its directory, and partition.metadata."""
 
 
 def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator[ReleaseRow]:
@@ -185,6 +197,8 @@ class StartReducer:
             failing_partitions=sum(one.failing_partitions for one in dirs),
             segments=sum(one.segments for one in dirs),
             bytes_read=sum(one.bytes_read for one in dirs),
+            bytes_needed=sum(one.bytes_needed for one in dirs)
+            + NEEDED_OF_AN_EMPTY * sum(row.outcome == CREATED_EMPTY for row in rows),
             records_lost=None if None in lost else sum(number or 0 for number in lost),
             seconds=round(max(seconds, default=0.0), 3),
         )
@@ -273,7 +287,8 @@ def _log_dir(
     one: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
 ) -> StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
-    rows = [each.row for each in partitions if each.log_dir == one.path]
+    mine = [each for each in partitions if each.log_dir == one.path]
+    rows = [each.row for each in mine]
     return StartedLogDir(
         dir=shown(one.path),
         directory_id=one.meta.directory_id if one.meta else None,
@@ -285,7 +300,20 @@ def _log_dir(
         failing_partitions=sum(row.error is not None for row in rows),
         segments=sum(row.segments or 0 for row in rows),
         bytes_read=sum(row.bytes_read or 0 for row in rows),
+        bytes_needed=0 if reason else _checkpoint_bytes(one.path) + sum(each.bytes_needed for each in mine),
     )
+
+
+def _checkpoint_bytes(log_dir: str) -> int:
+    """Return what the checkpoint files of a log dir take that are written in the first minute.
+
+    Each is written beside the old one, as quorum-state is when the node takes part in an election.
+    """
+    paths = [os.path.join(log_dir, name) for name in (RECOVERY_POINT, LOG_START, HIGH_WATERMARK)]
+    if (metadata := metadata_log(log_dir)) is not None:
+        paths.append(os.path.join(metadata, QUORUM_STATE))
+    versions = map(version_of, paths)
+    return sum(in_blocks(max(1, version[1] if version else 0)) for version in versions)
 
 
 def _reads_offline(one: StartedPartition, offline: Mapping[str, StartFailure]) -> StartFailure:

@@ -28,7 +28,14 @@ from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Versi
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, lone_finding, start, start_from
 from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates, StartPlan, replica_fates
-from kcli.kafka.storage.file_actions import DELETE_FILE, FileAction, FileChange, all_deleted, file_changes
+from kcli.kafka.storage.file_actions import (
+    DELETE_FILE,
+    FileAction,
+    FileChange,
+    all_deleted,
+    bytes_needed,
+    file_changes,
+)
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
 from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
 from kcli.logdir.buffers import DataFile, FileError, shown
@@ -51,13 +58,14 @@ class StartedPartition(NamedTuple):
     """A partition's row with its log dir, and its first unstable offset once it is loaded.
 
     `first_unstable_offset`: None without a transaction that is open, or completed in what the start replays.
-    `failure`: why it does not load.
+    `failure`: why it does not load; `bytes_needed`: by the files that the start writes.
     """
 
     row: StartupRow
     log_dir: str | None
     first_unstable_offset: int | None = None
     failure: StartFailure | None = None
+    bytes_needed: int = 0
 
 
 class Started(NamedTuple):
@@ -126,7 +134,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     fate = request.fates.by_path.get(partition.path, USUAL)
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
-    unstable = None
+    unstable, needed = None, 0
     if isinstance(log, StartFailure):
         row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
     elif is_deleted:
@@ -136,9 +144,9 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         )
     else:
         row = _with_fate(_with_log(row, partition, log), log, fate)
-        unstable = log.producers.first_unstable_offset
+        unstable, needed = log.producers.first_unstable_offset, bytes_needed(log, row.files)
     failure = log if isinstance(log, StartFailure) else None
-    known.append(StartedPartition(row, partition.target.log_dir, unstable, failure))
+    known.append(StartedPartition(row, partition.target.log_dir, unstable, failure, needed))
     yield row
     yield from damaged_snapshot(partition)
     if isinstance(log, StartFailure) or is_deleted:

@@ -6,7 +6,7 @@ epochs that are flushed, and the indexes of the active segment at their full siz
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
@@ -25,6 +25,8 @@ FileAction: TypeAlias = Literal["keep", "create", "delete", "truncate", "rewrite
 LOG, INDEX, TIME_INDEX, TXN_INDEX, SNAPSHOT = ".log", ".index", ".timeindex", ".txnindex", ".snapshot"
 TEMPORARY = ".tmp"
 ENTRY_SIZES = {INDEX: OFFSET_INDEX_ENTRY.size, TIME_INDEX: TIME_INDEX_ENTRY.size}
+DISK_BLOCK = 4096
+"""Bytes of a block of most file systems."""
 SMALLEST_TABLE = 16
 """Buckets of a new `java.util.HashMap`."""
 
@@ -79,6 +81,31 @@ def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]
         )
     changes += [FileChange(name, "create", None, after.size, after.reason) for name, after in found.items()]
     return tuple(sorted(changes))
+
+
+def bytes_needed(log: LoadedLog, changes: Iterable[FileChange]) -> int:
+    """Return how many bytes a start takes of the disk for files of a log that it creates or writes anew.
+
+    In blocks. Indexes are written in place, and what is preallocated of them takes none; a
+    leader-epoch-checkpoint is written beside the old one.
+    """
+    entries = {
+        f"{segment.base_offset:020d}{suffix}": index.entries * ENTRY_SIZES[suffix]
+        for segment in log.segments
+        for suffix, index in ((INDEX, segment.offset_index), (TIME_INDEX, segment.time_index))
+    }
+    total = 0
+    for change in changes:
+        if change.action in {"create", "rewrite"}:
+            after = min(change.size_after or 0, entries.get(change.file, change.size_after or 0))
+            before = 0 if change.file == LEADER_EPOCH_CHECKPOINT else change.size_before or 0
+            total += max(0, in_blocks(after) - in_blocks(before))
+    return total
+
+
+def in_blocks(size: int) -> int:
+    """Return the bytes that a file takes of a disk."""
+    return -(-size // DISK_BLOCK) * DISK_BLOCK
 
 
 def all_deleted(partition: Partition, reason: str) -> tuple[FileChange, ...]:

@@ -196,7 +196,7 @@ def _elections_verdict(names: dict[str, str], rows: Sequence[ElectionRow]) -> st
         lost = len({name_of(row.where) for row in elected if row.committed_records_lost})
         leaders = len({name_of(row.where) for row in elected})
         words = f"Kafka elects a leader for {leaders} of {counted(partitions, 'partition')}; "
-        return f"{words}{lost} lose committed records by it." if elected else ""
+        return f"{words}{lost} lose committed records by it."
     if elected:
         words = f"Kafka elects {names[elected[0].candidate]}: {elected[0].reason}."
     elif rows[0].would_be_elected is None:

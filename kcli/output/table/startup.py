@@ -132,7 +132,7 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     time = "less than a second"
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
-    read = f"{size(row.bytes_read)} of logs to read, {time}"
+    read = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
     counts = row.partitions_by_outcome
     news = [
         *(

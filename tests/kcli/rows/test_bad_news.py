@@ -8,7 +8,7 @@ from tests.starts.observe import prepare
 
 @pytest.fixture
 def partition(tmp_path):
-    """A log of three records that nobody holds but this replica."""
+    """A log of three records that this replica alone holds."""
     batches = [put_range(offset, 1) for offset in range(3)]
     return orders(tmp_path / "d", *batches, epochs=((0, 0),))
 

@@ -92,6 +92,7 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         "failing_partitions": 0,
         "segments": 2,
         "bytes_read": 2 * len(LOG),
+        "bytes_needed": 2 * 4 * 4096,
         "records_lost": 0,
     }
     assert [(one["dir"], one["outcome"], one["clean"], one["partitions"]) for one in broker["log_dirs"]] == [

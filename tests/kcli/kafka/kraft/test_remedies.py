@@ -90,3 +90,16 @@ def test_a_file_that_a_crash_left_is_named_with_what_to_do(
     checked = json.loads(kcli("check", root / "d0", root / "d1", "-o", "json").stdout)
     assert any(kind in one["message"] and todo in one["message"] for one in checked["findings"])
     assert not any(r"\x00" in one["message"] for one in (*checked["findings"], *document["findings"]))
+
+
+def test_a_start_needs_a_block_for_each_file_that_it_writes(kcli, root):
+    """The metadata log is recovered at each start."""
+
+    def needed():
+        document = json.loads(kcli("startup", root / "d0", root / "d1", "-o", "json").stdout)
+        return next(row["bytes_needed"] for row in document["rows"] if row["type"] == "startup_broker")
+
+    before = needed()
+    (path,) = (root / "d0" / "__cluster_metadata-0").glob("*.timeindex")
+    path.unlink()
+    assert needed() == before + 4096
