@@ -43,11 +43,6 @@ NO_SLOT = -1
 TXN_VERSION = 0
 """Brokers refuse any other. Before 4.4 they looked at its first byte alone, and took one below 0 too."""
 
-ENDED_AT_END = "end"
-ENDED_AT_ZEROS = "zeros"
-ENDED_AT_STALE_ENTRY = "stale-entry"
-ENDED_AT_PARTIAL_ENTRY = "partial-entry"
-
 
 class OffsetIndexEntry(NamedTuple):
     """An entry of an offset index."""
@@ -77,26 +72,11 @@ class AbortedTxn(NamedTuple):
     last_stable_offset: Annotated[int, INT64, "last stable offset once this transaction is closed"]
 
 
-class ValidPrefix(NamedTuple):
-    """The leading entries of an index that can be meant, and why they end (one of the ENDED_AT words).
-
-    `size` is their size in bytes and so the position of what ended them; `trailing_bytes`
-    counts the bytes of a partial entry at the end of the file, if that was reached.
-    """
-
-    entries: int
-    size: int
-    ended_at: str
-    trailing_bytes: int
-
-
 OFFSET_INDEX_ENTRY = Layout(OffsetIndexEntry, "offset index entry")
 TIME_INDEX_ENTRY = Layout(TimeIndexEntry, "time index entry")
 TXN_INDEX_ENTRY = Layout(AbortedTxn, "transaction index entry")
 
 ZERO_ENTRY = (0, 0)
-BEFORE_FIRST_OFFSET = (-1, 0)
-BEFORE_FIRST_TIMESTAMP = (NO_TIMESTAMP, 0)
 
 _OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
 _TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
@@ -208,60 +188,45 @@ def truncated_entries(
     return slot if offset(slot) == target else slot + 1
 
 
-def valid_prefix_offset_index(windows: Iterable[Buffer], log_size: int) -> ValidPrefix:
-    """Return the leading entries whose offset and position strictly rise, 0 < position < `log_size`.
+def valid_offset_entries(windows: Iterable[Buffer], log_size: int) -> int:
+    """Return how many leading entries have offset and position that strictly rise, 0 < position < `log_size`.
 
     `windows` are the consecutive bytes of the file, cut anywhere; no more of them is taken than the answer
-    needs. An entry of zeros ends it as `zeros`, any other that does not fit as `stale-entry`; `only_zeros`
-    judges the rest.
+    needs.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return entry[0] > last[0] and last[1] < entry[1] < log_size
 
-    return _valid_prefix(_OFFSET_FIELDS, windows, rises, BEFORE_FIRST_OFFSET)
+    return _valid_entries(_OFFSET_FIELDS, windows, rises)
 
 
-def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
-    """Return the leading entries whose timestamp strictly rises, from 0 on, and whose offset does not fall.
+def valid_time_entries(windows: Iterable[Buffer]) -> int:
+    """Return how many leading entries have a timestamp that strictly rises, from 0 on, and no falling offset.
 
     `windows` as for the offset index. A first entry of zeros is legal (a record of timestamp 0 comes first)
-    and counts unless more zeros follow: then it cannot be distinguished from preallocation, and the prefix is
-    empty.
+    and counts unless more zeros follow: then it cannot be distinguished from preallocation.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return entry[0] > last[0] and entry[1] >= last[1]
 
-    return _valid_prefix(_TIME_FIELDS, windows, rises, BEFORE_FIRST_TIMESTAMP)
+    return _valid_entries(_TIME_FIELDS, windows, rises)
 
 
-def only_zeros(windows: Iterable[Buffer]) -> bool:
-    """Return whether all bytes are zero, as after the entries of a preallocated index.
-
-    Stops at the first other.
-    """
-    return not any(bytes(window).strip(b"\0") for window in windows)
-
-
-def _valid_prefix(
+def _valid_entries(
     fields: struct.Struct,
     windows: Iterable[Buffer],
     rises: Callable[[tuple[int, ...], tuple[int, ...]], bool],
-    before_first: tuple[int, ...],
-) -> ValidPrefix:
-    size, count, last, left = fields.size, 0, before_first, b""
+) -> int:
+    count, last, left = 0, (-1, 0), b""
     for window in windows:
         data = memoryview(left + window if left else window)
-        whole = len(data) - len(data) % size
+        whole = len(data) - len(data) % fields.size
         for entry in fields.iter_unpack(data[:whole]):
             if not rises(last, entry):
-                if entry != ZERO_ENTRY:
-                    return ValidPrefix(count, count * size, ENDED_AT_STALE_ENTRY, 0)
-                # A lone entry of zeros before zeros is preallocation too.
-                count -= count == 1 and last == ZERO_ENTRY
-                return ValidPrefix(count, count * size, ENDED_AT_ZEROS, 0)
+                return 0 if count == 1 and last == entry == ZERO_ENTRY else count
             last = entry
             count += 1
         left = bytes(data[whole:])
-    return ValidPrefix(count, count * size, ENDED_AT_PARTIAL_ENTRY if left else ENDED_AT_END, len(left))
+    return count

@@ -113,9 +113,6 @@ DIRECTORY_SUFFIXES = {"-delete": DELETE, "-future": FUTURE, "-stray": STRAY}
 SAME_NAMES = 4096
 """Names that are kept parsed: most partitions have files of the same names."""
 
-LONGEST_DIRECTORY_NAME = 255
-"""Characters to which the topic is cut in the names of -delete and -stray directories."""
-
 _SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
 _SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_-]+?)" + _SUFFIXES, re.DOTALL)
 _TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
@@ -166,7 +163,6 @@ class PartitionDir(NamedTuple):
     partition: int
     kind: str = NORMAL
     uuid: str | None = None
-    topic_may_be_cut: bool = False
 
 
 def has_no_offset(name: str) -> bool:
@@ -231,8 +227,7 @@ def parse_partition_dir(name: str) -> PartitionDir | None:
     partition = integer(digits, INT_BITS)
     if not topic or partition is None:
         return None
-    may_be_cut = kind in {DELETE, STRAY} and len(name) >= LONGEST_DIRECTORY_NAME
-    return PartitionDir(topic, partition, kind, uuid, may_be_cut)
+    return PartitionDir(topic, partition, kind, uuid)
 
 
 def parse_tiered_dir(name: str) -> tuple[PartitionDir, str] | None:

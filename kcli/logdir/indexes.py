@@ -18,8 +18,8 @@ from formats.index import (
     TimeIndexEntry,
     offset_index_lookup,
     time_index_lookup,
-    valid_prefix_offset_index,
-    valid_prefix_time_index,
+    valid_offset_entries,
+    valid_time_entries,
 )
 from formats.layout import Layout
 from kcli.logdir.buffers import DataFile, FileError
@@ -146,7 +146,7 @@ class OffsetIndexFile(IndexFile):
         last = self.get(self.entries - 1)
         if last.relative_offset > 0 and 0 < last.position < log_size:
             return self.entries
-        return valid_prefix_offset_index(self.windows(), log_size).entries
+        return valid_offset_entries(self.windows(), log_size)
 
 
 class TimeIndexFile(IndexFile):
@@ -184,7 +184,7 @@ class TimeIndexFile(IndexFile):
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""
-        return valid_prefix_time_index(self.windows()).entries
+        return valid_time_entries(self.windows())
 
 
 class TxnIndexFile(IndexFile):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from formats import index
 from formats.errors import TruncatedError
-from formats.index import AbortedTxn, OffsetIndexEntry, TimeIndexEntry, ValidPrefix
+from formats.index import AbortedTxn, OffsetIndexEntry, TimeIndexEntry
 from tests.formats.files import answers, content, json_lines
 
 OFFSET, TIME, TXN = index.OFFSET_INDEX_ENTRY, index.TIME_INDEX_ENTRY, index.TXN_INDEX_ENTRY
@@ -94,17 +94,17 @@ def test_search_touches_few_slots():
 def test_zero_tail_misleads_the_search_as_it_misleads_a_broker():
     data = content("preallocated.index")
     entries, get = searched(OFFSET, data)
-    prefix = index.valid_prefix_offset_index([data], 16516)
-    last = get(prefix.entries - 1)
-    assert index.offset_index_lookup(prefix.entries, get, 0, 10**6) == last
+    valid = index.valid_offset_entries([data], 16516)
+    last = get(valid - 1)
+    assert index.offset_index_lookup(valid, get, 0, 10**6) == last
     assert index.offset_index_lookup(entries, get, 0, 10**6) == (0, 0)
 
 
 FILES = [
-    ("segments.index", 15893, ValidPrefix(14, 112, "end", 0)),
-    ("segment-1m.index", 660956, ValidPrefix(41, 328, "end", 0)),
-    ("preallocated.index", 16516, ValidPrefix(3, 24, "zeros", 0)),
-    ("stale.index", 1567, ValidPrefix(1, 8, "stale-entry", 0)),
+    ("segments.index", 15893, 14),
+    ("segment-1m.index", 660956, 41),
+    ("preallocated.index", 16516, 3),
+    ("stale.index", 1567, 1),
 ]
 
 
@@ -113,19 +113,19 @@ FILES = [
 def test_valid_prefix_of_real_offset_indexes(name, log_size, expected, window):
     data = content(name)
     windows = (data[at : at + window] for at in range(0, len(data), window))
-    assert index.valid_prefix_offset_index(windows, log_size) == expected
+    assert index.valid_offset_entries(windows, log_size) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("segments.timeindex", ValidPrefix(14, 168, "end", 0)),
-        ("segment-1m.timeindex", ValidPrefix(7, 84, "end", 0)),
-        ("preallocated.timeindex", ValidPrefix(3, 36, "zeros", 0)),
+        ("segments.timeindex", 14),
+        ("segment-1m.timeindex", 7),
+        ("preallocated.timeindex", 3),
     ],
 )
 def test_valid_prefix_of_real_time_indexes(name, expected):
-    assert index.valid_prefix_time_index([content(name)]) == expected
+    assert index.valid_time_entries([content(name)]) == expected
 
 
 def test_valid_prefix_stops_taking_windows():
@@ -133,66 +133,58 @@ def test_valid_prefix_stops_taking_windows():
         yield offset_bytes((1, 1), (0, 0))
         raise AssertionError("asked for more")
 
-    assert index.valid_prefix_offset_index(windows(), 10).ended_at == index.ENDED_AT_ZEROS
+    assert index.valid_offset_entries(windows(), 10) == 1
 
 
 OFFSET_PREFIXES = [
-    ("empty", b"", (0, "end", 0)),
-    ("all zeros", bytes(80), (0, "zeros", 0)),
-    ("zeros, cut", bytes(4), (0, "partial-entry", 4)),
-    ("position 0", offset_bytes((5, 0)), (0, "stale-entry", 0)),
-    ("position at the log's end", offset_bytes((5, 99), (6, 100)), (1, "stale-entry", 0)),
-    ("equal offset", offset_bytes((5, 10), (5, 11)), (1, "stale-entry", 0)),
-    ("equal position", offset_bytes((5, 10), (6, 10)), (1, "stale-entry", 0)),
-    ("negative offset", offset_bytes((-2, 10)), (0, "stale-entry", 0)),
-    ("offset 0", offset_bytes((0, 10)), (1, "end", 0)),
-    ("partial", offset_bytes((5, 10)) + b"\0\0\0", (1, "partial-entry", 3)),
-    ("zeros, then noise", offset_bytes((5, 10), (0, 0), (9, 20)), (1, "zeros", 0)),
+    ("empty", b"", 0),
+    ("all zeros", bytes(80), 0),
+    ("zeros, cut", bytes(4), 0),
+    ("position 0", offset_bytes((5, 0)), 0),
+    ("position at the log's end", offset_bytes((5, 99), (6, 100)), 1),
+    ("equal offset", offset_bytes((5, 10), (5, 11)), 1),
+    ("equal position", offset_bytes((5, 10), (6, 10)), 1),
+    ("negative offset", offset_bytes((-2, 10)), 0),
+    ("offset 0", offset_bytes((0, 10)), 1),
+    ("partial", offset_bytes((5, 10)) + b"\0\0\0", 1),
+    ("zeros, then noise", offset_bytes((5, 10), (0, 0), (9, 20)), 1),
 ]
 
 
 @pytest.mark.parametrize(
     ("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES]
 )
-def test_valid_prefix_offset_index(data, expected):
-    entries, ended_at, trailing = expected
-    assert index.valid_prefix_offset_index([data], 100) == (entries, entries * 8, ended_at, trailing)
+def test_valid_offset_entries(data, expected):
+    assert index.valid_offset_entries([data], 100) == expected
 
 
 TIME_PREFIXES = [
-    ("empty", b"", (0, "end", 0)),
-    ("all zeros", bytes(120), (0, "zeros", 0)),
-    ("one entry of zeros", bytes(12), (1, "end", 0)),
-    ("first zeros are an entry", time_bytes((0, 0), (7, 3)), (2, "end", 0)),
-    ("first zeros, an entry, zeros", time_bytes((0, 0), (7, 3), (0, 0), (0, 0)), (2, "zeros", 0)),
-    ("timestamp 0 at another offset", time_bytes((0, 4), (0, 0)), (1, "zeros", 0)),
-    ("equal timestamp", time_bytes((7, 3), (7, 4)), (1, "stale-entry", 0)),
-    ("equal offset", time_bytes((7, 3), (8, 3)), (2, "end", 0)),
-    ("falling offset", time_bytes((7, 3), (8, 2)), (1, "stale-entry", 0)),
-    ("negative timestamp", time_bytes((-1, 3)), (0, "stale-entry", 0)),
-    ("partial", bytes(12) + b"\0", (1, "partial-entry", 1)),
+    ("empty", b"", 0),
+    ("all zeros", bytes(120), 0),
+    ("one entry of zeros", bytes(12), 1),
+    ("first zeros are an entry", time_bytes((0, 0), (7, 3)), 2),
+    ("first zeros, an entry, zeros", time_bytes((0, 0), (7, 3), (0, 0), (0, 0)), 2),
+    ("timestamp 0 at another offset", time_bytes((0, 4), (0, 0)), 1),
+    ("equal timestamp", time_bytes((7, 3), (7, 4)), 1),
+    ("equal offset", time_bytes((7, 3), (8, 3)), 2),
+    ("falling offset", time_bytes((7, 3), (8, 2)), 1),
+    ("negative timestamp", time_bytes((-1, 3)), 0),
+    ("partial", bytes(12) + b"\0", 1),
 ]
 
 
 @pytest.mark.parametrize(
     ("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES]
 )
-def test_valid_prefix_time_index(data, expected):
-    entries, ended_at, trailing = expected
-    assert index.valid_prefix_time_index([data]) == (entries, entries * 12, ended_at, trailing)
+def test_valid_time_entries(data, expected):
+    assert index.valid_time_entries([data]) == expected
 
 
 @given(st.binary(max_size=200), st.integers(1, 40))
 def test_valid_prefix_does_not_depend_on_windows(data, window):
     windows = [data[at : at + window] for at in range(0, len(data), window)]
-    assert index.valid_prefix_offset_index(windows, 2**31) == index.valid_prefix_offset_index([data], 2**31)
-    assert index.valid_prefix_time_index(windows) == index.valid_prefix_time_index([data])
-
-
-def test_only_zeros():
-    assert index.only_zeros([])
-    assert index.only_zeros([bytes(9), memoryview(bytes(5))])
-    assert not index.only_zeros([bytes(9), b"\0\1"])
+    assert index.valid_offset_entries(windows, 2**31) == index.valid_offset_entries([data], 2**31)
+    assert index.valid_time_entries(windows) == index.valid_time_entries([data])
 
 
 def test_aborted_transactions_as_kafka():

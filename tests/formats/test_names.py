@@ -161,8 +161,8 @@ DIRECTORIES = [
     ("t-0.x-y-delete", PartitionDir("t", 0, "delete", "x-y")),
     ("not legal-0", PartitionDir("not legal", 0)),
     ("t" * 200 + "-0", PartitionDir("t" * 200, 0)),
-    (f"{LONG}-0.{HEX}-delete", PartitionDir(LONG, 0, "delete", HEX, topic_may_be_cut=True)),
-    (f"{LONG}-00.{HEX}-stray", PartitionDir(LONG, 0, "stray", HEX, topic_may_be_cut=True)),
+    (f"{LONG}-0.{HEX}-delete", PartitionDir(LONG, 0, "delete", HEX)),
+    (f"{LONG}-00.{HEX}-stray", PartitionDir(LONG, 0, "stray", HEX)),
     (f"{LONG}-0.{HEX}-future", PartitionDir(LONG, 0, "future", HEX)),
     (f"{LONG[1:]}-0.{HEX}-delete", PartitionDir(LONG[1:], 0, "delete", HEX)),
 ]
@@ -207,7 +207,7 @@ def test_directories_as_kafka():
 
 def test_longest_capped_name_is_what_a_broker_writes():
     suffix = f"-0.{HEX}-delete"
-    assert len(LONG + suffix) == names.LONGEST_DIRECTORY_NAME
+    assert len(LONG + suffix) == 255
 
 
 @given(st.text(max_size=40) | st.text("0123456789-._adeglorty", max_size=60))

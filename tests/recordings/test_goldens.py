@@ -14,8 +14,8 @@ from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
     TXN_INDEX_ENTRY,
-    valid_prefix_offset_index,
-    valid_prefix_time_index,
+    valid_offset_entries,
+    valid_time_entries,
 )
 from formats.magic import is_valid
 from formats.messages.converter import control_json
@@ -110,14 +110,14 @@ def batches(path: Path) -> Iterator[Fact]:
 
 def offset_index(path: Path) -> Iterator[Fact]:
     data = path.read_bytes()
-    valid = valid_prefix_offset_index([data], path.with_suffix(".log").stat().st_size)
-    for entry in OFFSET_INDEX_ENTRY.rows(data[: valid.size]):
+    valid = valid_offset_entries([data], path.with_suffix(".log").stat().st_size)
+    for entry in OFFSET_INDEX_ENTRY.rows(data[: valid * OFFSET_INDEX_ENTRY.size]):
         yield {"offset": base_offset(path) + entry.relative_offset, "position": entry.position}
 
 
 def time_index(path: Path) -> Iterator[Fact]:
     data = path.read_bytes()
-    for entry in TIME_INDEX_ENTRY.rows(data[: valid_prefix_time_index([data]).size]):
+    for entry in TIME_INDEX_ENTRY.rows(data[: valid_time_entries([data]) * TIME_INDEX_ENTRY.size]):
         yield {"timestamp": entry.timestamp, "offset": base_offset(path) + entry.relative_offset}
 
 
