@@ -61,6 +61,7 @@ INDEX_PARTS = {
 _MEMBERS = frozenset(
     {"version", "chunkIndex", "segmentIndexes", "compression", "encryption", "remoteLogSegmentMetadata"}
 )
+_EXPECTED = {dict: "an object", str: "a string", bool: "true or false"}
 _SIZES = ("originalChunkSize", "originalFileSize")
 _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
 
@@ -147,19 +148,17 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
     if version != MANIFEST_VERSION:
         raise UnsupportedError(0, "version", f'"{MANIFEST_VERSION}"', _shown(version))
     _no_others(content, _MEMBERS, "manifest")
-    compression = _member(content, "compression", "compression")
-    if not isinstance(compression, bool):
-        raise CorruptError(0, "compression", "true or false", _shown(compression))
+    compression = _member(content, "compression", "compression", bool)
     segment = content.get("remoteLogSegmentMetadata")
     if segment is not None and not isinstance(segment, dict):
         raise CorruptError(0, "remoteLogSegmentMetadata", "an object", _shown(segment))
     return SegmentManifest(
-        _chunk_index(_object(content, "chunkIndex", "chunkIndex")),
-        _indexes(_object(content, "segmentIndexes", "segmentIndexes")),
+        _chunk_index(_member(content, "chunkIndex", "chunkIndex", dict)),
+        _indexes(_member(content, "segmentIndexes", "segmentIndexes", dict)),
         compression,
         None
         if content.get("encryption") is None
-        else _encryption(_object(content, "encryption", "encryption")),
+        else _encryption(_member(content, "encryption", "encryption", dict)),
         segment,
     )
 
@@ -207,7 +206,7 @@ def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
     if kind == FIXED:
         fixed = tuple(_number(content, name, f"chunkIndex.{name}") for name in _FIXED_SIZES)
         return ChunkIndex(FIXED, chunk_size, file_size, fixed)
-    sizes = _transformed_chunks(_text(content, "transformedChunks", "chunkIndex.transformedChunks"))
+    sizes = _transformed_chunks(_member(content, "transformedChunks", "chunkIndex.transformedChunks", str))
     found = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
     if len(sizes) != max(found.chunk_count, 1):
         expected = f"{max(found.chunk_count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
@@ -231,7 +230,7 @@ def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
         path = f"segmentIndexes.{name}"
         if name == "transaction" and _member(content, name, path) is None:
             continue
-        part = _object(content, name, path)
+        part = _member(content, name, path, dict)
         _no_others(part, StoredPart._fields, path)
         found[kind] = StoredPart(*(_number(part, key, f"{path}.{key}") for key in StoredPart._fields))
     return found
@@ -239,10 +238,10 @@ def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
 
 def _encryption(content: Mapping[str, Any]) -> Encryption:
     _no_others(content, {"dataKey", "aad"}, "encryption")
-    key_id, colon, key = _text(content, "dataKey", "encryption.dataKey").partition(":")
+    key_id, colon, key = _member(content, "dataKey", "encryption.dataKey", str).partition(":")
     if not key_id.strip() or not colon or not key:
         raise CorruptError(0, "encryption.dataKey", "a key id, ':' and base64")
-    aad = _base64(_text(content, "aad", "encryption.aad"), "encryption.aad")
+    aad = _base64(_member(content, "aad", "encryption.aad", str), "encryption.aad")
     return Encryption(key_id, _base64(key, "encryption.dataKey"), aad)
 
 
@@ -259,23 +258,12 @@ def _no_others(content: Mapping[str, Any], known: Any, field: str) -> None:
             raise UnsupportedError(0, field, f"members {', '.join(sorted(known))}", _shown(name))
 
 
-def _member(content: Mapping[str, Any], name: str, field: str) -> Any:
+def _member(content: Mapping[str, Any], name: str, field: str, kind: type[Any] = object) -> Any:
     if name not in content:
         raise CorruptError(0, field, "a value", "nothing")
-    return content[name]
-
-
-def _object(content: Mapping[str, Any], name: str, field: str) -> dict[str, Any]:
-    value = _member(content, name, field)
-    if not isinstance(value, dict):
-        raise CorruptError(0, field, "an object", _shown(value))
-    return value
-
-
-def _text(content: Mapping[str, Any], name: str, field: str) -> str:
-    value = _member(content, name, field)
-    if not isinstance(value, str):
-        raise CorruptError(0, field, "a string", _shown(value))
+    value = content[name]
+    if not isinstance(value, kind):
+        raise CorruptError(0, field, _EXPECTED[kind], _shown(value))
     return value
 
 
