@@ -5,9 +5,9 @@ killed broker has a preallocated tail of zeros, and in it sometimes stale entrie
 `valid_entries` says where the entries end that recovery would find again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -23,6 +23,8 @@ from formats.index import (
 )
 from formats.layout import Layout
 from kcli.logdir.buffers import DataFile, FileError
+
+E = TypeVar("E", OffsetIndexEntry, TimeIndexEntry)
 
 PAGE = 8192
 PAGES_KEPT = 64
@@ -99,15 +101,32 @@ class IndexFile:
         return page.count(0, at, at + self.entry_size) == self.entry_size
 
 
-class OffsetIndexFile(IndexFile):
-    """A segment's offset index, looked up as `OffsetIndex` does."""
+class _SearchedIndex(IndexFile, Generic[E]):
+    """An index whose entries are looked up, and preallocated."""
+
+    entry_layout: Layout[E]
+    search: Callable[[int, Callable[[int], E], int, int], tuple[int, int]]
 
     def __init__(self, path: str | DataFile, base_offset: int) -> None:
-        super().__init__(path, OFFSET_INDEX_ENTRY, base_offset)
+        super().__init__(path, self.entry_layout, base_offset)
 
-    def get(self, slot: int) -> OffsetIndexEntry:
+    def get(self, slot: int) -> E:
         """Return an entry as stored."""
-        return OFFSET_INDEX_ENTRY.read(*self.raw(slot))
+        return self.entry_layout.read(*self.raw(slot))
+
+    def lookup(self, target: int, entries: int | None = None) -> tuple[int, int]:
+        """Return the last entry at or below the target, as `entry` does; slot -1 if none.
+
+        `entries` says how many slots count: all, if not given.
+        """
+        return self.search(self.entries if entries is None else entries, self.get, self.base_offset, target)
+
+
+class OffsetIndexFile(_SearchedIndex[OffsetIndexEntry]):
+    """A segment's offset index, looked up by offset as `OffsetIndex` does."""
+
+    entry_layout = OFFSET_INDEX_ENTRY
+    search = staticmethod(offset_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
         """Return (offset, position) of an entry.
@@ -127,15 +146,6 @@ class OffsetIndexFile(IndexFile):
         """Return the file position that an entry holds."""
         return self.get(slot).position
 
-    def lookup(self, target: int, entries: int | None = None) -> tuple[int, int]:
-        """Return (offset, position) of the entry with the largest offset at or below `target`.
-
-        (base, 0) if none. `entries` says how many slots count: all, if not given.
-        """
-        return offset_index_lookup(
-            self.entries if entries is None else entries, self.get, self.base_offset, target
-        )
-
     def valid_entries(self, log_size: int) -> int:
         """Return how many entries rise strictly and point into the log: the rest is preallocated or stale.
 
@@ -149,15 +159,11 @@ class OffsetIndexFile(IndexFile):
         return valid_offset_entries(self.windows(), log_size)
 
 
-class TimeIndexFile(IndexFile):
-    """A segment's time index, looked up as `TimeIndex` does."""
+class TimeIndexFile(_SearchedIndex[TimeIndexEntry]):
+    """A segment's time index, looked up by timestamp as `TimeIndex` does."""
 
-    def __init__(self, path: str | DataFile, base_offset: int) -> None:
-        super().__init__(path, TIME_INDEX_ENTRY, base_offset)
-
-    def get(self, slot: int) -> TimeIndexEntry:
-        """Return an entry as stored."""
-        return TIME_INDEX_ENTRY.read(*self.raw(slot))
+    entry_layout = TIME_INDEX_ENTRY
+    search = staticmethod(time_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
         """Return (timestamp, offset) of an entry.
@@ -172,15 +178,6 @@ class TimeIndexFile(IndexFile):
     def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
         """Return (timestamp, offset) of each of some entries."""
         return [(timestamp, self.base_offset + offset) for timestamp, offset in _TIME_FIELDS.iter_unpack(raw)]
-
-    def lookup(self, timestamp: int, entries: int | None = None) -> tuple[int, int]:
-        """Return (timestamp, offset) of the entry with the largest timestamp at or below the given.
-
-        (-1, base) if none. `entries` says how many slots count: all, if not given.
-        """
-        return time_index_lookup(
-            self.entries if entries is None else entries, self.get, self.base_offset, timestamp
-        )
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""
