@@ -137,9 +137,9 @@ def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     if kind == REMOTE_INDEXES:
         return _refuse_indexes
     if options.layout:
-        from kcli.dump.render.layout import LAYOUT_KINDS, read_layout
+        from kcli.dump.render.layout import LAYOUT_KINDS
 
-        return read_log if kind in LOG_KINDS else read_layout if kind in LAYOUT_KINDS else name_file
+        return read_log if kind in LOG_KINDS else LAYOUT_KINDS.get(kind, name_file)
     return _print_file if options.text else _ROW_READERS.get(kind)
 
 

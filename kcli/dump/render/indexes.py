@@ -247,9 +247,8 @@ def read_index(
     Report entries that do not rise, versions that a broker refuses, zeros, and bytes after the last entry.
     """
     end = index.first_trailing_zero
-    zeros = index.entries - end
     findings.origin = index.file.start
-    order = _Order(index, slot, findings)
+    before, zeros = None if isinstance(index, TxnIndexFile) or not slot else index.entry(slot - 1), 0
     while slot < end:
         raw = index.block(slot, min(ENTRIES_PER_BLOCK, end - slot))
         block = IndexBlock(slot, raw, [*index.entries_of(raw)])
@@ -261,10 +260,10 @@ def read_index(
                     words = f"entry {number} has version {entry.version}"
                     findings.add("DUMP-006", number * index.entry_size, words)
         elif check_order:
-            order.check(block)
+            before, zeros = _check_order(index, block, before, zeros, findings)
         yield block
         slot = block.end
-    zeros += order.zeros
+    zeros += index.entries - end
     if zeros:
         findings.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
     if index.partial_bytes:
@@ -275,30 +274,23 @@ def read_index(
         )
 
 
-class _Order:
-    """Reports entries that do not rise above the one before; `zeros` counts those that say nothing."""
+def _check_order(
+    index: AnyIndexFile, block: IndexBlock, before: Any, zeros: int, findings: FindingCollector
+) -> tuple[Any, int]:
+    """Report entries that do not rise above the one before.
 
-    def __init__(self, index: AnyIndexFile, slot: int, findings: FindingCollector) -> None:
-        self.index = index
-        self.findings = findings
-        self.zeros = 0
-        self.zero = index.entries_of(bytes(index.entry_size))[0]
-        self.before = None if isinstance(index, TxnIndexFile) or not slot else index.entry(slot - 1)
-
-    def check(self, block: IndexBlock) -> None:
-        before = self.before
-        for slot, entry in enumerate(block.entries, block.slot):
-            if entry == self.zero and is_zero(self.index, slot, entry):
-                self.zeros += 1
-                continue
-            if self.zeros or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
-                self._report(slot, entry, "zeros" if self.zeros else before)
-            before = entry
-        self.before = before
-
-    def _report(self, slot: int, entry: tuple[int, int], before: object) -> None:
-        message = f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}"
-        self.findings.add("DUMP-003", slot * self.index.entry_size, message)
+    Return the last entry, and how many say nothing, the `zeros` of earlier blocks included.
+    """
+    zero = index.entries_of(bytes(index.entry_size))[0]
+    for slot, entry in enumerate(block.entries, block.slot):
+        if entry == zero and is_zero(index, slot, entry):
+            zeros += 1
+            continue
+        if zeros or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
+            message = f"entry {slot} ({entry[0]}, {entry[1]}) follows {'zeros' if zeros else before}"
+            findings.add("DUMP-003", slot * index.entry_size, message)
+        before = entry
+    return before, zeros
 
 
 def is_zero(index: AnyIndexFile, slot: int, entry: tuple[int, int]) -> bool:
@@ -470,15 +462,17 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
     with ExitStack() as stack:
         index = open_index(stack, target)
         log = LogOfIndex(stack, target, index, options, findings)
-        if options.index_sanity_check and _has_sanity_check(index):
+        is_offsets = isinstance(index, OffsetIndexFile)
+        if options.index_sanity_check and (
+            isinstance(index, TimeIndexFile) or (is_offsets and index.entries > 0)
+        ):
             code = report_sanity_error(index, findings)
             if code is None:
                 yield line(f"{target.shown} passed sanity check.")
             elif code == "IDX-003":
                 yield line(f"{target.shown} has its preallocated tail.")
             return
-        entries_end = index.entries * index.entry_size
-        is_read = not (isinstance(index, OffsetIndexFile) and only_zeros(index.file, 0, entries_end))
+        is_read = not (is_offsets and only_zeros(index.file, 0, index.entries * index.entry_size))
         if not is_read:
             yield line(f"{target.shown} is empty.")
         for block in read_index(index, unit.position, findings):
@@ -490,10 +484,6 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
             yield from _lines(log, block._replace(entries=entries), options)
             is_read = len(entries) == len(block.entries)
         report_moving_index(index, log.log, findings)
-
-
-def _has_sanity_check(index: AnyIndexFile) -> bool:
-    return isinstance(index, TimeIndexFile) or (isinstance(index, OffsetIndexFile) and index.entries > 0)
 
 
 def _end_for_the_tool(index: AnyIndexFile, block: IndexBlock) -> int:

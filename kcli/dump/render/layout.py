@@ -14,7 +14,7 @@ The fields of a structure follow each other without gaps; what cannot be read is
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple, TypeAlias
 
@@ -45,7 +45,7 @@ from formats.types import Buffer
 from kcli.dump.blocks import Block, Problem
 from kcli.dump.decoded_records import Contents, longest_for
 from kcli.dump.options import DumpOptions
-from kcli.dump.pauses import Pause, Scanned
+from kcli.dump.pauses import Pause, Reader, Scanned
 from kcli.dump.read_blocks import Log, verified_batch
 from kcli.dump.render.decoders import decoder_for
 from kcli.dump.render.indexes import INDEX_FILES, open_index, read_index
@@ -279,7 +279,7 @@ def _records_batch(place: ByteRange, limit: int, topic: str | None, *, records: 
             yield from _without_contents(raw, limit, position)
     except FormatError as error:
         yield inside.unreadable("records", end, error)
-        located = _of_stream(error, begin) if header.codec else error.moved(begin)
+        located = error.in_stream(begin) if header.codec else error.moved(begin)
         yield _unreadable(position, header.base_offset, located)
 
 
@@ -351,7 +351,7 @@ def _wrapped(wrapper: ByteRange, offset: int, limit: int) -> Fields:
             inside = place.inside(message.position, end)
             trouble = yield from _message(inside, f"message {number}", packed=False)
             if trouble is not None:
-                located = _of_stream(trouble.moved(message.position), opened.stream or 0)
+                located = trouble.moved(message.position).in_stream(opened.stream or 0)
                 yield _unreadable(position, message.offset, located)
             if not is_valid(message.data):
                 words = "the checksum of a message inside a wrapper does not match"
@@ -365,12 +365,6 @@ def _wrapped(wrapper: ByteRange, offset: int, limit: int) -> Fields:
         rest = bytes(opened.body[end:])
         yield place.row(FieldSpan("messages", "cut message", end, len(opened.body), rest))
         yield Problem("DUMP-009", position, f"offset {offset}: {opened.cut} bytes of a message that is cut")
-
-
-def _of_stream(error: FormatError, stream: int) -> FormatError:
-    """Return an error met in decompressed bytes as one of the batch, as the readers of records tell it."""
-    field = f"{error.field} at decompressed byte {error.position}"
-    return type(error)(stream, field, error.expected, error.found)
 
 
 def _unreadable(position: int, offset: int, error: FormatError) -> Problem:
@@ -409,12 +403,7 @@ def _zeros(place: ByteRange, size: int) -> DumpLayoutRow:
 # Other files
 
 
-def read_layout(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield the fields of a file of LAYOUT_KINDS that is no log."""
-    return LAYOUT_KINDS[unit.target.kind](unit, findings)
-
-
-def _index(unit: Unit, findings: FindingCollector) -> Scanned:
+def _index(unit: Unit, _options: DumpOptions, findings: FindingCollector) -> Scanned:
     with ExitStack() as stack:
         index, source = open_index(stack, unit.target), source_of(unit.target)
         start, size = index.file.start, index.entry_size
@@ -432,7 +421,7 @@ def _index(unit: Unit, findings: FindingCollector) -> Scanned:
         yield from place.without_structure("partial entry", index.layout.name, len(rest))
 
 
-def _producers(unit: Unit, _: FindingCollector) -> Scanned:
+def _producers(unit: Unit, _options: DumpOptions, _: FindingCollector) -> Scanned:
     start, data = read_target(unit.target)
     place, end, count = ByteRange(source_of(unit.target), data, start), 0, 0
     if len(data) >= PRODUCER_SNAPSHOT_HEADER.size:
@@ -452,7 +441,7 @@ def _producers(unit: Unit, _: FindingCollector) -> Scanned:
         raise file_error(unit.target.path, error.moved(start)) from error
 
 
-def _remote_snapshot(unit: Unit, findings: FindingCollector) -> Scanned:
+def _remote_snapshot(unit: Unit, _options: DumpOptions, findings: FindingCollector) -> Scanned:
     source = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
@@ -487,7 +476,7 @@ def _remote_snapshot(unit: Unit, findings: FindingCollector) -> Scanned:
             raise
 
 
-def _lines(unit: Unit, _: FindingCollector) -> Scanned:
+def _lines(unit: Unit, _options: DumpOptions, _: FindingCollector) -> Scanned:
     (start, data), end = read_target(unit.target), 0
     place = ByteRange(source_of(unit.target), data, start)
     for number, line in enumerate(data.splitlines(keepends=True), 1):
@@ -495,13 +484,13 @@ def _lines(unit: Unit, _: FindingCollector) -> Scanned:
         end += len(line)
 
 
-LAYOUT_KINDS: dict[str, Callable[[Unit, FindingCollector], Scanned]] = {
+LAYOUT_KINDS: dict[str, Reader] = {
     **dict.fromkeys((*SMALL_FILES, COMMITTED_OFFSETS), _lines),
     **dict.fromkeys(INDEX_FILES, _index),
     PRODUCER_SNAPSHOT: _producers,
     REMOTE_LOG_SNAPSHOT: _remote_snapshot,
 }
-"""The kinds of files that have a layout to show, logs apart."""
+"""What yields the fields of a file by its kind, of logs apart."""
 
 
 # As text
