@@ -39,6 +39,11 @@ class FormatError(Exception):
         """Return the same error for a buffer that starts `by` bytes into its file."""
         return type(self)(self.position + by, self.field, self.expected, self.found)
 
+    def in_stream(self, start: int) -> "FormatError":
+        """Return the same error, met in decompressed bytes, for the stream that begins at `start`."""
+        field = f"{self.field} at decompressed byte {self.position}"
+        return type(self)(start, field, self.expected, self.found)
+
 
 class TruncatedError(FormatError):
     """Fewer bytes are left than the structure needs."""

@@ -35,15 +35,14 @@ from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.legacy import MESSAGE_V0, MESSAGE_V1, is_valid, read_header
-from formats.primitives import int32
+from formats.magic import LENGTH_SIZE
+from formats.primitives import int32, java_long
 from formats.types import Buffer
 
 SIZE_POSITION = MESSAGE_V0.span("message_size")[0]
 ATTRIBUTES_POSITION = MESSAGE_V0.span("attributes")[0]
 
 _MESSAGE_PREFIX = MESSAGE_V0.only("offset", "message_size")
-LENGTH_SIZE = 4
-"""Bytes of the length before a key or value."""
 
 
 class MessageSet(NamedTuple):
@@ -121,7 +120,7 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
         return MessageSet(header, data, None, 0, header.size)
     if header.codec > LZ4:
         raise UnsupportedError(ATTRIBUTES_POSITION, "codec", f"0 to {LZ4}", header.codec)
-    stream, end = _value_span(data, header.magic)
+    stream, end = _span(data, max(_span(data, _key_position(header.magic), "key")), "value")
     if stream > end:
         raise CorruptError(stream - LENGTH_SIZE, "value", "compressed messages", "null")
     try:
@@ -131,7 +130,7 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     try:
         added, whole = _survey(header, body)
     except FormatError as error:
-        raise _behind(stream, error) from error
+        raise error.in_stream(stream) from error
     return MessageSet(header, body, stream, added, whole)
 
 
@@ -153,9 +152,9 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
             timestamp, kind = wrapper.max_timestamp if is_append_time else timestamp, wrapper.timestamp_type
         if stream is not None and codec:
             place = position + ATTRIBUTES_POSITION
-            raise _behind(stream, CorruptError(place, "codec", "0 inside a wrapper", codec))
+            raise CorruptError(place, "codec", "0 inside a wrapper", codec).in_stream(stream)
         yield LegacyMessage(
-            _long(header.offset + added),
+            java_long(header.offset + added),
             timestamp,
             kind,
             header.magic,
@@ -178,7 +177,7 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
             error = None
         except FormatError as caught:
             key = value = None
-            error = caught if opened.stream is None else _behind(opened.stream, caught.moved(found.position))
+            error = caught if opened.stream is None else caught.moved(found.position).in_stream(opened.stream)
         yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found), error)
 
 
@@ -267,10 +266,6 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[FieldSpa
         )
 
 
-def _value_span(data: memoryview, magic: int) -> tuple[int, int]:
-    return _span(data, max(_span(data, _key_position(magic), "key")), "value")
-
-
 def _key_position(magic: int) -> int:
     return MESSAGE_V1.size if magic else MESSAGE_V0.size
 
@@ -291,15 +286,3 @@ def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
     if length > len(data) - start:
         raise CorruptError(position, f"{field} length", f"at most {len(data) - start}", length)
     return start, start + length
-
-
-def _behind(stream: int, error: FormatError) -> FormatError:
-    """Return an error met in decompressed bytes as one of the codec's stream."""
-    return type(error)(
-        stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found
-    )
-
-
-def _long(value: int) -> int:
-    """Return a Java long: sums beyond 64 bits wrap."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -106,6 +106,11 @@ def java_int(bits: int) -> int:
     return bits if bits < 1 << 31 else bits - (1 << 32)
 
 
+def java_long(value: int) -> int:
+    """Return the number that Java's long is after a sum: beyond 64 bits it wraps."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def int16(buffer: Buffer, position: int, field: str = "int16") -> tuple[int, int]:
     """Return a signed integer of 16 bits and the position after it."""
     return _fixed(buffer, position, field, _INT16)

@@ -37,7 +37,7 @@ from formats.batch import (
 from formats.compression import GZIP, decompress, gzip_with_wrong_trailer
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
-from formats.primitives import varint, varlong
+from formats.primitives import java_long, varint, varlong
 from formats.types import Buffer
 
 CODEC_POSITION = BATCH.span("attributes")[1] - 1
@@ -103,8 +103,7 @@ def _decompressed_records(header: BatchHeader, body: bytes, limit: int) -> Itera
     try:
         yield from records(header, body, 0, limit)
     except FormatError as error:
-        field = f"{error.field} at decompressed byte {error.position}"
-        raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
+        raise error.in_stream(HEADER_SIZE) from error
 
 
 def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
@@ -249,9 +248,9 @@ def _record(  # noqa: PLR0917
         headers.append((name, header_value))
     if position != end:
         raise CorruptError(start, "record length", length, length + position - end)
-    timestamp = _long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
+    timestamp = java_long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
     sequence = add_sequence(header.base_sequence, offset_delta) if header.base_sequence >= 0 else NO_SEQUENCE
-    offset = _long(header.base_offset + offset_delta)
+    offset = java_long(header.base_offset + offset_delta)
     return Record(offset, timestamp, sequence, key, value, tuple(headers), attributes), end
 
 
@@ -284,8 +283,3 @@ def record_parts(header: BatchHeader, body: Buffer) -> Iterator[FieldSpan]:
     except FormatError:
         yield from spans
         raise
-
-
-def _long(value: int) -> int:
-    """Return a Java long: sums beyond 64 bits wrap."""
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

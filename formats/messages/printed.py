@@ -90,7 +90,9 @@ def printed(
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
     """Return a key decoded, and its text."""
     decoded = decode_key(topic, key, replace_invalid_utf8=True)
-    return decoded, None if isinstance(decoded, Unknown) else key_text(decoded)
+    if isinstance(decoded, Unknown):
+        return decoded, None
+    return decoded, json_text({"type": str(decoded.api_key), "data": message_json(decoded)})
 
 
 @lru_cache(KEPT_KEYS)
@@ -119,11 +121,6 @@ def _with_state_name(text: str) -> str:
         return text
     name = dict(enumerate(TRANSACTION_STATES)).get(int(status[1]), status[1])
     return text.replace(status[0], f'"transactionStatus":"{name}"', 1)  # one copy: it may be long
-
-
-def key_text(key: Message) -> str:
-    """Return the JSON of a coordinator's key: type and data."""
-    return json_text({"type": str(key.api_key), "data": message_json(key)})
 
 
 def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None = None) -> str:
@@ -158,7 +155,8 @@ def value_json(
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:
         found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
-        for shown, member in zip(data["members"], _members(value), strict=True):
+        members: Any = value.fields["members"]
+        for shown, member in zip(data["members"], members, strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
                 shown[field] = _consumer_protocol(name, member[field], shown[field], found)
     return data
@@ -187,11 +185,6 @@ def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
 
 def _holds_structs(value: Value) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
-
-
-def _members(value: Message) -> list[Any]:
-    members = value.fields["members"]
-    return members if isinstance(members, list) else []
 
 
 def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector) -> Any:
