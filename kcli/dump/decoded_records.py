@@ -5,6 +5,7 @@ converters, for remote log metadata too, whose layouts before 3.6 lack `customMe
 consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3 does not use up a value.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.bounds import describe
@@ -237,10 +238,9 @@ def longest_for(max_batch_bytes: int) -> int:
 def too_long(record: AnyRecord, max_batch_bytes: int) -> LimitError | None:
     """Return why a record is not decoded whose key or value is too long; None for others."""
     longest = longest_for(max_batch_bytes)
-    if len(record.key or b"") > longest:
-        return LimitError(0, "key", f"at most {longest} bytes to decode", len(record.key or b""))
-    if len(record.value or b"") > longest:
-        return LimitError(0, "value", f"at most {longest} bytes to decode", len(record.value or b""))
+    for field, data in (("key", record.key), ("value", record.value)):
+        if data is not None and len(data) > longest:
+            return LimitError(0, field, f"at most {longest} bytes to decode", len(data))
     return None
 
 
@@ -267,6 +267,7 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
 # Field by field
 
 
+@dataclass(slots=True)
 class Contents:
     """Splits keys and values of records: of control records, and of a topic's that is internal.
 
@@ -274,11 +275,10 @@ class Contents:
     split.
     """
 
-    def __init__(self, topic: str | None, *, control: bool = False, longest: int = LONGEST_VALUE) -> None:
-        self.topic = topic
-        self.control = control
-        self.longest = longest
-        self.type: int | None = None
+    topic: str | None
+    control: bool = False
+    longest: int = LONGEST_VALUE
+    type: int | None = None
 
     def split(self, field: str, data: bytes) -> tuple[list[FieldSpan], FormatError | None] | None:
         """Return the fields of a key or value that can be read, and the error that ended the reading.
