@@ -57,11 +57,13 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     )
     for part in _drawn(chosen, view, screen, [*findings, *_unreadable(failures)]):
         console.print(part, crop=False)
-    if failures:
-        were, them = ("was", "it") if len(failures) == 1 else ("were", "them")
-        console.print(
-            f"{counted(len(failures), 'input')} {were} not read: no verdict on {them}.", style="red"
-        )
+    unread = [one for one in failures if one.error != "load-failed"]
+    if len(unread) < len(failures):
+        logs = counted(len(failures) - len(unread), "log")
+        console.print(f"A broker would not load {logs}, whatever the batches are.", style="red")
+    if unread:
+        were, them = ("was", "it") if len(unread) == 1 else ("were", "them")
+        console.print(f"{counted(len(unread), 'input')} {were} not read: no verdict on {them}.", style="red")
     if view.where is not None:
         console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
     if is_limited and view.limit is not None:

@@ -72,12 +72,16 @@ ROW = PartitionRow(
 )
 
 
+REFUSED = FAILURE._replace(error="load-failed")
+
+
 @pytest.mark.parametrize(
     ("rows", "failures", "more", "end"),
     [
         ([], [], {}, f"{NOTHING}\n"),
         ([], [FAILURE], {}, ""),
         ([ROW], [FAILURE] * 2, {}, "\n2 inputs were not read: no verdict on them.\n"),
+        ([ROW], [REFUSED], {}, "\nA broker would not load 1 log, whatever the batches are.\n"),
         ([ROW, ROW], [], {"limit": 2}, "\nStopped after 2 rows (--limit).\n"),
         ([ROW], [], {"limit": 2}, "on disk.\n"),
     ],
