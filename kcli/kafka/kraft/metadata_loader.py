@@ -11,8 +11,6 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.control import (
@@ -39,7 +37,6 @@ from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
-from kcli.logdir.bulk import BulkWalk
 from kcli.logdir.log_dirs import is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, Stop, describe_torn
@@ -121,10 +118,12 @@ class Metadata:
 
         `path` names it in findings. FileError for batches that cannot be read.
         """
+        from kcli.logdir.bulk import BulkWalk
+
         walk, ends_with_footer = BulkWalk(file, end=end), False
         for window in walk:
             fields = window.fields
-            last_offsets = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"]
+            last_offsets = fields["base_offset"].astype("i8") + fields["last_offset_delta"]
             is_later, is_control = last_offsets >= start, fields["attributes"] & CONTROL_MASK != 0
             # a message of magic 0 or 1 is none of a metadata log
             is_read = ~is_legacy(fields["magic"]) & (is_later | is_control)
