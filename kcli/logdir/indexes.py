@@ -24,7 +24,7 @@ from formats.index import (
 from formats.layout import Layout
 from kcli.logdir.buffers import DataFile, FileError
 
-E = TypeVar("E", OffsetIndexEntry, TimeIndexEntry)
+AnyEntry = TypeVar("AnyEntry", OffsetIndexEntry, TimeIndexEntry)
 
 PAGE = 8192
 PAGES_KEPT = 64
@@ -101,16 +101,16 @@ class IndexFile:
         return page.count(0, at, at + self.entry_size) == self.entry_size
 
 
-class _SearchedIndex(IndexFile, Generic[E]):
+class _SearchedIndex(IndexFile, Generic[AnyEntry]):
     """An index whose entries are looked up, and preallocated."""
 
-    entry_layout: Layout[E]
-    search: Callable[[int, Callable[[int], E], int, int], tuple[int, int]]
+    entry_layout: Layout[AnyEntry]
+    search: Callable[[int, Callable[[int], AnyEntry], int, int], tuple[int, int]]
 
     def __init__(self, path: str | DataFile, base_offset: int) -> None:
         super().__init__(path, self.entry_layout, base_offset)
 
-    def get(self, slot: int) -> E:
+    def get(self, slot: int) -> AnyEntry:
         """Return an entry as stored."""
         return self.entry_layout.read(*self.raw(slot))
 

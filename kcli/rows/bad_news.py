@@ -44,7 +44,7 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
 
 
 def bad_news_of(command: str) -> Callable[[Item], bool] | None:
-    """Return what tells the rows of a command that end it with exit status 1; None where none does."""
+    """Return what finds the rows of a command that end it with exit status 1; None where none does."""
     return is_bad_news if any(one.name in BAD_NEWS for one in row_types(command)) else None
 
 
