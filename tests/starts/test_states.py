@@ -53,5 +53,31 @@ def test_every_command_says_the_same_of_each_replica(kcli, tmp_path: Path, chang
     }
 
 
+def test_a_log_dir_that_is_not_given_may_be_whole(kcli, tmp_path: Path):
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    (alone,) = json.loads(kcli("check", "-o", "json", "--topic", "orders", tmp_path / "d0").stdout)[
+        "findings"
+    ]
+    assert (alone["code"], "(1 of 2 log dirs given)" in alone["message"]) == ("START-021", True)
+    named = properties.read_text().replace(f"{tmp_path}/d0,{tmp_path}/d1", f"{tmp_path}/d0")
+    properties.write_text(named)
+    answer = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)
+    assert "START-019" in {one["code"] for one in answer["findings"]}
+
+
+def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcli, tmp_path: Path):
+    prepare("4.4.0", "healthy", tmp_path)
+    lines = kcli("startup", "--releases", "-o", "table", tmp_path / "d0", tmp_path / "d1").stdout.splitlines()
+    assert lines[0] == "Broker 1 would start with Kafka 4.4."
+    (refused,) = (line for line in lines if " 4.3 " in line)
+    assert "IllegalArgumentException" in refused and "No MetadataVersion" in refused
+
+
+def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path: Path):
+    prepare("4.4.0", "healthy", tmp_path)
+    words = ("startup", "--kafka-version", "4.3", "-o", "table", tmp_path / "d0", tmp_path / "d1")
+    assert "start the release that wrote this" in " ".join(kcli(*words).stdout.split())
+
+
 def test_every_change_was_tried():
     assert {change for _, _, change in RECORDED} == set(CHANGES)

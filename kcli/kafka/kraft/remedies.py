@@ -52,6 +52,11 @@ SAME_ID, RESERVED = "is also that of", "is reserved"
 NO_NAME, TWICE = "TOPIC-PARTITION", "the same partition lies in "
 SMALLEST = re.compile(r"a batch of (-?\d+) bytes, the smallest has (\d+)")
 OTHER_ID = re.compile(r"\b(cluster|node)\.id is (\S+), expected (\S+)")
+NEWER = re.compile(
+    r"(No MetadataVersion with [a-z ]+ \d+|Unknown metadata id \d+|Can't read version \d+ of \w+|"
+    r"Unknown KRaft feature level: \d+)"
+)
+"""What a release says of what a newer one wrote."""
 SAID = (
     (SMALLEST, "Found record size {0} smaller than minimum record overhead ({1}) in file {path}."),
     (re.compile("^no meta.properties"), NO_META_PROPERTIES),
@@ -64,17 +69,17 @@ SAID = (
         re.compile(r"^node\.id is (\S+), expected (\S+)"),
         "Stored node id {0} doesn't match previous node id {1} in {path}.",
     ),
-    (
-        re.compile(
-            r"(No MetadataVersion with [a-z ]+ \d+|Unknown metadata id \d+|Can't read version \d+ of \w+|"
-            r"Unknown KRaft feature level: \d+)"
-        ),
-        "{0}",
-    ),
+    (NEWER, "{0}"),
     (re.compile(NO_NAME), "Found directory {path}, '{name}' is not in the form of topic-partition"),
     (re.compile(f"{TWICE}(.+)"), "Duplicate log directories for {name} are found in both {0} and {path}"),
 )
 """What kcli says of a failure, and the message of Kafka's exception."""
+BY_MESSAGE = (
+    (NEWER, "start the release that wrote this, or a newer one: kcli startup --releases names them"),
+    (re.compile(NO_NAME), "move it out of the log dir"),
+    (re.compile(TWICE), "keep the one with the higher log end (kcli ls), and move the other away"),
+)
+"""What kcli says of a failure, and what to do, whatever the file is."""
 READ_ERROR = "Error while reading {} file {}"
 OF_A_READ = {
     **dict.fromkeys(WITHOUT, (KAFKA_STORAGE, "checkpoint")),
@@ -115,6 +120,9 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     if name in {META_PROPERTIES_FILE, PARTITION_METADATA_FILE}:
         lines = _identity if name == META_PROPERTIES_FILE else _topic_id
         return lines(failure, list(log_dirs))
+    for pattern, todo in BY_MESSAGE:
+        if pattern.search(failure.message):
+            return todo
     if parse_file(name).kind == KRAFT_SNAPSHOT and name not in WITHOUT:
         return _without_snapshot(directory, name)
     if SMALLEST.search(failure.message) and name.endswith(".log"):
@@ -122,10 +130,6 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
         return (
             f"remove {shown(marker)}: recovery then cuts the log there" if os.path.lexists(marker) else None
         )
-    if NO_NAME in failure.message:
-        return "move it out of the log dir"
-    if TWICE in failure.message:
-        return "keep the one with the higher log end (kcli ls), and move the other away"
     return WITHOUT.get(name)
 
 

@@ -427,7 +427,10 @@ def plans_at_rest(log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG
 
 
 def empty_findings(plan: StartPlan) -> Iterator[Finding]:
-    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first."""
+    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first.
+
+    Without a server.properties a log dir that is not given may be whole.
+    """
     empty = () if plan.fates is None else plan.fates.empty
     places: dict[tuple[str, bool], list[EmptyReplica]] = {}
     for replica in empty:
@@ -438,14 +441,27 @@ def empty_findings(plan: StartPlan) -> Iterator[Finding]:
     for (place, is_lost), replicas in places.items():
         names = ", ".join(f"{each.topic}-{each.partition}" for each in replicas[:MOST_NAMES])
         names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""
+        missing = _log_dirs_not_given(plan) if is_lost else 0
         where = f"directory.id {place}, which no log dir here has" if is_lost else "this broker"
+        where += (
+            f" ({len(plan.log_dirs)} of {missing + len(plan.log_dirs)} log dirs given)" if missing else ""
+        )
         alone = [each for each in replicas if each.is_only]
         message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
         if alone:
             message += f"; of {len(alone)} there is no other replica"
-        code = "START-019" if alone else "START-021"
+        code = "START-019" if alone and not missing else "START-021"
         directory = place if place and not is_lost else plan.log_dirs[0].path
         yield Finding(code, message, dir=shown(directory))
+
+
+def _log_dirs_not_given(plan: StartPlan) -> int:
+    """Return how many log dirs the broker registered with that are not among those given."""
+    brokers = {} if plan.metadata is None else plan.metadata.image.brokers
+    broker = None if plan.node_id is None else brokers.get(plan.node_id)
+    if broker is None or plan.config.node_id is not None:
+        return 0
+    return max(len(broker.directories) - len(plan.log_dirs), 0)
 
 
 MOST_NAMES = 5

@@ -20,6 +20,7 @@ DRAWINGS = {
     "epoch_check": "check.EPOCH_CHECKS",
     "startup": "startup.draw_startup",
     "startup_broker": "startup.draw_startup",
+    "startup_release": "startup.RELEASES",
     "truncation": "truncate.TRUNCATIONS",
     "checkpoint": "ls.CHECKPOINT_VIEW",
     "replica_range": "replica.RANGES",

@@ -18,6 +18,7 @@ from kcli.rows.startup import (
     LOADS,
     OFFLINE,
     WAITS,
+    ReleaseRow,
     ReplicaOutcome,
     StartedLogDir,
     StartupBrokerRow,
@@ -189,12 +190,25 @@ def _total(rows: Sequence[StartupRow]) -> str:
             f"of {counted(unknown, 'partition')} an unknown number" if unknown else "",
         )
     )
+    none = "no record that is here" if "created-empty" in outcomes else "no record"
     become = (
         "all load"
         if set(outcomes) == {LOADS}
         else tally({words: outcomes[name] for name, words in OUTCOME_WORDS.items()})
     )
-    return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or 'no record'}."
+    return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
+
+
+def _of_releases(rows: Sequence[ReleaseRow]) -> Iterator[str]:
+    """Yield for each broker the releases that start it."""
+    for number_of_broker in dict.fromkeys(row.broker_id for row in rows):
+        starting = [
+            row.kafka_version
+            for row in rows
+            if row.broker_id == number_of_broker and row.outcome not in {FAILS, WAITS}
+        ]
+        broker = "The broker" if number_of_broker is None else f"Broker {number_of_broker}"
+        yield f"{broker} would start with Kafka {', '.join(starting) or 'no release'}."
 
 
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
@@ -221,6 +235,15 @@ PARTITIONS = TableView(
     ),
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,
+)
+RELEASES = TableView(
+    columns=(
+        ShownColumn("OUTCOME", "outcome"),
+        ShownColumn("WHY", lambda row: ": ".join(filter(None, (row.error, row.reason))), least=30, rank=1),
+    ),
+    shared=(SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),),
+    severity=lambda row: "error" if row.outcome in {FAILS, WAITS} else None,
+    verdict=lambda rows: "\n".join(_of_releases(rows)),
 )
 LOG_DIR_COLUMN = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
 LOG_DIRS = (

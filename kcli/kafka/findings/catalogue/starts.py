@@ -205,7 +205,8 @@ STARTS: dict[str, Rule] = {
     "START-021": Rule(
         "warning",
         "The metadata assigns replicas to this broker of which no log is here.",
-        "The broker begins them empty and fetches them from their leaders.",
+        "The broker begins them empty and fetches them from their leaders. A log dir that was not given may "
+        "have them: give all of them, or --server-config.",
         "Where the volume was replaced, nothing: the other replicas have the records. Else bring it back "
         "before the start.",
     ),
