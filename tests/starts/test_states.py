@@ -70,7 +70,7 @@ def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcl
     lines = kcli("startup", "--releases", "-o", "table", tmp_path / "d0", tmp_path / "d1").stdout.splitlines()
     assert lines[0] == "Broker 1 would start with Kafka 4.4."
     (refused,) = (line for line in lines if " 4.3 " in line)
-    assert "IllegalArgumentException" in refused and "No MetadataVersion" in refused
+    assert "IllegalArgumentException" in refused
 
 
 def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path: Path):
