@@ -20,7 +20,7 @@ DRAWINGS = {
     "epoch_check": "check.EPOCH_CHECKS",
     "startup": "startup.draw_startup",
     "startup_broker": "startup.draw_startup",
-    "startup_release": "startup.RELEASES",
+    "startup_release": "startup.BY_RELEASE",
     "truncation": "truncate.TRUNCATIONS",
     "checkpoint": "ls.CHECKPOINT_VIEW",
     "replica_range": "replica.RANGES",

@@ -236,7 +236,7 @@ PARTITIONS = TableView(
     shared=(SharedColumn("STOPPED", _stop, "stopped {}", rank=4),),
     severity=_severity,
 )
-RELEASES = TableView(
+BY_RELEASE = TableView(
     columns=(
         ShownColumn("OUTCOME", "outcome"),
         ShownColumn("WHY", lambda row: ": ".join(filter(None, (row.error, row.reason))), least=30, rank=1),
