@@ -285,7 +285,12 @@ def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
 
 def is_running(target: Target) -> bool:
     """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
-    return target.log_dir is not None and _locked_by(os.path.join(target.log_dir, LOCK_FILE)) is not None
+    return target.log_dir is not None and is_locked(target.log_dir)
+
+
+def is_locked(log_dir: str) -> bool:
+    """Whether a broker runs with a log dir."""
+    return _locked_by(os.path.join(log_dir, LOCK_FILE)) is not None
 
 
 def _locked_by(path: str) -> int | None:

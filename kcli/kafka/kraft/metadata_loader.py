@@ -37,7 +37,7 @@ from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
-from kcli.logdir.log_dirs import is_running, metadata_log, version_of
+from kcli.logdir.log_dirs import is_locked, is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, Stop, describe_torn
 from kcli.logdir.targets import Target
@@ -376,7 +376,7 @@ def metadata_in(log_dir: str, *, as_started: bool = False) -> Metadata | BrokerE
     path = metadata_log(log_dir)
     if path is None:
         return None
-    versions = _versions(path)
+    versions = _names(path) if is_locked(log_dir) else _versions(path)
     metadata = _metadata(path, versions)
     if as_started and isinstance(metadata, Metadata) and metadata.has_passed_over:
         return _metadata(path, versions, as_started=True)

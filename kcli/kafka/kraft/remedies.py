@@ -90,9 +90,10 @@ OF_A_READ = {
 
 
 def with_remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str:
-    """Return why a start fails, and what to do about it, where that is known of the file."""
-    todo = remedy(failure, log_dirs)
-    return f"{failure.message}; to do: {todo}" if todo else failure.message
+    """Return why a start fails, what server.log says of it, and what to do, where these are known."""
+    said, todo = server_log(failure), remedy(failure, log_dirs)
+    words = [f"server.log: {said}"] if said != failure.exception else []
+    return "; ".join([failure.message, *words, *([f"to do: {todo}"] if todo else [])])
 
 
 def server_log(failure: StartFailure) -> str:
