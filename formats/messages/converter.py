@@ -8,7 +8,6 @@ for the text. Uuids are Kafka's text, bytes base64. Numbers that JSON does not h
 import binascii
 import json
 import math
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
@@ -34,30 +33,49 @@ def json_text(node: Any) -> str:
 
     No blanks, control characters as upper case hex, doubles as Java.
     """
-    if isinstance(node, float):
-        return _double(node)
-    text = _ENCODER.encode(node)
-    if _MAY_BE_DOUBLE.search(text):
-        text = _ENCODER.encode(_marked(node)).replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
-    if "\\u" in text:
-        text = _ESCAPE.sub(lambda found: f"\\u{found[1].upper()}" if found[1] else found[0], text)
-    return text
+    pieces: list[str] = []
+    _put(node, pieces)
+    return "".join(pieces)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
-_ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
-_MAY_BE_DOUBLE = re.compile(r"[:\[,]-?\d+[.e]")
-_MARK = "\ud800"
-"""Around a double's text, which is no text: half a surrogate pair, as no text of a message has it."""
+def _put(node: Any, pieces: list[str]) -> None:
+    kind = type(node)
+    if kind is dict:
+        before = "{"
+        for name, value in node.items():
+            # most are leaves: a call for each costs as much again
+            kind = type(value)
+            if kind is int:
+                pieces.append(f"{before}{_member(name)}{value}")
+            elif kind is str:
+                pieces.append(f"{before}{_member(name)}{_quoted(value)}")
+            else:
+                pieces.append(before + _member(name))
+                _put(value, pieces)
+            before = ","
+        pieces.append("}" if node else "{}")
+    elif kind is list:
+        before = "["
+        for value in node:
+            pieces.append(before)
+            _put(value, pieces)
+            before = ","
+        pieces.append("]" if node else "[]")
+    else:
+        pieces.append(_leaf(node))
 
 
-def _marked(node: Any) -> Any:
-    """Return JSON whose doubles are texts of Java's, marked."""
-    if isinstance(node, dict):
-        return {name: _marked(value) for name, value in node.items()}
-    if isinstance(node, list):
-        return list(map(_marked, node))
-    return f"{_MARK}{_double(node)}{_MARK}" if isinstance(node, float) else node
+def _leaf(node: Any) -> str:
+    kind = type(node)
+    if kind is str:
+        return _quoted(node)
+    return str(node) if kind is int else _double(node) if kind is float else json.dumps(node)
+
+
+@cache
+def _member(name: str) -> str:
+    """Return the name of a member, which a declaration has, and the colon."""
+    return f"{_quoted(name)}:"
 
 
 @cache
@@ -104,6 +122,26 @@ def _number(value: float) -> float | str:
 
 
 _SCALAR_JSON: dict[str, Writer] = {"bytes": _base64, "float64": _number}
+
+
+def _quoted(text: str) -> str:
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return "".join(['"', *(_ESCAPES.get(ord(character), character) for character in text), '"'])
+
+
+_ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
+    ord(character): escape
+    for character, escape in {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+    }.items()
+}
 
 
 def _double(value: float) -> str:
