@@ -55,7 +55,7 @@ COMMANDS = [
     "ls {demo}",
     "ls {demo} -o table",
     "epoch end-offset --epoch all {demo}",
-    "truncate --dry-run --to-offset 30 {demo}/orders-0 -o json",
+    "truncate --dry-run --to-offset 30 {demo}/orders-0 -o json --fail-on never",
     "dump -o text {demo}/orders-0",
     "dump -o text --print-data-log {demo}",
     "dump -o ndjson --records {demo}",

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from formats.java_text import CUT_SHORT
 from tests.builders import put_batch, put_record
 from tests.commands.answers import salvage
 from tests.formats.recorded import stored
@@ -13,6 +14,7 @@ from tests.unprivileged import as_unprivileged
 
 pytestmark = pytest.mark.slow
 
+EMPTY = "an empty file, as a full disk or a power cut leaves one"
 EPOCHS, TOPIC_ID = "leader-epoch-checkpoint", "partition.metadata"
 
 
@@ -102,8 +104,12 @@ def test_a_log_without_epochs_needs_no_checkpoint(kcli, tmp_path, batches):
 @pytest.mark.parametrize(
     ("content", "code", "said"),
     [
-        (b"garbage\n", "SALV-004", "damaged (byte 0: line 1: expected version: 0, found 'garbage')"),
-        (b"", "SALV-004", "damaged (byte 0: line 1: expected version: 0, found nothing)"),
+        (
+            b"garbage\n",
+            "SALV-004",
+            f"damaged ({CUT_SHORT}; byte 0: line 1: expected version: 0, found 'garbage')",
+        ),
+        (b"", "SALV-004", f"damaged ({EMPTY}; byte 0: line 1: expected version: 0, found nothing)"),
         (None, "SALV-004", "missing"),
     ],
     ids=["garbage", "empty", "missing"],

@@ -45,7 +45,7 @@ def test_a_document_has_both_kinds_of_rows(kcli, data):
 def test_a_transaction_that_goes_on_in_the_next_segment_is_not_called_open(kcli, demo):
     log = demo / "payments-0"
     done = " ".join(kcli("scan", log, "-o", "table").stdout.split())
-    assert "1 transaction from 21, going on in 27" in done and "open" not in done
+    assert "1 transaction from 21, going on in 27" in done and "open at" not in done
     alone = " ".join(kcli("scan", log / f"{0:020}.log", "-o", "table").stdout.split())
     assert "1 transaction from 21, open at the end" in alone
 

@@ -37,11 +37,15 @@ def moved(broker, partition):
     return other
 
 
+FATES = {"START-012", "START-013", "START-021"}
+"""What the metadata, which is of other log dirs, makes of the logs."""
+
+
 def rows(*words):
     done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
     document = json.loads(done.stdout)
     assert document["errors"] == [], done.stdout
-    return document["rows"], {finding["code"] for finding in document["findings"]}
+    return document["rows"], {finding["code"] for finding in document["findings"]} - FATES
 
 
 def log_starts(topic, *log_dirs):
