@@ -79,7 +79,7 @@ def is_gone(leader):
 
 def free_base_port():
     """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice."""
-    first = os.getpid() * 10 % 12_000  # another process begins elsewhere
+    first = os.getpid() * 610 % 12_000  # other processes, whose numbers may be the next ones, begin elsewhere
     for number in range(0, 12_000, 10):
         base = 20_000 + (first + number) % 12_000
         if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
