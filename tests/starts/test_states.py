@@ -79,5 +79,16 @@ def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path: Pa
     assert "start the release that wrote this" in " ".join(kcli(*words).stdout.split())
 
 
+def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp_path: Path):
+    prepare("4.3.1", "unknown topic", tmp_path)
+    metadata_log = tmp_path / "d0" / "__cluster_metadata-0"
+    words = ("check", "-o", "table", tmp_path / "d0", tmp_path / "d1")
+    assert "A start would make 1 partition -stray" in kcli(*words).stdout
+    (metadata_log / "partition.metadata").write_bytes(bytes(43))
+    shown = kcli(*words).stdout
+    assert shown.startswith("Broker 1 would not start.")
+    assert "the topic id of the metadata log is fixed" in " ".join(shown.split())
+
+
 def test_every_change_was_tried():
     assert {change for _, _, change in RECORDED} == set(CHANGES)

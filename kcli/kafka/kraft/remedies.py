@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from formats.names import KRAFT_SNAPSHOT, parse_file, parse_partition_dir
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, parse_file, parse_partition_dir
 from kcli.kafka.kraft.meta_properties import IO, StartFailure
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP
@@ -157,6 +157,8 @@ def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
         parse_partition_dir(os.path.basename(directory)),
         metadata_log(os.path.dirname(directory), *log_dirs),
     )
+    if name is not None and name.topic == CLUSTER_METADATA:
+        return "move it away: the topic id of the metadata log is fixed, and a start writes the file anew"
     answer = None if path is None else metadata_in(os.path.dirname(path), as_started=True)
     topics = answer.image.topics.items() if isinstance(answer, Metadata) and name is not None else ()
     found = next((topic_id for topic_id, topic in topics if name and topic.name == name.topic), None)

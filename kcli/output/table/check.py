@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 
+from formats.names import CLUSTER_METADATA
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.output.screen import Screen
 from kcli.output.table.columns import (
@@ -41,6 +42,7 @@ WORST_FIRST = {WILL_NOT_LOAD: 1, DAMAGED: 2, WARNING: 3, CLEAN: 4}
 PROCESS_ENDS = "the broker's process ends"
 CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-010"), 2
 MOST_CODES = 3
+STRAY_CODES = {"START-012", "START-013"}
 """Codes of findings of a directory that are named."""
 
 
@@ -65,7 +67,9 @@ def view_checks(answer: TableInput) -> TableView:
         is_listed=lambda row: row.result != CLEAN,
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
-        verdict=lambda rows: "\n".join([*_of_brokers(rows, findings), _verdict(rows), *_causes(findings)]),
+        verdict=lambda rows: "\n".join(
+            [*_of_brokers(rows, findings), _verdict(rows), *_strays(findings), *_causes(findings)]
+        ),
     )
 
 
@@ -74,9 +78,20 @@ def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterat
     ends = [one for one in findings if one.code == "START-009"]
     if not any(one.code == "START-010" for one in findings):
         ends += [one for one in findings if one.code == "START-008" and PROCESS_ENDS in one.message]
+    metadata_log = f"{CLUSTER_METADATA}-0"
+    ends += [
+        one for one in findings if one.code == "START-008" and os.path.basename(one.dir or "") == metadata_log
+    ]
     brokers = {row.where.broker_id for row in rows}
     if ends and any(row.is_log_dir for row in rows):
         yield f"Broker {brokers.pop()} would not start." if len(brokers) == 1 else "A broker would not start."
+
+
+def _strays(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield how many logs a start renames, which their clients then lack."""
+    strays = {one.dir for one in findings if one.code in STRAY_CODES}
+    if strays:
+        yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
 
 
 def _causes(findings: Sequence[Finding]) -> Iterator[str]:
