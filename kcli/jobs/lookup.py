@@ -97,7 +97,7 @@ def _led(
         cache = cache_of(partition, metadata)
     except FileError as error:
         return (yield from start(partition)), None, error
-    leader = yield from load_leader(partition, cache)
+    leader = yield from load_leader(partition, cache, unit.targets[1:])
     return leader.log, leader, None
 
 

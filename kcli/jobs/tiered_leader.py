@@ -5,6 +5,7 @@ Where the metadata partition that has them is not among these, nothing can be sa
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 
@@ -19,6 +20,7 @@ from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.remote.lineage import (
+    NO_TIER,
     NOTHING_REMOTE,
     Leader,
     first_remote_offset,
@@ -79,20 +81,31 @@ def leader_job(work: Callable[..., Yield]) -> Callable[..., Outcome]:
             yield from events.findings
             yield from undecodable_findings(partition.target)
             yield from misplaced_events(partition.target, events)
-            yield from work((yield from load_leader(partition, cache_of(partition, events))), **options)
+            cache = cache_of(partition, events)
+            yield from work((yield from load_leader(partition, cache, unit.targets[1:])), **options)
 
         return answer(unit, items)
 
     return run
 
 
-def load_leader(partition: Partition, cache: RemoteCache) -> Generator[Finding, None, Leader]:
-    """Yield what the start finds; return the Leader of remote segments that are known."""
+def load_leader(
+    partition: Partition, cache: RemoteCache, metadata: tuple[Target, ...] = ()
+) -> Generator[Finding, None, Leader]:
+    """Yield what the start finds; return the Leader of remote segments that are known.
+
+    `metadata`: the directories of the events. Where offsets seem to be in no tier, they are read once more:
+    a running broker may have copied a segment and deleted it from disk since.
+    """
     settings: Settings = UNKNOWN_SETTINGS
     if _is_in_remote_storage(partition, cache):
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     leader = _leader(partition, log, cache)
+    if metadata and any(each.tiers == NO_TIER for each in leader.tiered_ranges()):
+        with suppress(FileError):
+            cache = cache_of(partition, read_events(metadata))
+        leader = _leader(partition, log, cache)
     count = unreached(cache, running_epochs(log), log.log_start_offset, log.log_end_offset)
     if count:
         what = f"no leader epoch leads to its remote segments ({count})"

@@ -4,6 +4,14 @@ import json
 
 import pytest
 
+from kcli.jobs.metadata_partitions import read_events
+from kcli.jobs.rlmm.check import leader_defects
+from kcli.jobs.tiered_leader import cache_of, load_leader, metadata_targets
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.remote.lineage import NO_TIER
+from kcli.logdir.find import find
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.partitions import put_range, segment
 from tests.stories import EVENTS, Story
@@ -55,6 +63,28 @@ def test_offsets_that_are_in_no_tier(story, check):
     found, _ = check(story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)]))
 
     assert found == [("RLMM-030", "t-0: offsets 3..4 are neither there nor on the leader's disk")]
+
+
+def test_a_segment_that_went_to_remote_storage_while_its_leader_was_read(story):
+    events = story.root / "events" / EVENTS
+
+    def put_events():
+        records = [put_record(n, n, None, value) for n, value in enumerate(story.values)]
+        segment(events, 0, put_records(records))
+        return tuple(metadata_targets([str(events.parent)]).targets)
+
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    metadata = put_events()
+    log_dir = story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)])
+    (target,) = find([str(log_dir / "t-0")], Selection()).targets
+    before = cache_of(Partition(target), read_events(metadata))
+    story.remote(2, [(3, 1), (4, 1)], [(1, 3)], [(0, 0), (1, 3)])
+    put_events()
+
+    for given, tiers in (((), {NO_TIER}), (metadata, set())):
+        leader = collect_findings(load_leader(Partition(target), before, given))
+        assert {each.tiers for each in leader.tiered_ranges()} & {NO_TIER} == tiers
+        assert len(list(leader_defects(leader))) == len(tiers)
 
 
 def test_records_of_an_open_transaction_in_remote_storage(story, check):

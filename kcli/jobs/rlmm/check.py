@@ -6,6 +6,7 @@ the leader's epochs and offsets, as KIP-405 demands of a leader: remote storage 
 offset, every offset from its log start on is in a tier, and what is copied is of its own history.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ from kcli.jobs.tiered_leader import (
     leading,
     load_leader,
     metadata_partition_of,
+    metadata_targets,
     misplaced,
     topic_size,
 )
@@ -173,12 +175,12 @@ class EventChecks:
         return KnownSegments(frozenset(self._seen), places, frozenset({(number, self._lacks)}), sizes)
 
     def results(
-        self, partition: MetadataPartition, target: Target | None = None
+        self, partition: MetadataPartition, segments: tuple[Target, ...] = ()
     ) -> Iterator[Item | Finding | Failure]:
-        """Yield the rows, then the findings; the target is a segment of the metadata partition."""
+        """Yield the rows, then the findings; `segments` are those of the metadata partition."""
         self._lacks = partition.lacks
-        if target is not None and self._numbers:
-            self._report_misplaced(partition, target)
+        if segments and self._numbers:
+            self._report_misplaced(partition, segments[0])
         for key, count in partition.store.remnants.items():
             self._of(partition, key).add("RLMM-020", f"DELETE_PARTITION_FINISHED, and {_left(count)}")
         for segment_id in self._deleted:
@@ -187,10 +189,12 @@ class EventChecks:
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = describe_objects(self._stored.objects[segment_id])
                 self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
+        is_whole = bool(self._leaders) and not partition.lacks
+        metadata = _directories_of(segments) if is_whole else ()
         for key, cache in partition.store:
             leader_dir = None
             try:
-                leader_dir = self._against_leader(self._of(partition, key), key, cache)
+                leader_dir = self._against_leader(partition, key, cache, metadata)
             except FileError as error:
                 yield failure_of(error)
             yield self._row(partition, key, cache, leader_dir)
@@ -238,7 +242,11 @@ class EventChecks:
             checked.add(CODE_OF_REFUSAL[refused], what)
 
     def _against_leader(
-        self, checked: CheckedPartition, key: UserPartition, cache: RemoteCache
+        self,
+        partition: MetadataPartition,
+        key: UserPartition,
+        cache: RemoteCache,
+        metadata: tuple[Target, ...],
     ) -> str | None:
         """Report what does not go together with the leader's log; return its directory, None without one."""
         topic_id, topic, number = key
@@ -249,9 +257,9 @@ class EventChecks:
         own = replica.topic_id()
         if own not in {topic_id, None}:
             return None
-        leader = collect_findings(load_leader(replica, cache))  # other commands report them
+        leader = collect_findings(load_leader(replica, cache, metadata))  # other commands report them
         for code, message in leader_defects(leader):
-            checked.add(code, message)
+            self._of(partition, key).add(code, message)
         return replica.shown
 
     def _row(
@@ -330,6 +338,11 @@ class EventChecks:
         return f"; {describe_objects(objects)}" if objects else "; no object of it in remote storage"
 
 
+def _directories_of(segments: tuple[Target, ...]) -> tuple[Target, ...]:
+    paths = dict.fromkeys(os.path.dirname(segment.path) for segment in segments)
+    return tuple(metadata_targets(paths).targets)
+
+
 def _left(segments: int) -> str:
     return "1 segment left" if segments == 1 else f"{segments} segments left"
 
@@ -405,7 +418,7 @@ def check(unit: Unit, *, query: EventQuery, options: RemoteCheck) -> Outcome:
     if unit.target.kind == REMOTE_LOG_SNAPSHOT:
         return replay(unit, query, visitor)
     checks = EventChecks(options, objects)
-    outcome = fold_unit(unit, query, lambda one: checks.results(one, unit.target), checks.watch)
+    outcome = fold_unit(unit, query, lambda one: checks.results(one, unit.targets), checks.watch)
     return replace(outcome, partial=checks.known(unit.target))
 
 

@@ -80,7 +80,7 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     yield from events.findings
     log = yield from start(partition)
     replica = Partition(unit.targets[1])
-    leader = yield from load_leader(replica, cache_of(replica, events))
+    leader = yield from load_leader(replica, cache_of(replica, events), unit.targets[2:])
     given = checkpoints(partition)
     follower = replica_epochs(LoadedReplica(log, given.high_watermark))
     fetch_rounds = follow_leader(leader_epochs(leader), follower)
