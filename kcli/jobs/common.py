@@ -43,9 +43,10 @@ NOTES = {
     "quorum-state": ("DIR-010", None),
     "START-019": ("START-019", None),
     "START-021": ("START-021", None),
+    "copies": ("REPL-007", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", "START-019", "START-021"})
+DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", "START-019", "START-021", "copies"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 

@@ -271,6 +271,13 @@ STARTS: dict[str, Rule] = {
         "Nothing where retention or a DeleteRecords request has reached one broker and not yet the other. "
         "Where the first segments of a replica are lost, do not let it lead.",
     ),
+    "REPL-007": Rule(
+        "info",
+        "Several copies of a partition are here; one of them is read.",
+        "A coordinator reads the log of the leader.",
+        "Name the log dir that holds the metadata log, too: it names the leader. Name one broker's log dirs "
+        "alone to read its copies.",
+    ),
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",

@@ -1,0 +1,92 @@
+"""Which copy of a partition counts, where several brokers hold one: the leader's, else the longest log.
+
+Coordinators read the log of the leader: what an internal topic says is what its leaders' copies say.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+from formats.names import NORMAL, PartitionDir
+from kcli.jobs.cluster_metadata import metadata_of, newest_images
+from kcli.jobs.common import topic_id_of
+from kcli.jobs.metadata_partitions import cluster_of
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.partition_start import start
+from kcli.logdir.buffers import FileError
+from kcli.logdir.find import Found, Note
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import PARTITION, Target
+
+COPIES = "copies"
+"""The kind of note about a partition of which one copy of several is read: REPL-007."""
+
+
+class _Led(NamedTuple):
+    """What the metadata says of a partition: its topic's id, and the broker that leads it, -1 for none."""
+
+    topic_id: str
+    leader: int
+
+
+def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda _: True) -> Found:
+    """Return the same with one directory of each partition that is selected: the copy that counts.
+
+    Only directories that a broker serves count, no -delete, -stray or -future. A note says which copy it is.
+    Targets that are no partition directories stay.
+    """
+    result = replace(found, targets=[], notes=list(found.notes))
+    copies: dict[tuple[str | None, str, int], list[Target]] = {}
+    clusters = {cluster_of(target) for target in found.targets} - {None}
+    only = next(iter(clusters)) if len(clusters) == 1 else None
+    for target in found.targets:
+        if target.kind != PARTITION:
+            result.targets.append(target)
+        elif target.name is not None and target.name.kind == NORMAL and wants(target.name):
+            key = (cluster_of(target) or only, target.name.topic, target.name.partition)
+            copies.setdefault(key, []).append(target)
+    leaders = {
+        cluster: _leaders(image, {topic for _, topic, _ in copies})
+        for cluster, image in (newest_images(metadata_of(found)) if copies else {}).items()
+    }
+    for (cluster, topic, number), targets in copies.items():
+        led = leaders.get(cluster, {}).get((topic, number))
+        target, why = _counted(targets, led)
+        result.targets.append(target)
+        if len(targets) > 1:
+            result.notes.append(Note(COPIES, target.shown, f"{why} is read, of {len(targets)} copies"))
+    return result
+
+
+def _leaders(image: Image, topics: set[str]) -> Mapping[tuple[str, int], _Led]:
+    return {
+        (topic.name, number): _Led(topic_id, state.leader)
+        for topic_id, topic in image.topics.items()
+        if topic.name in topics
+        for number, state in topic.partitions.items()
+    }
+
+
+def _counted(targets: list[Target], led: _Led | None) -> tuple[Target, str]:
+    """Return the copy that counts and why; a copy of another topic of the name only where all are."""
+    if len(targets) == 1:
+        return targets[0], ""
+    partitions = [Partition(target) for target in targets]
+    if led is not None:
+        partitions = [one for one in partitions if topic_id_of(one) in {None, led.topic_id}] or partitions
+        for partition in partitions:
+            if partition.directory.broker_id == led.leader:
+                return partition.target, "the leader's copy by the metadata"
+    longest = max(partitions, key=_length)
+    known = "the metadata here does not know it" if led is None else f"its leader is broker {led.leader}"
+    return longest.target, f"the longest log ({known})"
+
+
+def _length(partition: Partition) -> tuple[int, int]:
+    """Return the log end and the newest epoch, -1 for a log that cannot be read."""
+    with suppress(FileError):
+        loaded = collect_findings(start(partition, exact=False))
+        return loaded.log_end_offset, loaded.epochs[-1].epoch if loaded.epochs else -1
+    return -1, -1
