@@ -24,6 +24,7 @@ GROUPS = {
     "What a start does": ("startup",),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica", "failover"),
     "Where a record is": ("lookup", "partition-for", "uuid"),
+    "Who writes": ("producers",),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),
     "Set up": ("completion", "spark"),

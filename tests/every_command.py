@@ -26,6 +26,7 @@ COMMANDS = (
     "epoch at latest",
     "epoch validate --position 7:-1",
     "epoch check",
+    "producers",
     "lookup offset earliest",
     "lookup offset latest --include-leftovers",
     "lookup timestamp max",

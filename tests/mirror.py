@@ -24,6 +24,7 @@ ELSEWHERE = {
     "commands/checkpoint.py": SCREENS,
     "commands/demo.py": "tests/recordings/test_demo.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
+    "commands/producers.py": "tests/kcli/jobs/test_producers.py",
     "commands/replica.py": "tests/commands/test_elect.py",
     "commands/uuid.py": "tests/commands/test_identifiers.py",
     # formats

@@ -10,6 +10,7 @@ TOPICS = (
     "replication",
     "failover",
     "lookup",
+    "transactions",
     "tiered-storage",
     "dump",
     "check",

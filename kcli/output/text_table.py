@@ -9,6 +9,7 @@ from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
 from kcli.output.table import draw
+from kcli.output.table.columns import findings_line
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
@@ -35,7 +36,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     chosen = list(view.chosen(rows))
     findings, failures = tail()
     if not chosen:
-        out.write("" if failures else f"{NOTHING}\n")
+        out.write("" if failures else f"{NOTHING} {findings_line(findings)}".rstrip() + "\n")
         return
     if not view.sort:
         chosen.sort(key=_remote_partition)

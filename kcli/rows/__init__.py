@@ -52,6 +52,7 @@ COMMANDS = {
     "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
     "partition-for": "lookups.PARTITION_FOR",
     "uuid": "lookups.UUID",
+    "producers": "transactions.PRODUCER",
     "ls": "partitions.LISTED_PARTITION",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",

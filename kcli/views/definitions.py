@@ -13,6 +13,7 @@ from kcli.rows.epochs import EPOCH
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
+from kcli.rows.transactions import PRODUCER
 
 BATCHES = "batches"
 RECORDS = "records"
@@ -20,6 +21,7 @@ SEGMENTS = "segments"
 EPOCHS = "epochs"
 RLMM = "rlmm"
 OFFSETS = "offsets"
+PRODUCERS = "producers"
 FINDINGS = "findings"
 
 MOMENT = "moment"
@@ -61,6 +63,7 @@ VIEWS: dict[str, RowType] = {
     EPOCHS: EPOCH,
     RLMM: RLMM_EVENT,
     OFFSETS: LISTED_PARTITION,
+    PRODUCERS: PRODUCER,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

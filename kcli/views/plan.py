@@ -6,6 +6,7 @@ A unit that cannot be read gives the rows before the damage and no more; what is
 
 import os
 import socket
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +28,7 @@ from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
+from kcli.jobs.producers import producers
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
@@ -50,6 +52,7 @@ from kcli.views.definitions import (
     HEAD,
     MOMENT,
     OFFSETS,
+    PRODUCERS,
     RECORDS,
     RLMM,
     SEGMENTS,
@@ -186,6 +189,12 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
     )
 
 
+def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
+    known = known_settings(metadata_of(found))
+    job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
+    return ViewCommand(job, PARTITIONS_ONLY)
+
+
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 
 
@@ -210,6 +219,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
         partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
     ),
     OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
+    PRODUCERS: _producers,
     FINDINGS: _check,
 }
 

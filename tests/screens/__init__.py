@@ -82,6 +82,7 @@ CASES = {
     "rlmm-partition-kip": "rlmm partition --layout kip foo:0..1",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
+    "producers": "producers --at 2026-11-21T14:18:00Z kcli-demo --topic payments",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",
     "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
     "dump-log-dir": "dump single/running --only dump_batch --where 'base_offset<9'",

@@ -117,6 +117,8 @@ class ProducerState:
     last_snapshot: int = 0
     bytes_replayed: int = 0
     """Bytes of logs that were followed from a snapshot on."""
+    expired: int = 0
+    """Producers of the snapshot that was loaded which had expired by then."""
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -244,11 +246,10 @@ class ProducerState:
             if loaded is None:
                 self.delete_snapshot(newest)
                 continue
-            for producer_id, producer in loaded.items():
-                if self.keeps(producer):
-                    self.producers[producer_id] = producer
-                    if producer.open_since is not None:
-                        self.ongoing[producer.open_since] = producer_id
+            kept = {key: producer for key, producer in loaded.items() if self.keeps(producer)}
+            self.producers |= kept
+            self.ongoing |= {one.open_since: key for key, one in kept.items() if one.open_since is not None}
+            self.expired = len(loaded) - len(kept)
             self.map_end = self.last_snapshot = newest
             return
         self.map_end = self.last_snapshot = log_start_offset

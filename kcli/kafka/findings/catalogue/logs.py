@@ -281,6 +281,13 @@ LOGS: dict[str, Rule] = {
         "It deletes it when it starts.",
         "The log was longer once: compare with another replica (kcli replica diff), unless it was truncated.",
     ),
+    "PROD-010": Rule(
+        "info",
+        "Producers of the newest producer snapshot expired before the time of the start.",
+        "It forgets a producer that has written nothing for producer.id.expiration.ms (a day), unless a "
+        "transaction of it is open.",
+        "To see what the broker remembered then, name the time: --at.",
+    ),
     "EPOCH-007": Rule(
         "error",
         "Batches have another leader epoch than the leader-epoch-checkpoint says.",

@@ -6,12 +6,8 @@ import tracemalloc
 import pytest
 
 from formats.bounds import LARGEST_CONTROL_BATCH
-from formats.crc import crc32c
 from formats.producer_snapshot import (
-    PRODUCER_ENTRY,
-    PRODUCER_SNAPSHOT_HEADER,
     ProducerEntry,
-    ProducerSnapshotHeader,
 )
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.kafka.storage.log_segment import BrokerError, LoadedSegment
@@ -20,6 +16,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.targets import PRODUCER_EXPIRATION_MS
 from tests.builders import put_record, put_records
 from tests.partitions import put_range
+from tests.transactions import snapshot_file
 
 NOW = 10 * PRODUCER_EXPIRATION_MS
 TRANSACTIONAL, CONTROL = 0x10, 0x20
@@ -59,13 +56,6 @@ def segment(tmp_path, base, *batches):
     path = tmp_path / f"{base:020d}.log"
     path.write_bytes(log)
     return LoadedSegment(base, str(path), len(log))
-
-
-def snapshot_file(path, *entries):
-    body = struct.pack(">i", len(entries)) + b"".join(PRODUCER_ENTRY.pack(entry) for entry in entries)
-    header = ProducerSnapshotHeader(1, crc32c(body), len(entries))
-    path.write_bytes(PRODUCER_SNAPSHOT_HEADER.pack(header) + body[4:])
-    return str(path)
 
 
 def test_loading_forgets_expired_producers_but_not_open_transactions(tmp_path):

@@ -1,0 +1,34 @@
+"""`kcli producers`: what a broker remembers of each producer."""
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcli.cli.option import option
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_time
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Map
+    from kcli.logdir.find import Found
+
+AT = option("--at TIME", "The time of the start, before which producers expire; without: now.", BROKER)
+
+
+def producers(*, at: str | None = AT, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+    """Print what a broker remembers of each producer: epoch, last batch, open transaction, expiry.
+
+    As after a start: the newest producer snapshot, and the log behind it.
+
+    Example: kcli producers /var/lib/kafka/data --topic orders
+    """
+    from kcli.cli.run import Command, run
+    from kcli.jobs import producers as jobs
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+
+    job = partial(jobs.producers, now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at))
+
+    def job_of(found: "Found") -> "Map":
+        return partial(job, known=known_settings(metadata_of(found)))
+
+    run(Command(name="producers", job=job, job_of=job_of), inputs, output, engine)

@@ -1,0 +1,44 @@
+"""`producers`: what a broker remembers of each producer once it has loaded a partition."""
+
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.startup.replica_start import forgets_producers
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.partition_start import start
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.partition import Partition
+from kcli.rows.transactions import ProducerRow
+
+
+def producers(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Outcome:
+    """Return a row for each producer that a start at `now_ms` loads, by id.
+
+    A broker that runs has recovered its log: the batches are followed to where the file ends.
+    """
+
+    def rows(partition: Partition) -> Yield:
+        settings = known.of(partition, now_ms=now_ms)
+        loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
+        place, expiration = where(partition), settings.producer_expiration_ms
+        for producer_id, one in sorted(loaded.producers.producers.items()):
+            yield ProducerRow(
+                place,
+                producer_id=producer_id,
+                producer_epoch=one.epoch,
+                last_sequence=one.last_sequence,
+                last_offset=one.last_offset,
+                last_timestamp=one.last_timestamp,
+                coordinator_epoch=one.coordinator_epoch,
+                current_txn_start_offset=one.open_since,
+                expires_at=one.last_timestamp + expiration if one.open_since is None else None,
+            )
+
+        if loaded.producers.expired:
+            message = f"{loaded.producers.expired} of its producers expired before {now_ms}"
+            yield Finding("PROD-010", f"the producer snapshot: {message}", dir=partition.shown)
+        if forgets_producers(loaded):
+            yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
+
+    return answer(unit, rows)
