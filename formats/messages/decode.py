@@ -17,7 +17,7 @@ metadata log. A type or version that is not declared is no error: it comes back 
 from typing import Any
 
 from formats import primitives
-from formats.errors import CorruptError, FormatError
+from formats.errors import CorruptError
 from formats.layout import FieldSpan
 from formats.messages import control, group, metadata, remote, share_group, transaction
 from formats.messages.converter import to_json
@@ -37,13 +37,6 @@ VALUES: dict[str, dict[int, Schema]] = {
     SHARE_GROUP_STATE: share_group.SHARE_VALUES,
     CLUSTER_METADATA: metadata.METADATA_RECORDS,
 }
-PREVIEW_KEYS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.GROUP_PREVIEW_KEYS}
-PREVIEWS: dict[str, dict[int, Schema]] = {
-    CONSUMER_OFFSETS: group.GROUP_PREVIEWS,
-    SHARE_GROUP_STATE: share_group.SHARE_PREVIEWS,
-}
-"""What a preview of consumer or share groups wrote and 4.3 does not read."""
-
 COORDINATOR_TOPICS = tuple(VALUES)
 """The topics whose records are read here."""
 
@@ -54,12 +47,6 @@ SCHEMAS: dict[str, Schema] = {
     **metadata.METADATA_SCHEMAS,
     **remote.REMOTE_SCHEMAS,
     **control.CONTROL_SCHEMAS,
-    **{
-        schema.name: schema
-        for table in (PREVIEW_KEYS, PREVIEWS)
-        for schemas in table.values()
-        for schema in schemas.values()
-    },
 }
 """Every declared message by its name, which is unique over all topics."""
 
@@ -72,20 +59,19 @@ def decode_key(
     topic: str,
     key: Buffer | None,
     *,
-    previews: bool = False,
     replace_invalid_utf8: bool = False,
     spans: list[FieldSpan] | None = None,
 ) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
-    With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not
-    UTF-8 in a string is U+FFFD, as where Kafka prints it; else a CorruptError. `spans` gets the fields as
-    they lie, in order and without gaps, the frame first, up to the first that cannot be read.
+    With `replace_invalid_utf8` what is not UTF-8 in a string is U+FFFD, as where Kafka prints it; else a
+    CorruptError. `spans` gets the fields as they lie, in order and without gaps, the frame first, up to the
+    first that cannot be read.
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
     api_key, start = primitives.int16(key, 0, f"{topic} record type")
-    schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
+    schema = KEYS[topic].get(api_key)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
     collector = Collector(replace_invalid_utf8=replace_invalid_utf8, spans=spans)
@@ -116,24 +102,6 @@ def decode_value(
     collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8, spans=spans)
     collector.span(f"{schema.name} version", 0, start, version)
     return read_message(schema, version, value, start, collector)
-
-
-def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
-    """Return a value as a preview wrote it, of a type or in a layout that 4.3 does not read.
-
-    None if it is no such value.
-
-    The layout of a value is the one that uses up all of its bytes: nothing else in it shows which: ask for
-    what `decode_value` does not read to its end.
-    """
-    schema = PREVIEWS.get(topic, {}).get(api_key)
-    if schema is None or bytes(value[:INT16_SIZE]) != bytes(INT16_SIZE):
-        return None
-    try:
-        message = read_message(schema, 0, value, INT16_SIZE, Collector(elements))
-    except FormatError:
-        return None  # the error of the layout in use is the one that counts
-    return None if message.rest or message.unknown_tags or message.replaced else message
 
 
 def decode_remote(

@@ -4,10 +4,6 @@ Lives in `__consumer_offsets-N`; written by the group coordinator. The truth is
 `org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde` with the schemas of the module
 group-coordinator, 4.3.1. A key is i16 api key and the key's message in version 0, a value i16 version and
 message; no value is a tombstone. Before 4.0 the i16 was called the key's version; the bytes are the same.
-
-Consumer groups in the preview of 3.7 and share groups in that of 4.0 wrote some
-records in other layouts under the same numbers, which 4.3.1 cannot read, and a
-type of their own: `GROUP_PREVIEWS`. 3.8 wrote consumer groups as 4.3 does.
 """
 
 from formats.messages.declare import by_key, declared
@@ -240,68 +236,6 @@ StreamsGroupTopologyValue 23 versions 0 flexible 0+
 """)
 GROUP_KEYS = by_key(GROUP_SCHEMAS, "Key")
 GROUP_VALUES = by_key(GROUP_SCHEMAS, "Value")
-
-_GROUP_PREVIEWED = declared("""
-ConsumerGroupPartitionMetadataValue_3_7 4 versions 0 flexible 0+
-    epoch   int32
-    topics  []TopicMetadata
-        topicId            uuid
-        topicName          string
-        numPartitions      int32
-        partitionMetadata  []PartitionMetadata
-            partition  int32
-            racks      []string
-ConsumerGroupMemberMetadataValue_3_7 5 versions 0 flexible 0+
-    instanceId            string      nullable
-    rackId                string      nullable
-    clientId              string
-    clientHost            string
-    subscribedTopicNames  []string
-    subscribedTopicRegex  string      nullable
-    rebalanceTimeoutMs    int32
-    serverAssignor        string      nullable
-    assignors             []Assignor
-        name            string
-        minimumVersion  int16
-        maximumVersion  int16
-        reason          int8
-        version         int16
-        metadata        bytes
-ConsumerGroupTargetAssignmentMemberValue_3_7 7 versions 0 flexible 0+
-    error            int8
-    topicPartitions  []TopicPartition
-        topicId     uuid
-        partitions  []int32
-    metadataVersion  int16
-    metadataBytes    bytes
-ConsumerGroupCurrentMemberAssignmentValue_3_7 8 versions 0 flexible 0+
-    memberEpoch                  int32
-    previousMemberEpoch          int32
-    targetMemberEpoch            int32
-    assignedPartitions           []TopicPartitions
-        topicId     uuid
-        partitions  []int32
-    partitionsPendingRevocation  []TopicPartitions
-    partitionsPendingAssignment  []TopicPartitions
-    error                        int8
-    metadataVersion              int16
-    metadataBytes                bytes
-ShareGroupPartitionMetadataKey_4_0 9 versions 0
-    groupId  string
-ShareGroupPartitionMetadataValue_4_0 9 versions 0 flexible 0+
-    topics  []TopicMetadata
-        topicId            uuid
-        topicName          string
-        numPartitions      int32
-        partitionMetadata  []PartitionMetadata
-            partition  int32
-            racks      []string
-ShareGroupMetadataValue_4_0 11 versions 0 flexible 0+
-    epoch  int32
-""")
-GROUP_PREVIEW_KEYS = {schema.api_key: schema for name, schema in _GROUP_PREVIEWED.items() if "Key" in name}
-GROUP_PREVIEWS = {schema.api_key: schema for name, schema in _GROUP_PREVIEWED.items() if "Value" in name}
-"""Values that a preview alone wrote, or in another layout; the release ends the name."""
 
 CONSUMER_PROTOCOL = declared("""
 ConsumerProtocolSubscription 0 versions 0-3

@@ -2,8 +2,7 @@
 
 Lives in `__share_group_state-N`; written by the share coordinator. The truth is
 `org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde` with the schemas of the module
-share-coordinator, 4.3.1. Keys and values are framed as in `__consumer_offsets`. The preview of 4.0 wrote
-another layout under the same numbers, which 4.3.1 cannot read: `SHARE_PREVIEWS`.
+share-coordinator, 4.3.1. Keys and values are framed as in `__consumer_offsets`.
 """
 
 from formats.messages.declare import by_key, declared
@@ -43,27 +42,3 @@ ShareUpdateValue 1 versions 0 flexible 0+
 """)
 SHARE_KEYS = by_key(SHARE_SCHEMAS, "Key")
 SHARE_VALUES = by_key(SHARE_SCHEMAS, "Value")
-
-_SHARE_PREVIEWED = declared("""
-ShareSnapshotValue_4_0 0 versions 0 flexible 0+
-    snapshotEpoch  uint16
-    stateEpoch     int32
-    leaderEpoch    int32
-    startOffset    int64
-    stateBatches   []StateBatch
-        firstOffset    int64
-        lastOffset     int64
-        deliveryState  int8
-        deliveryCount  int16
-ShareUpdateValue_4_0 1 versions 0 flexible 0+
-    snapshotEpoch  uint16
-    leaderEpoch    int32
-    startOffset    int64
-    stateBatches   []StateBatch
-        firstOffset    int64
-        lastOffset     int64
-        deliveryState  int8
-        deliveryCount  int16
-""")
-SHARE_PREVIEWS = {schema.api_key: schema for schema in _SHARE_PREVIEWED.values()}
-"""Values as the preview wrote them; the release ends the name."""

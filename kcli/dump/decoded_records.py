@@ -1,8 +1,7 @@
 """What the records of internal topics say.
 
 Type, version, key and value as JSON, and what none of these shows. The JSON is that of Kafka's generated
-converters, for remote log metadata too, whose layouts before 3.6 lack `customMetadata`. What the previews of
-consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3 does not use up a value.
+converters, for remote log metadata too, whose layouts before 3.6 lack `customMetadata`.
 """
 
 from dataclasses import dataclass
@@ -18,10 +17,8 @@ from formats.messages.decode import (
     COORDINATOR_TOPICS,
     INT16_SIZE,
     KEYS,
-    PREVIEW_KEYS,
     VALUES,
     decode_key,
-    decode_preview,
     decode_remote,
     decode_value,
     message_json,
@@ -87,46 +84,23 @@ def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Decode
     number = None
     key = value = None
     try:
-        key = decode_key(topic, record.key, previews=True)
+        key = decode_key(topic, record.key)
         number = key.api_key
     except FormatError as error:
         errors.add(error)
         number = _int16(record.key)
     if record.value is not None and number is not None:
-        value = _coordinator_value(topic, number, record.value, elements_for(max_batch_bytes), errors)
-    name = None if number is None else _coordinator_type(topic, number)
+        try:
+            value = decode_value(topic, number, record.value, elements_for(max_batch_bytes))
+        except FormatError as error:
+            errors.add(error)
+    schema = KEYS[topic].get(number) if number is not None else None
+    name = schema.name.partition("Key")[0] if schema is not None else None if number is None else str(number)
     if isinstance(key, Unknown):
         errors.append(f"unknown record type {name}")
-    elif isinstance(value, Unknown) and number in KEYS[topic]:
-        errors.append(f"unknown version {value.version} of {name}")
     elif isinstance(value, Unknown):
-        errors.damage(f"no {name} as a preview wrote it")
+        errors.append(f"unknown version {value.version} of {name}")
     return errors.decoded(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
-
-
-def _coordinator_value(
-    topic: str, number: int, value: Buffer, elements: int, errors: "_Errors"
-) -> Message | Unknown | None:
-    found, trouble = None, None
-    try:
-        found = decode_value(topic, number, value, elements)
-    except FormatError as error:
-        trouble = error
-    if not isinstance(found, Message) or found.rest:
-        preview = decode_preview(topic, number, value, elements)
-        if preview is not None:
-            errors.append(
-                f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview"
-            )
-            return preview
-    if trouble is not None:
-        errors.add(trouble)
-    return found
-
-
-def _coordinator_type(topic: str, number: int) -> str:
-    schema = KEYS[topic].get(number) or PREVIEW_KEYS.get(topic, {}).get(number)
-    return str(number) if schema is None else schema.name.partition("Key")[0]
 
 
 def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:

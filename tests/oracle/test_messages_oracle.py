@@ -48,9 +48,9 @@ OF_EARLIER_RELEASES = {"AccessControlRecord"}
 WRITTEN = {
     name: 0 if name in remote.REMOTE_SCHEMAS else schema.versions.highest
     for name, schema in SCHEMAS.items()
-    if name not in OF_EARLIER_RELEASES and "_" not in name and name not in control.CONTROL_SCHEMAS
+    if name not in OF_EARLIER_RELEASES and name not in control.CONTROL_SCHEMAS
 }
-"""The highest version that Kafka 4.4 writes of each message; 0 of remote log metadata, none of previews."""
+"""The highest version that Kafka 4.4 writes of each message; 0 of remote log metadata."""
 EACH = 25
 
 

@@ -6,8 +6,6 @@ from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.dump.decoded_records import DecodedRecord
 from kcli.dump.render.decoders import decoded, shown_by
-from tests.formats.messages.kafka import made
-from tests.formats.messages.previews import every as previews
 from tests.formats.remote_values import DELETE, SEGMENT
 
 OFFSETS, METADATA, REMOTE = (
@@ -165,40 +163,3 @@ def test_bounds_are_raised_by_the_switch():
     assert decoded(REMOTE, record(None, long), 256 << 20).error is None
     assert shown_by(REMOTE, record(None, long))[1].endswith("; --max-batch-bytes raises the bound")
     assert shown_by(REMOTE, record(None, long), 256 << 20)[1] is None
-
-
-@pytest.mark.parametrize(
-    "message",
-    [message for message in previews() if message.name.endswith("Value")],
-    ids=lambda message: message.name,
-)
-def test_what_a_preview_wrote(message):
-    reported = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
-    assert (reported.record_type, reported.record_version, reported.damaged) == (
-        message.name.removesuffix("Value"),
-        0,
-        False,
-    )
-    assert reported.decoded_value == message.json
-    assert reported.error == f"only Kafka {message.release[:3]} reads it: written in preview"
-
-
-def preview_key(topic: str, number: int) -> bytes:
-    """A key of the type, whose fields do not matter."""
-    if number == 9:
-        return next(
-            message.data for message in previews() if message.name == "ShareGroupPartitionMetadataKey"
-        )
-    return next(
-        m.data
-        for m in made()
-        if m.framing == "key" and m.topic == topic and m.decode().api_key == number and not m.unknown_tags
-    )
-
-
-def test_damage_of_what_a_preview_alone_wrote():
-    reported = decoded(OFFSETS, record(preview_key(OFFSETS, 9), b"\0\0\7"))
-    name = "ShareGroupPartitionMetadata"
-    assert reported == DecodedRecord(
-        name, 0, reported.decoded_key, None, f"no {name} as a preview wrote it", damaged=True
-    )
