@@ -31,8 +31,6 @@ NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 GZIP_MEMBER = b"\x1f\x8b\x08"
 GZIP_SMALLEST_MEMBER = 18
 GZIP_FLAGS = 0x1F
-GZIP_TRAILER = 8
-"""Bytes of the CRC-32 and the length at the end of a member."""
 GZIP_CHUNK = 16 * 1024
 """Bytes given to zlib at once: it copies what follows a member, so thousands of members must not see it all.
 """
@@ -76,23 +74,6 @@ def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffe
     if codec not in _CODECS or (codec == ZSTD and magic < 2):
         raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)
     return _CODECS[codec](memoryview(data), limit, magic) if codec else data
-
-
-def gzip_with_wrong_trailer(data: Buffer, limit: int) -> bytes | None:
-    """Return what a gzip member holds whose checksum or length is wrong; None where both match, or it fails.
-
-    `GZIPInputStream` gives all of it, and looks at the trailer only when more is asked for.
-    """
-    view, stream = memoryview(data), zlib.decompressobj(GZIP_WINDOW)
-    try:
-        body = stream.decompress(view[:-GZIP_TRAILER], limit)
-    except zlib.error:
-        return None
-    try:
-        stream.decompress(view[-GZIP_TRAILER:], 1)
-    except zlib.error as error:
-        return body if "incorrect" in str(error) and stream.unused_data == b"" else None
-    return None
 
 
 def xxhash32(data: Buffer, seed: int = 0) -> int:

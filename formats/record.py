@@ -18,7 +18,6 @@ record has the header's max timestamp.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from formats.batch import (
@@ -34,7 +33,7 @@ from formats.batch import (
     BatchHeader,
     add_sequence,
 )
-from formats.compression import GZIP, decompress, gzip_with_wrong_trailer
+from formats.compression import decompress
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.primitives import java_long, varint, varlong
@@ -79,24 +78,6 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
         yield from records(header, bytes(batch)[: header.size], HEADER_SIZE, limit)
         return
     yield from _decompressed_records(header, unpacked(batch, limit)[1], limit)
-
-
-def streamed_records(batch: Buffer, limit: int) -> Iterator[Record]:
-    """Yield the records of a whole batch as `RecordBatch.streamingIterator` does.
-
-    Where a gzip stream decompresses, and its own checksum does not match, only the last record fails.
-    """
-    header = _header(batch)
-    body = None
-    if header.codec == GZIP and header.records_count:
-        body = gzip_with_wrong_trailer(memoryview(batch)[HEADER_SIZE : header.size], limit)
-    if body is None:
-        yield from batch_records(batch, limit)
-        return
-    found = _decompressed_records(header, body, limit)
-    yield from islice(found, header.records_count - 1)
-    next(found)
-    raise CorruptError(HEADER_SIZE, "gzip", "the checksum and length of its content", "others")
 
 
 def _decompressed_records(header: BatchHeader, body: bytes, limit: int) -> Iterator[Record]:

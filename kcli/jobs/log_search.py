@@ -7,7 +7,7 @@ may lie inside it.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from formats.bounds import describe
 from formats.errors import FormatError, LimitError
 from formats.magic import is_legacy
 from formats.message_set import LegacyMessage, message_set, messages
-from formats.record import Record, batch_records, streamed_records
+from formats.record import Record, batch_records
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import (
@@ -188,7 +188,7 @@ def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) ->
         for found in file_batches(log, position, segment.log_size):
             batch = Batch(found.position, header(log, found))
             if batch.header.max_timestamp >= asked:
-                records = _records(log, batch, limit, batch_records)
+                records = _records(log, batch, limit)
                 if batch.header.codec:
                     records = iter([*records])
                 for record in records:
@@ -211,16 +211,14 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
             if batch.header.max_timestamp == timestamp:
                 if not batch.header.magic:
                     break
-                for record in _records(log, batch, limit, streamed_records):
+                for record in _records(log, batch, limit):
                     if record.timestamp == timestamp:
                         return _found(segment, batch, record)
                 break
     return NO_TIMESTAMPS
 
 
-def _records(
-    file: DataFile, batch: Batch, limit: int, read: Callable[[bytes, int], Iterator[Record]]
-) -> Iterator[Record | LegacyMessage]:
+def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Record | LegacyMessage]:
     """Yield a batch's records, unpacked."""
     header = batch.header
     if header.size > limit:
@@ -230,7 +228,7 @@ def _records(
         if is_legacy(header.magic):
             yield from messages(message_set(raw, limit))
         else:
-            yield from read(raw, limit)
+            yield from batch_records(raw, limit)
     except FormatError as error:
         raise _unread(file, error.moved(batch.position)) from error
 

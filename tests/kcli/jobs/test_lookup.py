@@ -216,15 +216,6 @@ def test_damage_after_the_record_that_is_found_fails_the_lookup_in_a_compressed_
     assert fails or place(rows(outcome)[0]) == (True, 0, 100, "found")
 
 
-def test_a_wrong_gzip_trailer_fails_the_largest_timestamp_only_where_it_is_of_the_last_record(tmp_path):
-    path = log_dir(tmp_path / "d") / "orders-0"
-    for times, fails in (((9, 0), False), ((0, 9), True)):
-        found = put_records([put_record(n, time) for n, time in enumerate(times)], 1, max_timestamp=9)
-        closed(path, 0, found[:-8] + bytes([found[-8] ^ 1]) + found[-7:], (9, 1))
-        assert (lookup.timestamp(unit(path), timestamp=None).error is not None) == fails
-        assert lookup.timestamp(unit(path), timestamp=0).error is not None
-
-
 def test_damage_below_the_log_start_fails_a_lookup_that_reads_it(tmp_path):
     path = log_dir(tmp_path / "d", log_start=2) / "orders-0"
     bad = put_records([put_record(), BAD_HEADERS_COUNT], base_timestamp=100, max_timestamp=100)
