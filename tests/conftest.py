@@ -27,7 +27,7 @@ os.environ["XDG_CONFIG_HOME"] = os.devnull
 for variable in [
     name
     for name in os.environ
-    if name.startswith("KCLI_") and name not in {"KCLI_SEED", "KCLI_CASES", "KCLI_SOAK_END"}
+    if name.startswith("KCLI_") and name not in {"KCLI_SEED", "KCLI_CASES", "KCLI_SOAK_END", "KCLI_STARTS"}
 ]:
     del os.environ[variable]
 

@@ -1,8 +1,12 @@
 """`make soak`: what fails is printed with its seed."""
 
+import os
+import subprocess
+import sys
 import time
 
 from tests import soak
+from tests.starts.test_real_brokers import ALL, BASES, FEW, RELEASES
 
 CODE = """
 import pytest
@@ -29,3 +33,11 @@ def test_what_fails_is_printed_with_its_seed(tmp_path):
     assert soak.run(7, 0, words) == ([], 0)
     (line,) = again
     assert line.startswith("KCLI_SEED=7 ") and line.endswith("test_some.py::test_fails")
+
+
+def test_a_soak_starts_every_release_over_the_log_dirs_of_every_other():
+    line = [sys.executable, "-m", "pytest", "-q", "--collect-only", "tests/starts/test_real_brokers.py"]
+    environment = {**os.environ, "KCLI_STARTS": "all"}
+    collected = subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
+    assert collected.count("test_a_broker_starts_as_foretold[") == len(ALL)
+    assert {(base, release, "healthy") for base in BASES for release in RELEASES} | set(FEW) <= set(ALL)
