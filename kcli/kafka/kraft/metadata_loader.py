@@ -6,7 +6,7 @@ records near its end may not be committed.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -51,6 +51,7 @@ OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
 FEATURE_LEVEL = "FeatureLevelRecord"
 METADATA_PARSE = "MetadataParseException"
+SNAPSHOT_FIRST = (3, 6)
 NO_OP, NO_OP_ALONE = (20, 0), bytes((20, 0, 0, 0, 1, 8, 1, 20, 0, 0, 0))
 """Type and version, and the bytes of a batch's only record: a controller writes one each 500 ms."""
 IDLE_LENGTH = HEADER_SIZE - LOG_OVERHEAD + len(NO_OP_ALONE)
@@ -97,7 +98,7 @@ class Metadata:
     `voters`: of the last VotersRecord (KIP-853), of a snapshot, too. `record_places`: by type and version the
     first record of each; `undecodable`: the first one whose bytes are none of its type; `levels`: every level
     that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
-    `has_passed_over`: whether a newer snapshot could not be read.
+    `has_passed_over`: whether a newer snapshot could not be read. `log_start_offset`: of the log alone.
     """
 
     def __init__(self, directory: str) -> None:
@@ -112,6 +113,7 @@ class Metadata:
         self.kraft_versions: list[FeatureLevel] = []
         self.findings: list[Finding] = []
         self.has_passed_over = False
+        self.log_start_offset = 0
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
@@ -283,12 +285,12 @@ def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
     return found
 
 
-def metadata_of_log(partition: Partition, loaded: LoadedLog, *, as_started: bool = False) -> Metadata:
-    """Return what a metadata log holds: its newest whole snapshot, and the log after it.
-
-    `as_started`: the newest snapshot, whole or cut, as `RecordsSnapshotReader` reads it at a start.
-    """
-    found = _started_snapshot(partition) if as_started else _newest_snapshot(partition)
+def metadata_of_log(
+    partition: Partition, loaded: LoadedLog, snapshot: Callable[[Partition], Metadata] | None = None
+) -> Metadata:
+    """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log."""
+    found = (snapshot or _newest_snapshot)(partition)
+    found.log_start_offset = loaded.log_start_offset
     start = found.end_offset
     for segment in loaded.segments:
         if segment.log_path is not None and segment.log_size:
@@ -328,8 +330,12 @@ def _newest_snapshot(partition: Partition) -> Metadata:
     return found
 
 
+def _no_snapshot(partition: Partition) -> Metadata:
+    return Metadata(partition.shown)
+
+
 def _started_snapshot(partition: Partition) -> Metadata:
-    """Return what a start reads of the newest snapshot: no footer is asked for."""
+    """Return what a start reads of the newest snapshot, whole or cut, as `RecordsSnapshotReader` does."""
     metadata = Metadata(partition.shown)
     newest = max(snapshots(partition.names, 0).items(), default=None)
     if newest is not None:
@@ -368,19 +374,31 @@ def image_in(log_dir: str) -> Image | None:
     return metadata.image if isinstance(metadata, Metadata) else None
 
 
-def metadata_in(log_dir: str, *, as_started: bool = False) -> Metadata | BrokerError | FileError | None:
+def metadata_in(
+    log_dir: str, *, as_started: tuple[int, int] | None = None
+) -> Metadata | BrokerError | FileError | None:
     """Return what the metadata log in a log dir holds, or why it does not load; None where there is none.
 
-    `as_started` as for `metadata_of_log`.
+    `as_started`: with as much of the newest snapshot as the start of a release reads.
     """
     path = metadata_log(log_dir)
     if path is None:
         return None
     versions = _names(path) if is_locked(log_dir) else _versions(path)
     metadata = _metadata(path, versions)
-    if as_started and isinstance(metadata, Metadata) and metadata.has_passed_over:
-        return _metadata(path, versions, as_started=True)
-    return metadata
+    if as_started is None or not isinstance(metadata, Metadata):
+        return metadata
+    if not reads_snapshot(metadata, as_started):
+        return _metadata(path, versions, _no_snapshot)
+    return _metadata(path, versions, _started_snapshot) if metadata.has_passed_over else metadata
+
+
+def reads_snapshot(metadata: Metadata, release: tuple[int, int]) -> bool:
+    """Whether the start of a release reads the newest snapshot: before 3.6 not where the log is whole from 0.
+
+    As `KafkaRaftClient.updateListenersProgress`, whose listeners began with offset 0 then.
+    """
+    return release >= SNAPSHOT_FIRST or metadata.log_start_offset > 0
 
 
 def configuration_of(partition: Partition) -> TopicConfig | None:
@@ -391,12 +409,12 @@ def configuration_of(partition: Partition) -> TopicConfig | None:
 
 @lru_cache(maxsize=8)
 def _metadata(
-    path: str, _versions: tuple[object, ...], *, as_started: bool = False
+    path: str, _versions: tuple[object, ...], snapshot: Callable[[Partition], Metadata] | None = None
 ) -> Metadata | BrokerError | FileError:
     partition = metadata_partition(path)
     try:
         loader = LogLoader(partition, checkpoints(partition), exact=True)
-        return metadata_of_log(partition, loader.load(), as_started=as_started)
+        return metadata_of_log(partition, loader.load(), snapshot)
     except (BrokerError, FileError) as error:
         return error
 

@@ -159,7 +159,7 @@ def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
     )
     if name is not None and name.topic == CLUSTER_METADATA:
         return "move it away: the topic id of the metadata log is fixed, and a start writes the file anew"
-    answer = None if path is None else metadata_in(os.path.dirname(path), as_started=True)
+    answer = None if path is None else metadata_in(os.path.dirname(path))
     topics = answer.image.topics.items() if isinstance(answer, Metadata) and name is not None else ()
     found = next((topic_id for topic_id, topic in topics if name and topic.name == name.topic), None)
     return (

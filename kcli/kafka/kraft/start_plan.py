@@ -40,7 +40,7 @@ from kcli.kafka.kraft.meta_properties import (
     release_of,
 )
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
+from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
 from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, quorum_node, wait_reason
@@ -188,7 +188,7 @@ def start_plan(
         )
     release = release_named(config.version)
     log_dir = metadata_log_dir or _metadata_log_dir(at_rest, start)
-    answer = None if log_dir is None else metadata_in(log_dir, as_started=True)
+    answer = None if log_dir is None else metadata_in(log_dir, as_started=release.version)
     metadata = answer if isinstance(answer, Metadata) else None
     path = None if log_dir is None or answer is None else os.path.join(log_dir, METADATA_DIRECTORY)
     log_failure = _log_failure(answer)
@@ -200,6 +200,8 @@ def start_plan(
     else:
         of_files = [*start.stops, *bootstrap]
     trouble = None if log_dir is None else newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
+    if metadata is not None and not reads_snapshot(metadata, release.version):
+        trouble = None
     stops = [*of_files, *_quorum_stops(node_id, config)]
     if trouble is not None and trouble.exception is not None:  # it is read before all records
         stops.append(StartFailure(trouble.exception, trouble.message, trouble.path))
