@@ -11,7 +11,7 @@ from typing import Any
 
 from formats.names import FUTURE, parse_partition_dir
 from tests.starts.releases import DYNAMIC, WAITS_AFTER, Start, write_properties
-from tests.starts.states import CHANGES, METADATA, unpack
+from tests.starts.states import CHANGES, METADATA, SETTINGS_OF, unpack
 
 EPOCHS = "leader-epoch-checkpoint"
 OFFLINE = ("Stopping serving replicas in dir", "Error while reading meta.properties file")
@@ -21,7 +21,9 @@ def prepare(base: str, change: str, root: Path) -> Path:
     """Make a state below `root` and return its server.properties."""
     unpack(base, root)
     CHANGES[change](root)
-    return write_properties(root, DYNAMIC if base.endswith("dynamic") else None)
+    return write_properties(
+        root, {**(DYNAMIC if base.endswith("dynamic") else {}), **SETTINGS_OF.get(change, {})}
+    )
 
 
 def partition_dirs(root: Path) -> set[str]:

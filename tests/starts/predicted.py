@@ -57,13 +57,17 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     return answer | ({"offline": offline} if offline else {})
 
 
+def known_as(said: dict[str, Any]) -> set[str]:
+    """Return the exceptions of which a broker's words have one where a prediction is right."""
+    return {WRAPPED.get(name, name) for name in said["exceptions"]} | set(said["exceptions"])
+
+
 def difference(release: str, said: dict[str, Any], happened: dict[str, Any]) -> str | None:
     """Return what a prediction says otherwise than what happened within seconds of a start, or None."""
     if said["outcome"] != happened["outcome"]:
         return f"{said} for {happened}"
     if said["outcome"] == "fails":
-        names = {WRAPPED.get(name, name) for name in said["exceptions"]} | set(said["exceptions"])
-        return None if names & set(happened["exceptions"]) else f"{said} for {happened}"
+        return None if known_as(said) & set(happened["exceptions"]) else f"{said} for {happened}"
     if said["outcome"] == "waits":
         return None
     emptied = {

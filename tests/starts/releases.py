@@ -40,6 +40,7 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": 2000,
     "replica.high.watermark.checkpoint.interval.ms": 1000,
     "log.initial.task.delay.ms": 500,
+    "log.retention.ms": -1,
     "broker.heartbeat.interval.ms": 500,
     "broker.session.timeout.ms": 6000,
 }
@@ -94,7 +95,7 @@ def write_properties(root: Path, changes: Mapping[str, object] | None = None) ->
         if value is None:
             settings.pop(name, None)
         else:
-            settings[name] = str(value).replace("$CONTROLLER", str(controller))
+            settings[name] = str(value).replace("$CONTROLLER", str(controller)).replace("$PORT", str(port))
     path = root / "server.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     return path

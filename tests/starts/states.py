@@ -10,6 +10,7 @@ from pathlib import Path
 
 from formats.magic import read_header
 from tests.builders import put_batch, put_record, put_unsigned_varint
+from tests.partitions import put_range
 from tests.starts.releases import CLUSTER_ID
 
 DATA = Path(__file__).parent.parent / "data" / "startup"
@@ -281,11 +282,37 @@ def same_directory_id(root: Path) -> None:
     (root / "d1" / "meta.properties").write_bytes((root / "d0" / "meta.properties").read_bytes())
 
 
+def formatted(root: Path) -> None:
+    """Nothing but what StorageTool writes: no log of records is there."""
+    kept = {"meta.properties", "bootstrap.checkpoint", "00000000000000000000-0000000000.checkpoint"}
+    for path in sorted(root.glob("d?/**/*"), reverse=True):
+        if path.is_dir():
+            _ = any(path.iterdir()) or path.rmdir()
+        elif path.name not in kept:
+            path.unlink()
+
+
+def of_zookeeper(root: Path) -> None:
+    """Log dirs as a ZooKeeper broker leaves them: no metadata log, no topic ids, ids of version 0."""
+    shutil.rmtree(root / "d0" / METADATA)
+    for path in (*root.glob("d?/*/partition.metadata"), *root.glob("d?/bootstrap.checkpoint")):
+        path.unlink()
+    for name in ("d0", "d1"):
+        zookeeper_meta(name)(root)
+
+
+def without_topic_ids(log_dir: str) -> Callable[[Path], None]:
+    """Return a change: no partition of a log dir has its partition.metadata."""
+    return lambda root: [path.unlink() for path in (root / log_dir).glob("*/partition.metadata")]
+
+
 KILLED = remove("d0/.kafka_cleanshutdown", "d1/.kafka_cleanshutdown")
 ORDERS = "d0/orders-0"
 zeros = write(f"d1/orders-1/{LOG}", lambda data: data + bytes(100))
 FUTURE_IN_D1 = f"d1/orders-0.{UNIQUE}-future"
 METADATA_LOG = f"d0/{METADATA}/{LOG}"
+past_the_range = write(f"{ORDERS}/{LOG}", lambda data: data + put_range(2147483700, 10))
+OLD_BOOTSTRAP = put_batch(put_record(value=feature("metadata.version", 3)), 1)
 CHANGES: dict[str, Callable[[Path], None]] = {
     "healthy": healthy,
     "volume empty": in_turn(remove("d1"), lambda root: (root / "d1").mkdir()),
@@ -443,4 +470,36 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "whole -future log, not assigned": copied(ORDERS, FUTURE_IN_D1),
     "two -future logs": in_turn(copied(ORDERS, FUTURE_IN_D1), copied(ORDERS, f"{ORDERS}.{UNIQUE}-future")),
     "assigned to d1, data in d0": lambda root: assign(root, "orders-0", 0, "d1"),
+    "other directory.id in d0": other_directory_id("d0"),
+    "voter away": healthy,
+    "other node.id configured": healthy,
+    "metadata.version 32": append(feature("metadata.version", 32)),
+    "bootstrap.checkpoint of metadata.version 3": added("d0/bootstrap.checkpoint", OLD_BOOTSTRAP),
+    "bootstrap.checkpoint of metadata.version 3, no metadata log": in_turn(
+        formatted, added("d0/bootstrap.checkpoint", OLD_BOOTSTRAP)
+    ),
+    "formatted": formatted,
+    "snapshot of garbage": added(f"d0/{METADATA}/00000000000000000002-0000000001.checkpoint", b"x" * 40),
+    "snapshots missing": lambda root: [
+        path.unlink() for path in (root / "d0" / METADATA).glob("*.checkpoint")
+    ],
+    "-delete of a former partition": copied(ORDERS, f"d0/gone-0.{UNIQUE}-delete"),
+    "offset past its segment's range": past_the_range,
+    "offset past its segment's range, killed": in_turn(past_the_range, KILLED),
+    ".kafka_cleanshutdown empty": in_turn(
+        *(write(f"{name}/.kafka_cleanshutdown", b"") for name in ("d0", "d1"))
+    ),
+    "log dirs of ZooKeeper": of_zookeeper,
+    "meta.properties of version 0 and no topic ids in d1": in_turn(
+        zookeeper_meta("d1"), without_topic_ids("d1")
+    ),
 }
+SETTINGS_OF: dict[str, dict[str, object]] = {
+    "voter away": {
+        "process.roles": "broker",
+        "listeners": "PLAINTEXT://127.0.0.1:$PORT",
+        "controller.quorum.voters": "3@127.0.0.1:$CONTROLLER",
+    },
+    "other node.id configured": {"node.id": 7, "controller.quorum.voters": "7@127.0.0.1:$CONTROLLER"},
+}
+"""Settings of server.properties that belong to a change."""

@@ -1,5 +1,6 @@
 """Starts of real brokers of several releases over changed log dirs, as `observe` recorded them, foretold."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, BrokerConfig
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.start_plan import start_plans
+from tests.starts.make_base import RECORDS
 from tests.starts.observe import prepare
 from tests.starts.predicted import RECORDED, difference, predicted
-from tests.starts.states import CHANGES
+from tests.starts.states import CHANGES, DATA, LOG
 
 
 @pytest.mark.parametrize(("base", "release", "change"), sorted(RECORDED))
@@ -30,6 +32,68 @@ def test_no_older_release_starts_and_every_newer_one_does(tmp_path: Path, base: 
         if release >= BOOTSTRAP_READ:
             (plan,) = start_plans([f"{tmp_path}/d0", f"{tmp_path}/d1"], BrokerConfig(release))
             assert bool(plan.stops) == (release < FIRST_STARTING[base]), (release, plan.stops)
+
+
+def started(kcli, properties: Path, release: str = "4.3.1") -> list[dict]:
+    """Return the rows of `startup`, the broker's first."""
+    words = ("startup", "--server-config", properties, "--kafka-version", release, "-o", "json")
+    return json.loads(kcli(*words).stdout)["rows"]
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "lost"),
+    [
+        ("4.3.1", "partition.metadata of another topic", RECORDS + 1),
+        ("4.3.1", "partition.metadata missing", RECORDS + 1),
+        ("4.3.1", "unknown topic", RECORDS + 1),
+        ("3.5.2", "unknown topic", RECORDS + 1),
+        ("4.3.1", "topic deleted", 3 * RECORDS),
+        ("4.3.1", "reassigned away", RECORDS + 1),
+        ("4.3.1", "only a -future log, not assigned", RECORDS + 1),
+        ("4.3.1", "only a -future log, assigned", 0),
+        ("4.3.1", "whole -future log, assigned", 0),
+        ("4.3.1", "-future log behind, assigned", 1),
+        ("4.3.1", "-delete of a former partition", 0),
+        ("4.3.1", "volume with a new id", 0),
+        ("4.3.1", "meta.properties of version 0 and no topic ids in d1", 3 * RECORDS + 4),
+        ("4.3.1", "offset past its segment's range, killed", 0),
+    ],
+)
+def test_lost_are_the_records_of_data_that_no_log_has_afterwards(kcli, tmp_path, base, change, lost):
+    """orders-0 has one of a transaction, and its marker; __transaction_state-1 has 4."""
+    broker, *rows = started(kcli, prepare(base, change, tmp_path), base)
+    assert (broker["outcome"], broker["records_lost"]) == ("starts", lost)
+    assert sum(row["records_lost"] for row in rows) == lost
+
+
+@pytest.mark.parametrize("name", ["v0-gzip", "v1-gzip"])
+def test_of_a_wrapper_each_message_is_lost(kcli, tmp_path, name):
+    properties = prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
+    log = tmp_path / "d1" / "orders-1" / LOG
+    log.write_bytes(gzip.decompress((DATA.parent / "batches" / f"{name}.log.gz").read_bytes()))
+    messages = json.loads(kcli("dump", log, "--records", "-o", "json").stdout)["rows"]
+    (row,) = (row for row in started(kcli, properties) if row.get("dir") == str(log.parent))
+    assert (row["outcome"], row["records_lost"]) == ("stray", len(messages))
+    assert len({one["position"] for one in messages}) < len(messages)
+
+
+@pytest.mark.parametrize(
+    ("base", "change", "words"),
+    [
+        ("4.3.1", "voter away", "asks the voters 3"),
+        ("4.3.1-dynamic", "other directory.id in d0", "the voters record has directory.id"),
+        ("4.3.1-dynamic", "metadata log gone", "no voters record"),
+    ],
+)
+def test_who_waits_is_never_ready_and_check_says_why_too(kcli, tmp_path, base, change, words):
+    properties = prepare(base, change, tmp_path)
+    broker = started(kcli, properties)[0]
+    assert (broker["outcome"], broker["error"]) == ("waits", None)
+    for command in ("startup", "check"):
+        done = kcli(command, "--server-config", properties, "-o", "json")
+        (finding,) = (one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-022")
+        assert words in finding["message"], (command, finding)
+    assert kcli("startup", "--server-config", properties).exit_code == 1
 
 
 FATES = {"START-012", "START-013", "START-016", "START-017", "START-019", "START-020", "START-021"}

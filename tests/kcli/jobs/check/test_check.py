@@ -66,6 +66,26 @@ def test_logs_of_old_magics_load_where_a_start_says_so(kcli, tmp_path, clean):
     assert will_not_load(kcli, tmp_path / "data") == does_not_start(kcli, tmp_path / "data")
 
 
+def test_a_marker_of_an_older_epoch_of_its_producer_is_said_and_the_log_loads(check, kcli, tmp_path):
+    of_producer = {"producer_id": 8, "base_sequence": 0}
+    marker = put_records(
+        [put_record(key=b"\0\0\0\0", value=bytes(6))],
+        base_offset=2,
+        attributes=0x30,
+        producer_id=8,
+        producer_epoch=4,
+    )
+    orders(
+        tmp_path / "d",
+        put_range(0, 2, producer_epoch=6, attributes=0x10, **of_producer),
+        marker,
+        clean=False,
+    )
+    (found,) = (one for one in check(tmp_path / "d")["findings"] if one["code"] == "PROD-004")
+    assert found["message"] == "offset 2: producer 8 has epoch 4 after 6"
+    assert does_not_start(kcli, tmp_path / "d") == set()
+
+
 def test_every_command_names_the_exception_that_a_start_meets_first(kcli, tmp_path):
     """Recovery fails at the base offset of a batch, before the empty partition.metadata is read."""
     directory = orders(tmp_path / "data", put_range(0, 5), put_range(-7, 5), clean=False)
