@@ -61,10 +61,12 @@ def classpath(release: str) -> str:
     found = TARGET / release / "classpath.txt"
     if not found.exists():
         found.parent.mkdir(parents=True, exist_ok=True)
-        goal = ["dependency:build-classpath", f"-Dmdep.outputFile={found}", f"-Dkafka.version={release}"]
+        part = found.with_suffix(f".{os.getpid()}")  # others may resolve it, too
+        goal = ["dependency:build-classpath", f"-Dmdep.outputFile={part}", f"-Dkafka.version={release}"]
         subprocess.run(
             ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), *goal], check=True, stdin=subprocess.DEVNULL
         )
+        part.rename(found)
     # releases before 4.0 bind a logger of their own, which prints nothing without a file of settings
     return os.pathsep.join(
         jar for jar in found.read_text().strip().split(os.pathsep) if "reload4j" not in jar
