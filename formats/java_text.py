@@ -73,6 +73,11 @@ class Line(NamedTuple):
         return CorruptError(self.position, self.field, expected, shown(self.text))
 
 
+EMPTY_FILE = "an empty file, as a full disk or a power cut leaves one"
+NUL_FILE = "nothing but NUL bytes ({}), as a power cut leaves a file"
+NUL_TAIL = "NUL bytes from byte {} on, as a power cut leaves a file"
+
+
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does.
 
@@ -93,11 +98,11 @@ def left_by_a_crash(name: str, data: Buffer) -> str | None:
     raw = bytes(data)
     zeros = len(raw) - len(raw.rstrip(b"\0"))
     if not raw:
-        return "an empty file, as a full disk or a power cut leaves one"
+        return EMPTY_FILE
     if zeros == len(raw):
-        return f"nothing but NUL bytes ({zeros}), as a power cut leaves a file"
+        return NUL_FILE.format(zeros)
     if zeros and name in LAST_BYTES:
-        return f"NUL bytes from byte {len(raw) - zeros} on, as a power cut leaves a file"
+        return NUL_TAIL.format(len(raw) - zeros)
     least, end = LAST_BYTES.get(name, (0, b""))
     is_cut = len(raw) < least or not raw.rstrip(b" ").endswith(end)
     return CUT_SHORT if is_cut else None

@@ -414,6 +414,13 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "metadata log flipped, killed": in_turn(flip(METADATA_LOG, 400), KILLED),
     "metadata log flipped": flip(METADATA_LOG, 400),
     "metadata log file gone": remove(METADATA_LOG),
+    "metadata log empty": write(METADATA_LOG, b""),
+    "metadata log of NUL bytes": nul(METADATA_LOG),
+    "metadata log of NUL bytes, killed": in_turn(nul(METADATA_LOG), KILLED),
+    "metadata log cut in half": write(METADATA_LOG, lambda data: data[: len(data) // 2]),
+    "metadata log with NUL bytes for its second half": write(
+        METADATA_LOG, lambda data: data[: len(data) // 2].ljust(len(data), b"\0")
+    ),
     "metadata log in both log dirs": copied(f"d0/{METADATA}", f"d1/{METADATA}"),
     "metadata log's epochs of NUL bytes": nul(f"d0/{METADATA}/leader-epoch-checkpoint"),
     "metadata log's epochs missing": remove(f"d0/{METADATA}/leader-epoch-checkpoint"),

@@ -154,5 +154,46 @@ def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp
     assert "the topic id of the metadata log is fixed" in " ".join(shown.split())
 
 
+@pytest.mark.parametrize(
+    ("base", "change", "words", "said"),
+    [
+        ("4.4.0", "metadata log of NUL bytes", "nothing but NUL bytes (3995)", "at byte offset 0."),
+        ("4.4.0", "metadata log empty", "an empty file", "marked stray and renamed"),
+        ("4.4.0", "metadata log file gone", "no .log file", "marked stray and renamed"),
+        ("4.4.0", "metadata log cut in half", "ends at offset 25, it ended at 57", "at byte offset 1964."),
+        ("4.4.0", "metadata log with NUL bytes for its second half", "is damaged or cut", "Found invalid"),
+        ("4.3.1-snapshot", "metadata log of NUL bytes", "ends at offset 57 is left", "at byte offset 0."),
+    ],
+)
+def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path, base, change, words, said):
+    """`startup` and `check` name the file, what server.log says, and what to put back."""
+    properties = prepare(base, change, tmp_path)
+    answer = json.loads(kcli("startup", "-o", "json", "--server-config", properties).stdout)
+    broker = next(row for row in answer["rows"] if "partitions_by_outcome" in row)
+    assert broker["cause_path"].startswith(f"{tmp_path}/d0/__cluster_metadata-0")
+    assert words in broker["reason"]
+    assert said in broker["server_log"]
+    assert "put back __cluster_metadata-0" in broker["remedy"]
+    strays = [one for one in answer["findings"] if one["code"] == "START-013"]
+    assert all(one["message"].endswith("has lost records (START-014)") for one in strays)
+    assert bool(strays) == (base == "4.4.0")
+    shown = " ".join(kcli("check", "-o", "table", "--server-config", properties).stdout.split())
+    assert shown.index(words) < shown.index("RESULT")
+
+
+def test_a_node_of_a_quorum_fetches_the_metadata_that_it_has_lost(kcli, tmp_path: Path):
+    """Its loader opens no log before it has what the quorum has committed: nothing becomes stray."""
+    prepare("4.4.0", "metadata log empty", tmp_path)
+    path = tmp_path / "d0" / "__cluster_metadata-0" / "quorum-state"
+    path.write_text(path.read_text().replace('[{"voterId":1}]', '[{"voterId":1},{"voterId":2}]'))
+    for command in ("startup", "check", "ls"):
+        answer = kcli(command, "-o", "json", tmp_path / "d0", tmp_path / "d1")
+        assert (answer.exit_code, "START-013" in answer.stdout) == (0, False), command
+    answer = json.loads(kcli("startup", "-o", "json", tmp_path / "d0", tmp_path / "d1").stdout)
+    broker = next(row for row in answer["rows"] if "partitions_by_outcome" in row)
+    assert (broker["outcome"], broker["metadata_path"]) == ("starts", None)
+    assert "fetches it again from the quorum" in broker["reason"]
+
+
 def test_every_change_was_tried():
     assert {change for _, _, change in RECORDED} == set(CHANGES)

@@ -75,7 +75,7 @@ OF_A_RECOVERY = frozenset(
 CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
-NO_EPOCHS = "EPOCH-001"
+NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
 
 
 class CheckedUnit(NamedTuple):
@@ -422,7 +422,7 @@ class DirectoryCheck(DirectoryScan):
 
 def _is_about(finding: Finding, target: Target) -> bool:
     """Whether a finding is about a directory or what lies in it, and not about one around it."""
-    if finding.code in FAILS_TO_LOAD and finding.dir == target.shown:
+    if finding.code in {*FAILS_TO_LOAD, LOST_METADATA} and finding.dir == target.shown:
         return True
     if finding.path is not None and target.kind == LOG_DIR:
         place = finding.dir if finding.code == REFUSED and finding.dir != target.shown else finding.path

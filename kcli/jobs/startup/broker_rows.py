@@ -175,8 +175,9 @@ class StartReducer:
         outcome: BrokerOutcome = BROKER_STARTS if failure is None else FAILS if is_end else DEGRADED
         if plan.wait is not None and not is_end:
             outcome = WAITS
-        stop, cause = (failure if is_end else None), (plan.wait if outcome == WAITS else failure)
-        says = None if cause is None or outcome == WAITS else server_log(cause)
+        stop = failure if is_end else None
+        cause = plan.wait if outcome == WAITS else failure or plan.lost_metadata
+        says = None if cause is None or outcome == WAITS else server_log(cause) or None
         todo = None if cause is None else remedy(cause, [one.path for one in plan.log_dirs])
         return StartupBrokerRow(
             broker_id=meta.node_id if meta else None,

@@ -5,7 +5,6 @@ that stopped between the two renames the -future directory when it starts, and d
 current (`LogManager.recoverAbandonedFutureLogs`).
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -16,17 +15,16 @@ from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError, LimitError
 from formats.magic import record_count
 from formats.message_set import message_set, set_records
-from formats.names import CLUSTER_METADATA, DELETE, parse_partition_dir
+from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
 from kcli.kafka.kraft.fates import DELETE_DIRECTORY, STRAY, USUAL, WILL_BE_DELETED, Fate
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.partition_start import attempt, lone_finding, start, start_from
+from kcli.kafka.kraft.partition_start import attempt, log_end_in, lone_finding, start_from
 from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates, StartPlan, replica_fates
 from kcli.kafka.storage.file_actions import (
     DELETE_FILE,
@@ -42,7 +40,7 @@ from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION
 from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 
 CLEAN = "clean"
@@ -172,7 +170,7 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
             records_lost=_sum(row.records_lost, data_records(log)),
         )
     if fate.outcome == WILL_BE_DELETED:
-        kept = 0 if fate.replaced_by is None else _log_end(fate.replaced_by)
+        kept = 0 if fate.replaced_by is None else log_end_in(fate.replaced_by)
         if kept is None:  # the -future log does not load, and replaces nothing
             return row._replace(outcome=LOADS, reason=None)
         lost = data_records(log, kept)
@@ -197,18 +195,6 @@ def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileCh
         )
         for change in row.files
     )
-
-
-def _log_end(directory: str) -> int | None:
-    """Return the log end offset of the -future log that takes the place of another; None if it fails."""
-    name = parse_partition_dir(os.path.basename(directory))
-    target = Target(
-        kind=PARTITION, path=directory, shown=shown(directory), name=name, log_dir=os.path.dirname(directory)
-    )
-    try:
-        return collect_findings(start(Partition(target))).log_end_offset
-    except FileError:
-        return None
 
 
 def data_records(log: LoadedLog, first_offset: int = 0) -> int | None:

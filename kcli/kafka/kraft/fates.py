@@ -15,6 +15,7 @@ from kcli.logdir.buffers import shown
 LOADS: Final = "loads"
 STRAY: Final = "stray"
 WILL_BE_DELETED: Final = "deleted"
+NOT_ASSIGNED: Final = "not-assigned"
 PROMOTED: Final = "future-promoted"
 FateOutcome: TypeAlias = Literal["loads", "stray", "deleted", "future-promoted"]
 
@@ -45,7 +46,8 @@ class LogDirId(NamedTuple):
 class Fate(NamedTuple):
     """What becomes of a partition directory that loads, by which rule, and why in words.
 
-    `replaced_by`: the -future directory that takes the place of a current one.
+    `replaced_by`: the -future directory that takes the place of a current one. `topic_id`: the one that the
+    metadata has for the name of a directory without one.
     """
 
     outcome: FateOutcome
@@ -54,13 +56,14 @@ class Fate(NamedTuple):
     ]
     reason: str = ""
     replaced_by: str | None = None
+    topic_id: str | None = None
 
 
 class EmptyReplica(NamedTuple):
     """A replica that the broker begins empty: no directory of it is here, or none that stays.
 
     `directory_id` is the one that the metadata assigns; `log_dir` has it, None where no log dir here does.
-    `is_only`: the partition has no other replica.
+    `is_only`: the partition has no other replica in sync.
     """
 
     topic: str
@@ -110,12 +113,12 @@ def fates(
 ) -> Fates:
     """Return what a start of a release makes of the directories of a broker with these log dirs."""
     dirs, here = tuple(log_dirs), tuple(directories)
+    ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
     if release < DIRECTORY_IDS:
-        ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
         here = tuple(
             each._replace(topic_id=each.topic_id or ids_by_name.get(each.name.topic)) for each in here
         )
-    by_path = {each.path: _own_fate(image, each, node_id, release) for each in here}
+    by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in here}
     current = {_key(each): each for each in here if each.name.kind == NORMAL and by_path[each.path] is USUAL}
     ids = {each.path: each.directory_id for each in dirs}
     held = set(current)
@@ -140,7 +143,13 @@ def fates(
     return Fates(by_path, tuple(_empty_replicas(image, node_id, dirs, held, release)))
 
 
-def _own_fate(image: Image, directory: ReplicaDir, node_id: int, release: tuple[int, ...]) -> Fate:
+def _own_fate(
+    image: Image,
+    directory: ReplicaDir,
+    node_id: int,
+    release: tuple[int, ...],
+    ids_by_name: Mapping[str, str],
+) -> Fate:
     """Return the fate of a directory but for what other directories of its partition make of it."""
     if directory.name.kind == DELETE:
         return DELETE_DIRECTORY
@@ -149,9 +158,12 @@ def _own_fate(image: Image, directory: ReplicaDir, node_id: int, release: tuple[
     reason = stray_reason(image, directory, node_id)
     if reason is None:
         return USUAL
-    rule: Literal["no-topic-id", "not-assigned"]
-    rule = "no-topic-id" if directory.topic_id is None else "not-assigned"
-    return Fate(STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED, rule, reason)
+    rule: Literal["no-topic-id", "not-assigned"] = NOT_ASSIGNED
+    named = None if directory.topic_id is not None else ids_by_name.get(directory.name.topic)
+    if named is not None and stray_reason(image, directory._replace(topic_id=named), node_id) is None:
+        rule = "no-topic-id"
+    outcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
+    return Fate(outcome, rule, reason, topic_id=named)
 
 
 def _key(directory: ReplicaDir) -> TopicPartitionId:
@@ -179,7 +191,7 @@ def _empty_replicas(
             topic_id,
             assigned,
             online.get(assigned),
-            state.replicas == (node_id,),
+            (node_id,) in {state.replicas, state.isr},
         )
 
 

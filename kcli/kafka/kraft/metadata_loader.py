@@ -35,7 +35,7 @@ from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
-from kcli.kafka.storage.metadata_log import metadata_partition, snapshots
+from kcli.kafka.storage.metadata_log import LostEnd, lost_end, metadata_partition, snapshots
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.log_dirs import is_locked, is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
@@ -99,6 +99,7 @@ class Metadata:
     first record of each; `undecodable`: the first one whose bytes are none of its type; `levels`: every level
     that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
     `has_passed_over`: whether a newer snapshot could not be read. `log_start_offset`: of the log alone.
+    `lost`: what is gone of the log itself.
     """
 
     def __init__(self, directory: str) -> None:
@@ -114,6 +115,7 @@ class Metadata:
         self.findings: list[Finding] = []
         self.has_passed_over = False
         self.log_start_offset = 0
+        self.lost: LostEnd | None = None
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
@@ -291,7 +293,7 @@ def metadata_of_log(
     """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log."""
     found = (snapshot or _newest_snapshot)(partition)
     found.log_start_offset = loaded.log_start_offset
-    start = found.end_offset
+    start, found.lost = found.end_offset, lost_end(loaded)
     for segment in loaded.segments:
         if segment.log_path is not None and segment.log_size:
             with segment.log() as file:

@@ -15,7 +15,8 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import EpochEntry
-from formats.names import CLUSTER_METADATA, NORMAL
+from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.storage.leader_epochs import EpochCache
@@ -33,7 +34,7 @@ from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.log_dirs import has_own_files, metadata_log
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
-from kcli.logdir.targets import Target, partition_of
+from kcli.logdir.targets import PARTITION, Target, partition_of
 
 T = TypeVar("T")
 
@@ -88,6 +89,16 @@ def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
     elif not given.clean and partition.topic != CLUSTER_METADATA and not has_own_files(log_dir):
         message = "no file of a log dir beside this directory: taken as not stopped cleanly"
         yield Finding("START-006", message, dir=partition.shown)
+
+
+def log_end_in(directory: str) -> int | None:
+    """Return the log end offset of the log in a partition directory after a start; None if it fails."""
+    name, log_dir = parse_partition_dir(os.path.basename(directory)), os.path.dirname(directory)
+    target = Target(kind=PARTITION, path=directory, shown=shown(directory), name=name, log_dir=log_dir)
+    try:
+        return collect_findings(start(Partition(target))).log_end_offset
+    except FileError:
+        return None
 
 
 def start_from(

@@ -22,6 +22,7 @@ from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
     META_PROPERTIES_FILE,
+    METADATA_DIRECTORY,
     QUORUM_STATE,
     RECOVERY_POINT,
     directory_facts,
@@ -50,6 +51,10 @@ NO_META_PROPERTIES = (
 )
 SAME_ID, RESERVED = "is also that of", "is reserved"
 NO_NAME, TWICE = "TOPIC-PARTITION", "the same partition lies in "
+PUT_BACK = (
+    "before the start put back __cluster_metadata-0 whole, from another controller or broker of the cluster, "
+    "or from a backup; rename back what is -stray already"
+)
 SMALLEST = re.compile(r"a batch of (-?\d+) bytes, the smallest has (\d+)")
 OTHER_ID = re.compile(r"\b(cluster|node)\.id is (\S+), expected (\S+)")
 NEWER = re.compile(
@@ -126,6 +131,8 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
             return todo
     if parse_file(name).kind == KRAFT_SNAPSHOT and name not in WITHOUT:
         return _without_snapshot(directory, name)
+    if METADATA_DIRECTORY in {name, os.path.basename(directory)} and not name.startswith(QUORUM_STATE):
+        return PUT_BACK
     if SMALLEST.search(failure.message) and name.endswith(".log"):
         marker = os.path.join(os.path.dirname(directory), CLEAN_SHUTDOWN_FILE)
         return (

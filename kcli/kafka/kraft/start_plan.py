@@ -16,6 +16,7 @@ from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
     DIRECTORY_IDS,
     LOADS,
+    NOT_ASSIGNED,
     STRAY,
     USUAL,
     WILL_BE_DELETED,
@@ -43,9 +44,16 @@ from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in, reads_snapshot
 from kcli.kafka.kraft.metadata_snapshot import BOOTSTRAP, bootstrap_level, newest_snapshot_trouble
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, unknown_level
-from kcli.kafka.kraft.quorum_start import is_controller, quorum_failure, quorum_node, wait_reason
+from kcli.kafka.kraft.partition_start import log_end_in
+from kcli.kafka.kraft.quorum_start import (
+    is_controller,
+    quorum_failure,
+    quorum_node,
+    recorded_voters,
+    wait_reason,
+)
 from kcli.kafka.kraft.releases import Release, release_named
-from kcli.kafka.kraft.remedies import with_remedy
+from kcli.kafka.kraft.remedies import remedy, with_remedy
 from kcli.kafka.storage.log_segment import BrokerError
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.log_dirs import (
@@ -61,6 +69,7 @@ from kcli.logdir.targets import PARTITION, Target
 
 LEVEL_USED_WHERE_EMPTY = (4, 0)
 """From here on the level in bootstrap.checkpoint counts only where the metadata log is empty."""
+LOST_RECORDS = "the metadata log has lost records (START-014)"
 FIRST_BOOTSTRAP_LEVEL = 4
 """3.3-IV0: a release with bootstrap.checkpoint refuses levels before it."""
 
@@ -71,8 +80,9 @@ class StartPlan(NamedTuple):
     `stops`: what ends the process, in the broker's order, the first counts; `wait`: why it is never ready,
     where nothing ends it. `metadata_path`: the metadata log that decides, None where none is here; `fates` is
     None then, for a broker that runs, and where the process does not come to load its logs.
-    `metadata_log_failure`: why that log itself does not load, which its own row says, too. `copy_of`:
-    in words of which other log dirs they are a copy.
+    `metadata_log_failure`: why that log itself does not load, which its own row says, too. `lost_metadata`:
+    that the log loads without records that it had, where that decides; its exception is what server.log says.
+    `copy_of`: in words of which other log dirs they are a copy.
     """
 
     log_dirs: tuple[LogDirState, ...]
@@ -84,6 +94,7 @@ class StartPlan(NamedTuple):
     metadata: Metadata | None
     metadata_log_failure: StartFailure | None
     fates: Fates | None
+    lost_metadata: StartFailure | None = None
     copy_of: str | None = None
 
     @property
@@ -220,8 +231,49 @@ def start_plan(
     decided = None
     if not stops and wait is None and log_failure is None and not runs and image is not None:
         decided = _fates(at_rest, start, image, node_id, config)
+    lost = None
+    if metadata is not None and decided is not None:
+        is_alone = _is_alone(metadata, node_id, config)
+        lost = _lost_metadata(metadata, decided, is_alone=is_alone)
+        if lost is not None:
+            decided = _of_lost(decided) if is_alone else None
+            path = path if is_alone else None
     all_stops = (*stops, *start.log_stops)
-    return StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided)
+    return StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
+
+
+def _is_alone(metadata: Metadata, node_id: int | None, config: BrokerConfig) -> bool:
+    """Whether no other node has the metadata: where nothing names the voters, what is here decides."""
+    return set(config.quorum.static_voters or recorded_voters(metadata)) <= {node_id}
+
+
+def _lost_metadata(metadata: Metadata, decided: Fates, *, is_alone: bool) -> StartFailure | None:
+    """Return that the metadata log has lost records: all of them, or those that make logs stray."""
+    lost = metadata.lost
+    strays = any(fate.rule == NOT_ASSIGNED for fate in decided.by_path.values())
+    if lost is None or not (lost.is_all or strays):
+        return None
+    kept = f"the metadata log then ends at offset {lost.end}"
+    kept += f", it ended at {lost.known_end}" if lost.known_end > lost.end else ""
+    if lost.is_all:
+        kept = (
+            f"only the snapshot that ends at offset {lost.end} is left" if lost.end else "no metadata is left"
+        )
+    if not is_alone:
+        kept += "; the node fetches it again from the quorum before it opens a log"
+    where = f"Found invalid messages in log segment {shown(lost.path)} at byte offset {lost.position}."
+    strays_line = "Log in DIRECTORY marked stray and renamed to DIRECTORY-stray"
+    says = where if lost.position is not None else strays_line if strays and is_alone else ""
+    return StartFailure(says, f"{lost.words}: {kept}", lost.path)
+
+
+def _of_lost(decided: Fates) -> Fates:
+    """Return the same fates with the cause of those that a whole metadata log would not give."""
+    by_path = {
+        path: fate._replace(reason=f"{fate.reason}: {LOST_RECORDS}") if fate.rule == NOT_ASSIGNED else fate
+        for path, fate in decided.by_path.items()
+    }
+    return decided._replace(by_path=by_path)
 
 
 def node_of(dirs: Iterable[LogDirState], config: BrokerConfig) -> int | None:
@@ -348,7 +400,11 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
         yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
     for path, reason in plan.start.offline.items():
         yield _finding("START-010", with_remedy(reason, paths), path, reason)
-    if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
+    if plan.lost_metadata is not None:
+        lost = plan.lost_metadata
+        message = f"{lost.message}; to do: {remedy(lost, paths)}"
+        yield _finding("START-014", message, log_dir_of(lost.path, plan.log_dirs), lost)
+    elif plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
         message = (
             "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
             "quorum begins with none, and renames every log to -stray"
@@ -362,7 +418,7 @@ def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Fi
 
 
 FATE_CODES = {
-    "not-assigned": "START-013",
+    NOT_ASSIGNED: "START-013",
     "promoted": "START-016",
     "replaced": "START-016",
     "emptied": "START-020",
@@ -394,7 +450,10 @@ class ReplicaFates(NamedTuple):
         """
         fate, name = self.by_path.get(target.path, USUAL), target.name
         if fate.rule in FATE_CODES:
-            yield Finding(FATE_CODES[fate.rule], fate.reason, dir=target.shown)
+            behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
+            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
+            words = fate.reason if behind is None else f"{fate.reason}; {behind}"
+            yield Finding(code, words, dir=target.shown)
         if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
             return
         outcome = fate.outcome
@@ -403,9 +462,16 @@ class ReplicaFates(NamedTuple):
                 return
             outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
         if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
-            yield Finding(
-                "START-012" if has_records else "START-017", WITHOUT_TOPIC_ID[outcome], dir=target.shown
-            )
+            code = "START-012" if has_records else "START-017"
+            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=fate.topic_id)
+
+
+def _behind(future: str, current: Target) -> str | None:
+    """Return in words where a -future log ends before the current one that it replaces; None where not."""
+    there, here = log_end_in(future), log_end_in(current.path)
+    if there is None or here is None or there >= here:
+        return None
+    return f"it ends at offset {there}, the current log at {here}"
 
 
 NO_FATES = ReplicaFates()
@@ -451,7 +517,7 @@ def empty_findings(plan: StartPlan) -> Iterator[Finding]:
         alone = [each for each in replicas if each.is_only]
         message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
         if alone:
-            message += f"; of {len(alone)} there is no other replica"
+            message += f"; of {len(alone)} no other replica is in sync"
         code = "START-019" if alone and not missing else "START-021"
         directory = place if place and not is_lost else plan.log_dirs[0].path
         yield Finding(code, message, dir=shown(directory))

@@ -5,8 +5,9 @@ It must not end below its newest snapshot.
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
-from formats.java_text import LONG_BITS, integer
+from formats.java_text import EMPTY_FILE, LONG_BITS, NUL_FILE, NUL_TAIL, integer
 from formats.names import KRAFT_SNAPSHOT, parse_file, parse_partition_dir, snapshot_file
 from kcli.kafka.storage.load_findings import Reporter
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -15,10 +16,49 @@ from kcli.kafka.storage.producer_state import rebuild
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import METADATA_DIRECTORY
 from kcli.logdir.partition import Partition
+from kcli.logdir.segment import only_zeros
 from kcli.logdir.targets import PARTITION, Target
 
 OUT_OF_NAME = "StringIndexOutOfBoundsException"
 SNAPSHOT_ENDS = (".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+
+
+class LostEnd(NamedTuple):
+    """What a start cuts of a metadata log, or the log has lost already.
+
+    `path`: the file, or the directory without a .log file. `position`: of the cut, None for none. `end`:
+    where the log ends then, `known_end`: where it ended, as other files say. `is_all`: no batch is left.
+    """
+
+    path: str
+    position: int | None
+    words: str
+    end: int
+    known_end: int
+    is_all: bool
+
+
+def lost_end(loaded: LoadedLog) -> LostEnd | None:
+    """Return what a metadata log as a start leaves it has lost; None for nothing.
+
+    A clean stop leaves a producer snapshot at the log end, and leader-epoch-checkpoint names written offsets.
+    """
+    end, lines = loaded.log_end_offset, loaded.epoch_lines or ()
+    known_end = max((*loaded.snapshots_before, *(line.start_offset + 1 for line in lines)), default=0)
+    is_all = not any(segment.log_size for segment in loaded.segments)
+    if loaded.lost:
+        segment, position = loaded.lost[0]
+        with segment.log() as file:
+            zeros, size = only_zeros(file, position, file.size), file.size
+        words = f"the batch at byte {position} is damaged or cut"
+        if zeros:
+            words = NUL_FILE.format(size) if position == 0 else NUL_TAIL.format(position)
+        return LostEnd(segment.log_path or loaded.path, position, words, end, known_end, is_all)
+    if known_end <= end:
+        return None
+    path = next((one.log_path for one in loaded.segments if one.log_path), None)
+    words = EMPTY_FILE if is_all else "the last batches are gone"
+    return LostEnd(path or loaded.path, None, words if path else "no .log file", end, known_end, is_all)
 
 
 def metadata_partition(path: str) -> Partition:

@@ -40,7 +40,7 @@ from kcli.rows.checks import (
 MARKS = {WILL_NOT_LOAD: "error", DAMAGED: "error", WARNING: "warning", CLEAN: ""}
 WORST_FIRST = {WILL_NOT_LOAD: 1, DAMAGED: 2, WARNING: 3, CLEAN: 4}
 PROCESS_ENDS = "the broker's process ends"
-CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-010"), 2
+CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-014", "START-010"), 2
 MOST_CODES = 3
 STRAY_CODES = {"START-012", "START-013"}
 """Codes of findings of a directory that are named."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from formats.names import CLUSTER_METADATA
 from kcli.kafka.storage.file_actions import REBUILT
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, NUMBER, SIZE, STYLES, ShownColumn
@@ -146,7 +147,10 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause]
     lines += [f"{read[0].upper()}{read[1:]}."] if news else []
     if row.metadata_path is None:
-        lines.append("No metadata log is here: what the metadata decides is not judged (--metadata PATH).")
+        whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
+        lines.append(
+            f"No {whole}metadata log is here: what the metadata decides is not judged (--metadata PATH)."
+        )
     return lines
 
 

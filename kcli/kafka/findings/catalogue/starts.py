@@ -159,10 +159,12 @@ STARTS: dict[str, Rule] = {
     ),
     "START-014": Rule(
         "warning",
-        "The metadata log dir has no metadata log.",
-        "A broker fetches the metadata from the controllers. A controller that is alone begins with an empty "
-        "log: its broker then takes every log for a stray one and renames the directory to -stray.",
-        "Restore __cluster_metadata-0 before a start of a single combined node; else nothing.",
+        "The metadata log is missing, or has lost records: NUL bytes, an empty or cut file.",
+        "A node fetches the metadata from the other controllers before it opens a log. A controller that is "
+        "alone goes on with what is left: its broker takes every log that is not in it for a stray one, and "
+        "renames the directory to -stray.",
+        "Before the start put back __cluster_metadata-0, from another controller or broker or from a backup. "
+        "Where the node is one of several and the others run, nothing.",
     ),
     "START-015": Rule(
         "warning",
@@ -189,7 +191,7 @@ STARTS: dict[str, Rule] = {
     ),
     "START-019": Rule(
         "error",
-        "The metadata assigns replicas to this broker that have no log here, and no other replica.",
+        "The metadata assigns replicas to this broker that have no log here, and no other one is in sync.",
         "The broker begins them empty (Created log for partition), and warns of nothing: their records are "
         "gone for its clients, and it deletes nothing that lies elsewhere.",
         "Before the start: bring the volume back, or copy the partition directories into the log dir of the "
@@ -197,10 +199,11 @@ STARTS: dict[str, Rule] = {
     ),
     "START-020": Rule(
         "error",
-        "A -future log is here without its current one.",
-        "The broker begins an empty current log, truncates the -future log to it and swaps it in: all its "
-        "records are lost.",
-        "Before the start rename the directory to TOPIC-PARTITION: the log loads whole.",
+        "A -future log is here without its current one, or it replaces a current one that is longer.",
+        "Without a current log the broker begins an empty one, truncates the -future log to it and swaps it "
+        "in: all its records are lost. A longer one is deleted, with the records that only it has.",
+        "Before the start rename a -future directory that is alone to TOPIC-PARTITION: the log loads whole. "
+        "Of two keep the longer one under that name, and move the other away.",
     ),
     "START-021": Rule(
         "warning",
