@@ -124,7 +124,7 @@ class Command(NamedTuple):
 def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
     """Run a command's job over what the paths lead to and print its rows; always ends with typer.Exit."""
     with boundary(verbose=output.verbose):
-        summary = new_summary(output)
+        summary = new_summary(output, command.name)
         make_engine = engine_of(engine)
         rows_come_here = command.rows_from_reduce or command.on_outcomes is not None
         out = _out(output, by_workers=engine.uses_spark and not rows_come_here)
@@ -182,10 +182,10 @@ def run_answer(
         run.write(iter(rows), parts)
 
 
-def new_summary(output: Output) -> RunSummary:
+def new_summary(output: Output, command: str = "") -> RunSummary:
     """Return the summary of a run that begins."""
     check_destination(output.findings)
-    return RunSummary(output.fail_on, output.findings)
+    return RunSummary(output.fail_on, output.findings, command=command)
 
 
 def _out(output: Output, *, by_workers: bool) -> "Out | None":

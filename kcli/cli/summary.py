@@ -13,6 +13,7 @@ from kcli.logdir.find import Found
 from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
 from kcli.output.text import distinct
 from kcli.rows import Failure, Item, TextBlock
+from kcli.rows.bad_news import is_bad_finding
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"
 DESTINATIONS = (INLINE, STDERR, NONE)
@@ -24,6 +25,7 @@ class RunSummary:
     """Findings, errors and counts of one run.
 
     `inputs` are the paths that were to be answered, `places` those of them that were found, as shown.
+    `command`: whose findings may be bad news.
     """
 
     fail_on: str
@@ -37,6 +39,7 @@ class RunSummary:
     has_differences: bool = False
     ended: ExitStatus = ExitStatus.CLEAN
     signal_status: int | None = None
+    command: str = ""
     started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
     def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
@@ -111,11 +114,12 @@ class RunSummary:
             yield ExitStatus.NOTHING_ANSWERED if nothing else ExitStatus.SOME_UNANSWERED
         if any(failure.error == "internal" for failure in self.failures):
             yield ExitStatus.INTERNAL
-        if self.has_differences and self.fail_on != "never":
-            yield ExitStatus.FINDINGS
         if self.fail_on != "never":
             level = SEVERITIES.index(self.fail_on)
-            if any(SEVERITIES.index(finding.severity) >= level for finding in self.findings):
+            if self.has_differences or any(
+                SEVERITIES.index(one.severity) >= level or is_bad_finding(self.command, one)
+                for one in self.findings
+            ):
                 yield ExitStatus.FINDINGS
 
 

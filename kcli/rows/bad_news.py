@@ -1,4 +1,4 @@
-"""The one rule of exit status 1 for answers: which rows are bad news.
+"""The one rule of exit status 1 for answers: which rows are bad news, and which findings of a start.
 
 A broker would not start as usual, or waits; records would be lost; a partition that has a leader would have
 none; replicas or a consumer's position have parted. Findings of the level of --fail-on end a run with 1, too,
@@ -8,6 +8,7 @@ and `--fail-on never` is for who only looks.
 from collections.abc import Callable
 from typing import Any
 
+from kcli.kafka.findings.findings import Finding
 from kcli.rows import Item, row_types, type_name
 from kcli.rows.replicas import has_other_epochs
 
@@ -41,6 +42,11 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "position": lambda row: row.outcome in {"truncated", "undefined", "out-of-range"},
 }
 """By type of row. What `check`, `diff`, `salvage` and `rlmm check` find are findings."""
+FORETELL_A_START = frozenset({"check", "ls", "startup"})
+"""Commands that say what a start makes of log dirs: they agree."""
+LACKS_TOPIC_ID = "START-012"
+START_LOSSES = frozenset({"START-001", LACKS_TOPIC_ID, "START-013", "START-019", "START-020"})
+"""Findings of records that a start cuts, makes -stray, begins empty or discards, whatever their severity."""
 
 
 def bad_news_of(command: str) -> Callable[[Item], bool] | None:
@@ -52,3 +58,12 @@ def is_bad_news(row: Item) -> bool:
     """Whether a row ends its command with exit status 1."""
     rule = BAD_NEWS.get(type_name(row)) if isinstance(row, tuple) else None
     return rule is not None and rule(row)
+
+
+def is_bad_finding(command: str, finding: Finding) -> bool:
+    """Whether a finding ends a command with exit status 1, below the level of --fail-on, too.
+
+    A log without a topic id is lost where the metadata decides, and expects one.
+    """
+    is_sure = finding.code != LACKS_TOPIC_ID or finding.expected is not None
+    return command in FORETELL_A_START and finding.code in START_LOSSES and is_sure

@@ -47,7 +47,7 @@ class Fate(NamedTuple):
     """What becomes of a partition directory that loads, by which rule, and why in words.
 
     `replaced_by`: the -future directory that takes the place of a current one. `topic_id`: the one that the
-    metadata has for the name of a directory without one.
+    metadata has for the name, of a log that is stray.
     """
 
     outcome: FateOutcome
@@ -158,12 +158,10 @@ def _own_fate(
     reason = stray_reason(image, directory, node_id)
     if reason is None:
         return USUAL
-    rule: Literal["no-topic-id", "not-assigned"] = NOT_ASSIGNED
-    named = None if directory.topic_id is not None else ids_by_name.get(directory.name.topic)
-    if named is not None and stray_reason(image, directory._replace(topic_id=named), node_id) is None:
-        rule = "no-topic-id"
+    rule: Literal["no-topic-id", "not-assigned"]
+    rule = "no-topic-id" if directory.topic_id is None else NOT_ASSIGNED
     outcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
-    return Fate(outcome, rule, reason, topic_id=named)
+    return Fate(outcome, rule, reason, topic_id=ids_by_name.get(directory.name.topic))
 
 
 def _key(directory: ReplicaDir) -> TopicPartitionId:

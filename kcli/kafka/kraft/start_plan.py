@@ -463,7 +463,8 @@ class ReplicaFates(NamedTuple):
             outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
         if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
             code = "START-012" if has_records else "START-017"
-            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=fate.topic_id)
+            expected = None if fate is USUAL else fate.topic_id or "a topic id of the metadata"
+            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=expected)
 
 
 def _behind(future: str, current: Target) -> str | None:

@@ -1,7 +1,13 @@
 """The rule of exit status 1: bad news, whichever command says it; --fail-on never is for who only looks."""
 
+import json
+
 import pytest
 
+from kcli.kafka.kraft.fates import fates
+from kcli.kafka.kraft.metadata_image import Image, Topic
+from kcli.kafka.kraft.partition_state import PartitionState
+from kcli.rows.bad_news import FORETELL_A_START
 from tests.partitions import orders, put_range
 from tests.starts.observe import prepare
 
@@ -40,3 +46,45 @@ def test_a_broker_that_starts_without_a_log_dir_is(kcli, tmp_path):
     assert kcli("startup", *dirs).exit_code == 0
     (dirs[1] / "recovery-point-offset-checkpoint").write_bytes(bytes(9))
     assert [kcli("startup", *dirs, "--fail-on", level).exit_code for level in ("error", "never")] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ("healthy", 0),
+        ("whole -future log, assigned", 0),
+        ("-future log behind, assigned", 1),
+        ("unknown topic", 1),
+        ("topic deleted", 1),
+        ("volume with a new id", 1),
+        ("log flipped, killed", 1),
+        ("log torn, killed", 0),
+        ("partition.metadata missing", 1),
+        ("metadata log of NUL bytes", 1),
+    ],
+)
+def test_every_command_that_foretells_a_start_has_the_same_status(kcli, tmp_path, change, status):
+    properties = prepare("4.3.1", change, tmp_path)
+    for command in sorted(FORETELL_A_START):
+        words = (command, "--server-config", properties)
+        assert [kcli(*words).exit_code, kcli(*words, "--fail-on", "never").exit_code] == [status, 0], command
+
+
+def test_a_log_without_a_topic_id_is_where_the_metadata_expects_one(kcli, tmp_path, partition):
+    """A bare copy of a directory is judged by no metadata."""
+    assert [kcli(command, partition.parent).exit_code for command in sorted(FORETELL_A_START)] == [0, 0, 0]
+    prepare("4.3.1", "partition.metadata missing", tmp_path / "broker")
+    answer = json.loads(kcli("ls", "-o", "json", tmp_path / "broker/d0", tmp_path / "broker/d1").stdout)
+    (found,) = (one for one in answer["findings"] if one["code"] == "START-012")
+    (row,) = (one for one in answer["rows"] if one["topic"] == "orders" and one["partition"] == 1)
+    assert len(found["expected"]) == len(row["topic_id"])
+
+
+def test_a_replica_that_alone_was_in_sync_is_lost_with_its_log():
+    """The others truncate to it, once it leads."""
+    image = Image()
+    for isr in ((1,), (1, 2)):
+        state = PartitionState((1, 2), isr, 1, 0, 0)
+        image.topics["T"] = Topic("orders", {0: state})
+        (empty,) = fates(image, 1, (4, 4), (), ()).empty
+        assert empty.is_only == (isr == (1,))
