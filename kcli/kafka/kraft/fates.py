@@ -160,7 +160,7 @@ def _own_fate(
         return USUAL
     rule: Literal["no-topic-id", "not-assigned"]
     rule = "no-topic-id" if directory.topic_id is None else NOT_ASSIGNED
-    outcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
+    outcome: FateOutcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
     return Fate(outcome, rule, reason, topic_id=ids_by_name.get(directory.name.topic))
 
 

@@ -231,20 +231,26 @@ def start_plan(
     decided = None
     if not stops and wait is None and log_failure is None and not runs and image is not None:
         decided = _fates(at_rest, start, image, node_id, config)
-    lost = None
-    if metadata is not None and decided is not None:
-        is_alone = _is_alone(metadata, node_id, config)
-        lost = _lost_metadata(metadata, decided, is_alone=is_alone)
-        if lost is not None:
-            decided = _of_lost(decided) if is_alone else None
-            path = path if is_alone else None
     all_stops = (*stops, *start.log_stops)
-    return StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
+    plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided)
+    return _without_lost_metadata(plan)
 
 
-def _is_alone(metadata: Metadata, node_id: int | None, config: BrokerConfig) -> bool:
-    """Whether no other node has the metadata: where nothing names the voters, what is here decides."""
-    return set(config.quorum.static_voters or recorded_voters(metadata)) <= {node_id}
+def _without_lost_metadata(plan: StartPlan) -> StartPlan:
+    """Return a plan with what its metadata log has lost; another node may have it, and decides then.
+
+    Where nothing names the voters, what is here decides.
+    """
+    if plan.metadata is None or plan.fates is None:
+        return plan
+    voters = plan.config.quorum.static_voters or recorded_voters(plan.metadata)
+    is_alone = set(voters) <= {plan.node_id}
+    lost = _lost_metadata(plan.metadata, plan.fates, is_alone=is_alone)
+    if lost is None:
+        return plan
+    if is_alone:
+        return plan._replace(lost_metadata=lost, fates=_of_lost(plan.fates))
+    return plan._replace(lost_metadata=lost, fates=None, metadata_path=None)
 
 
 def _lost_metadata(metadata: Metadata, decided: Fates, *, is_alone: bool) -> StartFailure | None:

@@ -265,9 +265,9 @@ def test_the_growing_metadata_log_of_a_running_broker_is_not_read_for_each_log(f
     metadata_of_log = metadata_loader.metadata_of_log
     log = falling / METADATA / "00000000000000000000.log"
 
-    def counted(*words, as_started=False):
+    def counted(*words):
         read.append(words)
-        return metadata_of_log(*words, as_started=as_started)
+        return metadata_of_log(*words)
 
     monkeypatch.setattr(metadata_loader, "metadata_of_log", counted)
     with locked(falling):
