@@ -24,19 +24,13 @@ def refuse_log_dirs(word: str, path: str, others: Collection[str] = ()) -> None:
 
 def replace_file(option: str, path: str, text: str) -> None:
     """Write a file at once: it has all of the text, or what it had before."""
-    import tempfile
+    from kcli.output.files import new_file
 
-    directory, name = os.path.split(os.path.abspath(path))
     try:
-        with tempfile.NamedTemporaryFile("w", dir=directory, prefix=f".{name}.", delete=False) as file:
-            try:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        with new_file(path) as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise MissingError(f"{option} {path}: cannot write: {reason}") from error

@@ -1,10 +1,7 @@
 """The copy of a partition while it is written: what went into it, and what of the partition did not."""
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import NamedTuple
@@ -53,22 +50,6 @@ class SavedRange(NamedTuple):
     first_offset: int | None
     reason: Reason | None = None
     batches: int = 0
-
-
-@contextmanager
-def new_directory(path: str) -> Iterator[str]:
-    """Give a directory that takes a path when it is complete; nothing is left of it otherwise."""
-    parent, name = os.path.split(os.path.abspath(path))
-    made = tempfile.mkdtemp(prefix=f".{name}.", dir=parent)
-    try:
-        yield made
-        mask = os.umask(0)  # asking changes it for a moment
-        os.umask(mask)
-        os.chmod(made, 0o777 & ~mask)
-        os.rename(made, path)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
 
 
 @dataclass(slots=True)

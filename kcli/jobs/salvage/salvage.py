@@ -18,7 +18,7 @@ from formats.names import CLUSTER_METADATA, LOG, NORMAL, file_prefix, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_compacted
 from kcli.jobs.common import failure_of, log_dir_findings, until_whole, where
-from kcli.jobs.salvage.partition_copy import PartitionCopy, Reason, SavedRange, copy_bytes, new_directory
+from kcli.jobs.salvage.partition_copy import PartitionCopy, Reason, SavedRange, copy_bytes
 from kcli.jobs.salvage.selected_batches import SelectedLog, select_batches
 from kcli.jobs.salvage.small_files import copy_small_files, copy_snapshots, write_epochs
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
@@ -39,6 +39,7 @@ from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP
 from kcli.logdir.targets import entry_of
+from kcli.output.parts import new_directory
 from kcli.rows import Failure
 from kcli.rows.checks import SalvageRow, SavedFile
 
@@ -99,7 +100,9 @@ class Salvage:
                 _write_indexes(copy, loaded)
             else:
                 loaded = self._write_all(copy, settings, remote_storage=known.remote_storage)
-            return self._row(copy, loaded)
+            row = self._row(copy, loaded)
+            os.rename(copy.path, self.out)
+            return row
 
     def _write_all(
         self, copy: PartitionCopy, settings: Settings, *, remote_storage: bool | None
