@@ -17,7 +17,6 @@ from kcli.cli.typer_command import Group
 from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
 
 if TYPE_CHECKING:
-    from formats.kip405 import LineParts
     from kcli.broker.settings import ClientSettings
     from kcli.cli.printing import Text
     from kcli.cli.summary import RunSummary
@@ -32,8 +31,7 @@ app = Group(
     no_args_is_help=True, help="Remote log metadata: what brokers did with each remote segment (KIP-405)."
 )
 
-KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
-LINE_FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
+KAFKA, KIP, KIP_LINES = "kafka", "kip", "kip405"
 LAYOUT_OPTION = option(
     "--layout", "As brokers do, or as KIP-405 says (rows only).", default=KAFKA, choices=(KAFKA, KIP)
 )
@@ -69,10 +67,7 @@ def dump(
     text_format: str | None = option(
         "--format",
         "Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
-        choices=LINE_FORMATS,
-    ),
-    properties: list[str] | None = option(
-        "--property K=V", "Of --format kip: print.partition=true and others; repeatable."
+        choices=(KAFKA, KIP_LINES),
     ),
     layout: str = LAYOUT_OPTION,
     inputs: Inputs,
@@ -87,8 +82,6 @@ def dump(
     """
     if text_format is not None and output.format != TEXT_WORD:
         raise UsageError("--format needs -o text")
-    if properties and text_format != KIP:
-        raise UsageError("--property needs --format kip")
     if layout == KIP and output.format == TEXT_WORD:
         raise UsageError("--layout kip gives rows: take another -o than text")
     from kcli.cli.run import Answer, Command, RowTopics, run
@@ -96,9 +89,7 @@ def dump(
     from kcli.jobs.rlmm import dump as jobs
     from kcli.jobs.rlmm.dump import dump_selected, kafka_lines, kip405_lines, topics
 
-    texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
-    if text_format == KIP:
-        texts[KIP] = partial(kip405_lines, shown=_parts(properties or []))
+    texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_LINES: kip405_lines}
     if layout == KIP:
         from kcli.jobs.rlmm import kip
         from kcli.rows.remote_metadata import KIP_ROW_TYPES_OF_KIND
@@ -123,16 +114,6 @@ def dump(
         answer=Answer(text=texts[text_format or KAFKA]),
     )
     run(command, inputs, output, engine)
-
-
-def _parts(properties: list[str]) -> "LineParts":
-    """Return the parts of a line that --property asks for."""
-    from formats.kip405 import parts
-
-    try:
-        return parts((name, value) for name, _, value in (word.partition("=") for word in properties))
-    except ValueError as error:
-        raise UsageError(f"--property {error}") from error
 
 
 @app.command("state")

@@ -6,11 +6,10 @@
 
 Messages have no tags, strings an int16 length, arrays an int32 count. The truth is the text of the KIP. Where
 it is silent, kcli takes what Kafka does elsewhere: magic 0, a string with an int16 length, a zigzag varlong.
-Lines of the formatter have `broker-id` for the leader epoch of an event, and the separator for `<vs>`.
+Lines of the formatter have `broker-id` for the leader epoch of an event, and a comma for `<vs>`.
 """
 
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from formats.checkpoint import read_committed_offsets
@@ -106,71 +105,27 @@ def read_offsets(data: bytes) -> dict[int, int]:
 # The formatter
 
 
-class LineParts(NamedTuple):
-    """Which parts of a line are printed, by the names of the formatter's properties, and between what."""
-
-    print_partition: bool = False
-    print_message_offset: bool = False
-    print_version: bool = False
-    print_all_event_value_fields: bool = False
-    sep: str = ","
-
-
-EVERY_PART = LineParts(print_partition=True, print_message_offset=True, print_version=True)
-PROPERTIES = {name.replace("_", "."): name for name in LineParts._fields}
 _KIP405_TYPES = {
     "RemotePartitionDeleteMetadata": "DeletePartitionState",
     "RemoteLogSegmentMetadataSnapshot": "RemoteLogSegmentMetadataStored",
 }
-_SHORT_FIELDS = ("start_offset", "end_offset", "broker_id")
-_FIELDS = (
-    *_SHORT_FIELDS,
-    "event_timestamp_ms",
-    "max_timestamp_ms",
-    "segment_leader_epochs",
-    "segment_size_in_bytes",
-    "custom_metadata",
-)
 
 
-def parts(properties: Iterable[tuple[str, str]]) -> LineParts:
-    """Return the parts that properties of the formatter ask for; ValueError for other names and values."""
-    values: dict[str, Any] = {}
-    for name, value in properties:
-        if name not in PROPERTIES:
-            raise ValueError(f"{name}: expected one of {', '.join(PROPERTIES)}")
-        if name != "sep" and value.lower() not in {"true", "false"}:
-            raise ValueError(f"{name}: expected true or false, found {value!r}")
-        values[PROPERTIES[name]] = value if name == "sep" else value.lower() == "true"
-    return LineParts(**values)
-
-
-def line(partition: int | None, offset: int | None, record: RemoteLogMetadata, shown: LineParts) -> str:
-    """Return the line of a record; a number that is not known is `null`."""
-    kind = type(record).__name__
-    fields = {
-        "partition": partition if shown.print_partition else ...,
-        "message-offset": offset if shown.print_message_offset else ...,
-        "type": _KIP405_TYPES.get(kind, kind),
-        "version": record.version if shown.print_version else ...,
-        "event-value": f"{{{shown.sep.join(_value_fields(record, shown))}}}",
-    }
-    return shown.sep.join(f"{name}:{_text(value, shown)}" for name, value in fields.items() if value != ...)
-
-
-def _value_fields(record: RemoteLogMetadata, shown: LineParts) -> Iterator[str]:
-    values = record._asdict()
+def line(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
+    """Return the line of a record with its partition, offset and version; an unknown number is `null`."""
+    kind, values = type(record).__name__, record._asdict()
     ids = {"id": "segment_id", "topicId": "topic_id", "topicName": "topic", "partition": "partition"}
-    place = shown.sep.join(f"{name}:{values[field]}" for name, field in ids.items() if field in values)
+    place = ",".join(f"{name}:{values[field]}" for name, field in ids.items() if field in values)
     is_deletion = isinstance(record, RemotePartitionDeleteMetadata)
-    yield f"{'topic-id-partition' if is_deletion else 'remote-log-segment-id'}:{{{place}}}"
-    for field in _FIELDS if shown.print_all_event_value_fields else _SHORT_FIELDS:
-        if field in values:
-            yield f"{field.removesuffix('_ms').replace('_', '-')}:{_text(values[field], shown)}"
-    yield f"remote-{'partition-delete' if is_deletion else 'log-segment'}-state:{state_name(record)}"
-
-
-def _text(value: object, shown: LineParts) -> str:
-    if isinstance(value, tuple):
-        return f"{{{shown.sep.join(f'{epoch}:{start}' for epoch, start in value)}}}"
-    return "null" if value is None else b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    value = [f"{'topic-id-partition' if is_deletion else 'remote-log-segment-id'}:{{{place}}}"]
+    for name in ("start_offset", "end_offset", "broker_id"):
+        value += [f"{name.replace('_', '-')}:{values[name]}"] if name in values else []
+    value.append(f"remote-{'partition-delete' if is_deletion else 'log-segment'}-state:{state_name(record)}")
+    fields = {
+        "partition": "null" if partition is None else partition,
+        "message-offset": "null" if offset is None else offset,
+        "type": _KIP405_TYPES.get(kind, kind),
+        "version": record.version,
+        "event-value": f"{{{','.join(value)}}}",
+    }
+    return ",".join(f"{name}:{field}" for name, field in fields.items())

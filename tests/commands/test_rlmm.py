@@ -30,43 +30,6 @@ def kcli(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_properties_choose_the_parts_of_the_kips_lines(log_dir):
-    def first(*words):
-        named = [word for each in words for word in ("--property", each)]
-        done = kcli_text("--format", "kip", *named)
-        assert (done.exit_code, done.stderr) == (0, "")
-        return done.stdout.splitlines()[0]
-
-    def kcli_text(*words):
-        return kcli("dump", "-o", "text", *words, log_dir / "__remote_log_metadata-0")
-
-    every = kcli_text("--format", "kip405").stdout.splitlines()[0]
-    value = every[every.index("event-value:") :]
-    assert first() == f"type:RemoteLogSegmentMetadata,{value}"
-    assert first("print.partition=true", "print.message.offset=TRUE", "print.version=true") == every
-    assert first("print.version=true", "sep=;").startswith(
-        "type:RemoteLogSegmentMetadata;version:0;event-value:{"
-    )
-    fields = first("print.all.event.value.fields=true")
-    assert all(
-        f",{name}:" in fields for name in ("event-timestamp", "max-timestamp", "segment-leader-epochs")
-    )
-    assert fields.endswith("remote-log-segment-state:COPY_SEGMENT_STARTED}")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--format", "kip", "--property", "print.key=true"],
-        ["--format", "kip", "--property", "print.partition=yes"],
-        ["--format", "kip", "--property", "print.partition"],
-        ["--property", "print.partition=true"],
-    ],
-)
-def test_properties_that_the_kip_does_not_have(log_dir, words):
-    assert kcli("dump", "-o", "text", *words, log_dir).exit_code == 2
-
-
 @pytest.mark.parametrize(
     ("words", "status", "answer"),
     [

@@ -10,7 +10,6 @@ from typing import Any
 
 from formats import kip405
 from formats.checkpoint import EpochEntry, read_committed_offsets
-from formats.kip405 import EVERY_PART, LineParts
 from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.record import Record
@@ -263,13 +262,13 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
             yield kafka_text(row.metadata_partition, row.metadata_offset, record)
 
 
-def kip405_lines(rows: Iterable[Item], shown: LineParts = EVERY_PART) -> Iterator[str]:
-    """Yield the lines that KIP-405 specifies, with these parts; no release prints them."""
+def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield the lines that KIP-405 specifies; no release prints them."""
     for row in rows:
         if not isinstance(row, RlmmEventRow):
-            yield shown.sep.join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
+            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
         elif (record := valid_record(row)) is not None:
-            yield kip405.line(row.metadata_partition, row.metadata_offset, record, shown)
+            yield kip405.line(row.metadata_partition, row.metadata_offset, record)
 
 
 def valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:

@@ -1,4 +1,4 @@
-"""`--layout kip`, `--format kip`: flat files, committed offsets, lines and partitions as KIP-405 has them."""
+"""`--layout kip`: flat files, committed offsets, lines and partitions as KIP-405 has them."""
 
 import re
 from collections.abc import Iterable, Iterator
