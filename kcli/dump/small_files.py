@@ -30,18 +30,7 @@ from kcli.kafka.storage.log_segment import size_of
 from kcli.logdir.buffers import file_error, irregular
 from kcli.logdir.log_dirs import missing_ids
 from kcli.logdir.remote_objects import read_target
-from kcli.rows.dump import (
-    DumpCleanShutdownRow,
-    DumpFileRow,
-    DumpLeaderEpochRow,
-    DumpMetaPropertiesRow,
-    DumpOffsetRow,
-    DumpPartitionMetadataRow,
-    DumpProducerRow,
-    DumpQuorumStateRow,
-    DumpSegmentManifestRow,
-    StoredIndex,
-)
+from kcli.rows import dump
 
 
 def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned:
@@ -54,7 +43,7 @@ def read_file(unit: Unit, _: DumpOptions, findings: FindingCollector) -> Scanned
                 source = source_of(unit.target)
                 if isinstance(values, OffsetEntry):  # it names its own partition
                     where = source.where._replace(topic=values.topic, partition=values.partition)
-                    yield DumpOffsetRow(source._replace(where=where), values.offset)
+                    yield dump.DumpOffsetRow(source._replace(where=where), values.offset)
                 else:
                     yield row(source, *values)
                 yield Pause(ResumePoint(number + 1))
@@ -68,7 +57,7 @@ def name_file(unit: Unit, *_: object) -> Scanned:
     """Yield the one row of a file whose contents have nothing to show, or mean nothing to Kafka."""
     target = unit.target
     size = size_of(target.path) if irregular(target.path) is None else None
-    yield DumpFileRow(source_of(target), target.kind, size)
+    yield dump.DumpFileRow(source_of(target), target.kind, size)
 
 
 def producer_values(entry: ProducerEntry) -> tuple[Any, ...]:
@@ -98,22 +87,24 @@ def _manifest_values(data: bytes) -> tuple[Any, ...]:
         chunks.chunk_count,
         found.compression,
         None if found.encryption is None else found.encryption.key_id,
-        tuple(StoredIndex(name, *indexes[kind]) for name, kind in INDEX_PARTS.items() if kind in indexes),
+        tuple(
+            dump.StoredIndex(name, *indexes[kind]) for name, kind in INDEX_PARTS.items() if kind in indexes
+        ),
         found.segment,
     )
 
 
 SMALL_FILES: dict[str, tuple[type[Any], Callable[[bytes], Iterable[tuple[Any, ...]]]]] = {
-    PRODUCER_SNAPSHOT: (DumpProducerRow, lambda data: map(producer_values, read_snapshot(data).entries)),
-    LEADER_EPOCH_CHECKPOINT: (DumpLeaderEpochRow, read_leader_epoch_checkpoint),
-    OFFSET_CHECKPOINT: (DumpOffsetRow, read_offset_entries),
+    PRODUCER_SNAPSHOT: (dump.DumpProducerRow, lambda data: map(producer_values, read_snapshot(data).entries)),
+    LEADER_EPOCH_CHECKPOINT: (dump.DumpLeaderEpochRow, read_leader_epoch_checkpoint),
+    OFFSET_CHECKPOINT: (dump.DumpOffsetRow, read_offset_entries),
     META_PROPERTIES: (
-        DumpMetaPropertiesRow,
+        dump.DumpMetaPropertiesRow,
         lambda data: [attrgetter("version", "node_id", "directory_id")(read_meta_properties(data))],
     ),
-    PARTITION_METADATA: (DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
-    QUORUM_STATE: (DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
-    SEGMENT_MANIFEST: (DumpSegmentManifestRow, lambda data: [_manifest_values(data)]),
-    CLEAN_SHUTDOWN: (DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
+    PARTITION_METADATA: (dump.DumpPartitionMetadataRow, lambda data: [read_partition_metadata(data)]),
+    QUORUM_STATE: (dump.DumpQuorumStateRow, lambda data: [read_quorum_state(data)]),
+    SEGMENT_MANIFEST: (dump.DumpSegmentManifestRow, lambda data: [_manifest_values(data)]),
+    CLEAN_SHUTDOWN: (dump.DumpCleanShutdownRow, lambda data: [(read_clean_shutdown(data),)]),
 }
 """The class of the rows of a small file, and what reads their values from its bytes."""

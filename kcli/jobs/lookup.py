@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING
 
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import log_search
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.log_search import (
-    FOUND,
-    IN_REMOTE_STORAGE,
-    NO_BATCH,
-    Answer,
-    at_or_after,
-    failing_lookup,
-    first_batch,
-    largest,
-    outside,
-    resolve,
-)
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.lineage import serving
@@ -56,21 +45,21 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
         if leader is None
         else (leader.log_start_offset, leader.local_start)
     )
-    number = resolve(asked, begin, loaded.log_end_offset)
+    number = log_search.resolve(asked, begin, loaded.log_end_offset)
     place = where(partition)
-    reason = outside(number, begin, local_begin, loaded.log_end_offset)
+    reason = log_search.outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
-        found = first_batch(partition, loaded, number)
+        found = log_search.first_batch(partition, loaded, number)
         if found is not None:
             batch, why = found
             yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
             return
         reason = (
-            f"{NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns "
-            "no records"
+            f"{log_search.NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; "
+            "a fetch returns no records"
         )
     segment_id = None
-    if reason.startswith(IN_REMOTE_STORAGE):
+    if reason.startswith(log_search.IN_REMOTE_STORAGE):
         if error is not None:
             raise error
         if leader is not None:
@@ -104,16 +93,16 @@ def _led(
 def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
     loaded = yield from start(partition)
     if asked is None:
-        with failing_lookup():
-            answered = largest(loaded, limit)
+        with log_search.failing_lookup():
+            answered = log_search.largest(loaded, limit)
     else:
-        answered = yield from at_or_after(partition, loaded, asked, limit)
+        answered = yield from log_search.at_or_after(partition, loaded, asked, limit)
     yield _row(partition, asked, answered)
 
 
-def _row(partition: Partition, asked: int | None, answer: Answer) -> LookupTimestampRow:
+def _row(partition: Partition, asked: int | None, answer: log_search.Answer) -> LookupTimestampRow:
     place = where(partition)
     if isinstance(answer, str):
         return LookupTimestampRow(place, asked, found=False, record=FoundRecord(), reason=answer)
     record = answer._replace(path=shown_path(partition, answer.path or ""))
-    return LookupTimestampRow(place, asked, found=True, record=record, reason=FOUND)
+    return LookupTimestampRow(place, asked, found=True, record=record, reason=log_search.FOUND)

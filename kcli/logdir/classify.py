@@ -3,18 +3,7 @@
 import os
 from typing import NamedTuple
 
-from formats.names import (
-    IN_PARTITION,
-    LEADER_EPOCH_CHECKPOINT,
-    LOG,
-    LOG_DIR_FILES,
-    PARTITION_METADATA,
-    QUORUM_STATE,
-    REMOTE_LOG_SNAPSHOT,
-    FileName,
-    parse_file,
-    parse_partition_dir,
-)
+from formats import names
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import has_own_files
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, tiered_dirs
@@ -22,7 +11,9 @@ from kcli.logdir.targets import PARTITION
 
 LOG_DIR = "log-dir"
 TIERED_STORAGE = "tiered-storage"
-PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE, REMOTE_LOG_SNAPSHOT})
+PARTITION_KINDS = frozenset(
+    {names.LEADER_EPOCH_CHECKPOINT, names.PARTITION_METADATA, names.QUORUM_STATE, names.REMOTE_LOG_SNAPSHOT}
+)
 
 
 class Entry(NamedTuple):
@@ -60,8 +51,8 @@ def directory_kind(path: str) -> str | None:
 
 def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
     """Do as `directory_kind`, with the entries of the directory."""
-    files = [parse_file(entry.name) for entry in entries if not entry.is_directory]
-    is_log_dir = any(file.name in LOG_DIR_FILES for file in files)
+    files = [names.parse_file(entry.name) for entry in entries if not entry.is_directory]
+    is_log_dir = any(file.name in names.LOG_DIR_FILES for file in files)
     if not is_log_dir and holds_remote_segments(path, files):
         return REMOTE_SEGMENTS
     if any(map(is_of_a_partition, files)):
@@ -69,28 +60,28 @@ def kind_of_entries(path: str, entries: list[Entry]) -> str | None:
         return LOG_DIR if is_parent else PARTITION
     if is_log_dir or _holds_partitions(entries, unreadable=True):
         return LOG_DIR
-    if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
+    if not entries and names.parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
     if not files and any(tiered_dirs(entry.path for entry in entries if entry.is_directory)):
         return TIERED_STORAGE
     return None
 
 
-def is_of_a_partition(file: FileName) -> bool:
+def is_of_a_partition(file: names.FileName) -> bool:
     """Whether a file of such a name lies in partition directories alone."""
-    return file.scheme == IN_PARTITION or file.kind in PARTITION_KINDS
+    return file.scheme == names.IN_PARTITION or file.kind in PARTITION_KINDS
 
 
-def _is_whole(files: list[FileName]) -> bool:
+def _is_whole(files: list[names.FileName]) -> bool:
     """Whether a directory holds a log and a checkpoint of its own, as a partition does."""
-    return {LOG, LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
+    return {names.LOG, names.LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
 
 
 def _holds_partitions(entries: list[Entry], *, unreadable: bool) -> bool:
     """Whether a directory holds partition directories; with `unreadable` one that cannot be listed counts."""
     return any(
         entry.is_directory
-        and parse_partition_dir(entry.name) is not None
+        and names.parse_partition_dir(entry.name) is not None
         and _is_partition(entry.path, unreadable=unreadable)
         for entry in entries
     )

@@ -9,28 +9,17 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
-from formats.index import (
-    OFFSET_INDEX_ENTRY,
-    TIME_INDEX_ENTRY,
-    TXN_INDEX_ENTRY,
-    AbortedTxn,
-    OffsetIndexEntry,
-    TimeIndexEntry,
-    offset_index_lookup,
-    time_index_lookup,
-    valid_offset_entries,
-    valid_time_entries,
-)
+from formats import index
 from formats.layout import Layout
 from kcli.logdir.buffers import DataFile, FileError
 
-AnyEntry = TypeVar("AnyEntry", OffsetIndexEntry, TimeIndexEntry)
+AnyEntry = TypeVar("AnyEntry", index.OffsetIndexEntry, index.TimeIndexEntry)
 
 PAGE = 8192
 PAGES_KEPT = 64
 
-_OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
-_TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
+_OFFSET_FIELDS = index.OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+_TIME_FIELDS = index.TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
 
 
 class IndexFile:
@@ -122,11 +111,11 @@ class _SearchedIndex(IndexFile, Generic[AnyEntry]):
         return self.search(self.entries if entries is None else entries, self.get, self.base_offset, target)
 
 
-class OffsetIndexFile(_SearchedIndex[OffsetIndexEntry]):
+class OffsetIndexFile(_SearchedIndex[index.OffsetIndexEntry]):
     """A segment's offset index, looked up by offset as `OffsetIndex` does."""
 
-    entry_layout = OFFSET_INDEX_ENTRY
-    search = staticmethod(offset_index_lookup)
+    entry_layout = index.OFFSET_INDEX_ENTRY
+    search = staticmethod(index.offset_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
         """Return (offset, position) of an entry.
@@ -156,14 +145,14 @@ class OffsetIndexFile(_SearchedIndex[OffsetIndexEntry]):
         last = self.get(self.entries - 1)
         if last.relative_offset > 0 and 0 < last.position < log_size:
             return self.entries
-        return valid_offset_entries(self.windows(), log_size)
+        return index.valid_offset_entries(self.windows(), log_size)
 
 
-class TimeIndexFile(_SearchedIndex[TimeIndexEntry]):
+class TimeIndexFile(_SearchedIndex[index.TimeIndexEntry]):
     """A segment's time index, looked up by timestamp as `TimeIndex` does."""
 
-    entry_layout = TIME_INDEX_ENTRY
-    search = staticmethod(time_index_lookup)
+    entry_layout = index.TIME_INDEX_ENTRY
+    search = staticmethod(index.time_index_lookup)
 
     def entry(self, slot: int) -> tuple[int, int]:
         """Return (timestamp, offset) of an entry.
@@ -181,18 +170,18 @@ class TimeIndexFile(_SearchedIndex[TimeIndexEntry]):
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""
-        return valid_time_entries(self.windows())
+        return index.valid_time_entries(self.windows())
 
 
 class TxnIndexFile(IndexFile):
     """A segment's transaction index; it is never preallocated."""
 
     def __init__(self, path: str | DataFile, base_offset: int) -> None:
-        super().__init__(path, TXN_INDEX_ENTRY, base_offset)
+        super().__init__(path, index.TXN_INDEX_ENTRY, base_offset)
 
-    def entries_of(self, raw: bytes) -> list[AbortedTxn]:
+    def entries_of(self, raw: bytes) -> list[index.AbortedTxn]:
         """Return each of some entries."""
-        return list(TXN_INDEX_ENTRY.rows(raw))
+        return list(index.TXN_INDEX_ENTRY.rows(raw))
 
     @cached_property
     def first_trailing_zero(self) -> int:

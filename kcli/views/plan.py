@@ -45,22 +45,7 @@ from kcli.output.text import distinct
 from kcli.rows import ArrowBlock, Failure, Item, type_name
 from kcli.rows.declare import RowType, values_of
 from kcli.rows.scan import SCAN_SEGMENT
-from kcli.views.definitions import (
-    BATCHES,
-    EPOCHS,
-    FINDINGS,
-    HEAD,
-    MOMENT,
-    OFFSETS,
-    PRODUCERS,
-    RECORDS,
-    RLMM,
-    SEGMENTS,
-    VIEWS,
-    FindingRow,
-    ViewColumn,
-    view_columns,
-)
+from kcli.views import definitions
 from kcli.views.options import ViewQuery
 
 ArrowSchema: TypeAlias = Any
@@ -105,15 +90,15 @@ class Plan(NamedTuple):
 
 def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers: int) -> Plan:
     """Return what a query must read, of what its paths lead to, for some columns."""
-    if query.view != RLMM:
+    if query.view != definitions.RLMM:
         targets = [target for target in found.targets if query.selection.wants(target.name)]
         found = replace(found, targets=targets)
     command = VIEW_COMMANDS[query.view](query, found, columns)
     expanded = command.expand(found)
     units, failures = plan(expanded, command.accepts)
-    of_view = failures if query.view == FINDINGS else failures[len(found.failures) :]
-    refused = [one for one in of_view if query.view != FINDINGS and one.error in OF_ARGUMENTS]
-    if query.view == RLMM and found.targets and not (units or failures):
+    of_view = failures if query.view == definitions.FINDINGS else failures[len(found.failures) :]
+    refused = [one for one in of_view if query.view != definitions.FINDINGS and one.error in OF_ARGUMENTS]
+    if query.view == definitions.RLMM and found.targets and not (units or failures):
         refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
     return Plan(
         command.job,
@@ -148,7 +133,7 @@ def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
 
 def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewCommand:
     """Return `dump` of logs: those that a start opens, those that are named, and leftovers if selected."""
-    records = query.view == RECORDS
+    records = query.view == definitions.RECORDS
     options = DumpOptions(
         records=records,
         blocks=True,
@@ -205,22 +190,22 @@ def _check_reduce(found: Found) -> Reduce:
 
 
 VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {
-    BATCHES: _dump,
-    RECORDS: _dump,
-    SEGMENTS: lambda *_: ViewCommand(
+    definitions.BATCHES: _dump,
+    definitions.RECORDS: _dump,
+    definitions.SEGMENTS: lambda *_: ViewCommand(
         SCAN,
         log_targets.LOG_ACCEPTS,
         lambda found: log_targets.expand(with_contradictions(found), starts=True),
         lambda units, _: group_directories(units),
         _scan_reduce,
     ),
-    EPOCHS: lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
-    RLMM: lambda query, *_: ViewCommand(
+    definitions.EPOCHS: lambda *_: ViewCommand(epoch_cache.show, epoch_cache.EPOCH_CACHE_KINDS),
+    definitions.RLMM: lambda query, *_: ViewCommand(
         partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
     ),
-    OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
-    PRODUCERS: _producers,
-    FINDINGS: _check,
+    definitions.OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
+    definitions.PRODUCERS: _producers,
+    definitions.FINDINGS: _check,
 }
 
 
@@ -230,8 +215,8 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
 def view_schema(view: str) -> ArrowSchema:
     """Return the Arrow schema of a view; every column may be null."""
     fields = []
-    for column, _ in view_columns(view):
-        is_moment = column.kind == MOMENT
+    for column, _ in definitions.view_columns(view):
+        is_moment = column.kind == definitions.MOMENT
         kind = pa.timestamp("us", "UTC") if is_moment else arrow_schema(RowType("", (column,))).types[0]
         fields.append(pa.field(column.name, kind, metadata={"description": column.doc}))
     return pa.schema(fields)
@@ -250,7 +235,7 @@ class ArrowRows:
 
         The view of findings has findings and errors as rows, those of the plan too, and nothing else.
         """
-        if self.view == FINDINGS:
+        if self.view == definitions.FINDINGS:
             yield from self._findings(plan, engine)
         elif plan.reduce is None:
             yield from engine(Job(_InArrow(plan.job, self)), plan.units) if plan.units else ()
@@ -261,12 +246,12 @@ class ArrowRows:
 
     def in_arrow(self, outcome: Outcome, unit: Unit) -> Outcome:
         """Return the outcome of a unit with the rows of the view alone, as ArrowBlocks."""
-        rows = [row for row in outcome.rows if type_name(row) == VIEWS[self.view].name]
+        rows = [row for row in outcome.rows if type_name(row) == definitions.VIEWS[self.view].name]
         return replace(outcome, rows=self.blocks(rows, unit.target.log_dir))
 
     def blocks(self, rows: Iterable[Item], log_dir: str | None) -> list[Item]:
         """Return rows about a log dir as ArrowBlocks."""
-        columns = {each.column.name.lower(): each for each in view_columns(self.view)}
+        columns = {each.column.name.lower(): each for each in definitions.view_columns(self.view)}
         chosen = [columns[name.lower()] for name in self.schema.names]
         own = [(column, place) for column, place in chosen if place is not None]
         row_type, places = RowType(self.view, tuple(column for column, _ in own)), [place for _, place in own]
@@ -284,11 +269,11 @@ class ArrowRows:
         return blocks
 
     def _block(
-        self, log_dir: str | None, count: int, chosen: list[ViewColumn], columns: Iterator[Any]
+        self, log_dir: str | None, count: int, chosen: list[definitions.ViewColumn], columns: Iterator[Any]
     ) -> ArrowBlock:
         facts = NO_DIRECTORY if log_dir is None else directory_facts(log_dir)
         values = (socket.gethostname(), facts.broker_id, facts.cluster_id, self.scan_time)
-        head = dict(zip((column.name for column in HEAD), values, strict=True))
+        head = dict(zip((column.name for column in definitions.HEAD), values, strict=True))
         arrays = [
             pa.repeat(pa.scalar(head[column.name], kind), count)
             if place is None
@@ -321,8 +306,8 @@ class _InArrow:
         return self.rows.in_arrow(self.job(unit), unit)
 
 
-def _finding_row(finding: Finding) -> FindingRow:
-    return FindingRow(
+def _finding_row(finding: Finding) -> definitions.FindingRow:
+    return definitions.FindingRow(
         finding.code,
         finding.severity,
         finding.message,
@@ -336,12 +321,14 @@ def _finding_row(finding: Finding) -> FindingRow:
     )
 
 
-def _failure_row(failure: Failure) -> FindingRow:
+def _failure_row(failure: Failure) -> definitions.FindingRow:
     directory, name = os.path.split(failure.path)
     if parse_partition_dir(name) is not None:
         directory, name = failure.path, ""
     place = (directory or ".", *_topic_partition(directory), name or None, failure.path)
-    return FindingRow(failure.error, "error", failure.message, *place, failure.position, None, None)
+    return definitions.FindingRow(
+        failure.error, "error", failure.message, *place, failure.position, None, None
+    )
 
 
 def _topic_partition(directory: str | None) -> tuple[str | None, int | None]:
@@ -349,7 +336,7 @@ def _topic_partition(directory: str | None) -> tuple[str | None, int | None]:
     return (None, None) if name is None else (shown(name.topic), name.partition)
 
 
-def _log_dir(row: FindingRow, log_dirs: Mapping[str, str]) -> str | None:
+def _log_dir(row: definitions.FindingRow, log_dirs: Mapping[str, str]) -> str | None:
     """Return the log dir that a finding is about, or that its directory lies in; None for another place."""
     place = row.dir or row.path or ""
     return log_dirs.get(place) or log_dirs.get(os.path.dirname(place))

@@ -11,17 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from formats import java_text
-from formats.control import (
-    ABORT,
-    COMMIT,
-    KRAFT_VERSION,
-    KRAFT_VOTERS,
-    LEADER_CHANGE,
-    SNAPSHOT_FOOTER,
-    SNAPSHOT_HEADER,
-    ControlRecord,
-)
+from formats import control, java_text
 from formats.index import AbortedTxn
 from formats.messages.converter import control_json, json_text
 from formats.types import Buffer
@@ -186,11 +176,11 @@ def contents(shown: Shown, prefix: str) -> Iterator[str]:
             prefix = " "
 
 
-def control_text(record: ControlRecord) -> str:
+def control_text(record: control.ControlRecord) -> str:
     """Return what is printed of a control record after its line."""
     if record.value is None:
         return f" controlType: {record.name}({record.type})"
-    if record.type in {ABORT, COMMIT}:
+    if record.type in {control.ABORT, control.COMMIT}:
         epoch = control_json(record.value)["coordinatorEpoch"]
         return f" endTxnMarker: {record.name} coordinatorEpoch: {epoch}"
     return f" {_CONTROL_TITLES[record.type]} {json_text(control_json(record.value))}"
@@ -224,11 +214,11 @@ def _optional_long(value: int | None) -> str:
 
 
 _CONTROL_TITLES = {
-    LEADER_CHANGE: "LeaderChange:",
-    SNAPSHOT_HEADER: "SnapshotHeader",
-    SNAPSHOT_FOOTER: "SnapshotFooter",
-    KRAFT_VERSION: "KRaftVersion",
-    KRAFT_VOTERS: "KRaftVoters",
+    control.LEADER_CHANGE: "LeaderChange:",
+    control.SNAPSHOT_HEADER: "SnapshotHeader",
+    control.SNAPSHOT_FOOTER: "SnapshotFooter",
+    control.KRAFT_VERSION: "KRaftVersion",
+    control.KRAFT_VOTERS: "KRaftVoters",
 }
 
 

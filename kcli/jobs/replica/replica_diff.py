@@ -15,25 +15,13 @@ from kcli.jobs.common import Yield, answer, directory_findings, other_identity, 
 from kcli.jobs.replica_pairs import report_alone
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.replication import replica_diff
 from kcli.kafka.replication.fingerprints import (
     UNKNOWN_VERDICT,
     Fingerprint,
     LogFingerprint,
     compare_fingerprints,
     fingerprints,
-)
-from kcli.kafka.replication.replica_diff import (
-    DIFFERS,
-    MISSING,
-    ONLY_HERE,
-    ONLY_THERE,
-    REPEATED,
-    ReplicaLog,
-    ReplicaRange,
-    compare_logs,
-    lacks_batches,
-    neighbours_joined,
-    settled,
 )
 from kcli.kafka.storage.load_findings import stop_finding
 from kcli.logdir.buffers import DataFile, FileError, read_whole
@@ -63,7 +51,7 @@ def fingerprint(unit: Unit, *, width: int) -> Outcome:
 
 def _fingerprint(partition: Partition, width: int) -> Yield:
     loaded = yield from start(partition)
-    with closing(ReplicaLog(loaded)) as log:
+    with closing(replica_diff.ReplicaLog(loaded)) as log:
         place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
         parts = fingerprints(log, width)
         empty = Fingerprint(ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash="")
@@ -157,7 +145,7 @@ def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
     return Fingerprinted(first.where, LogFingerprint(*first[1:4], ranges))
 
 
-def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[ReplicaRange]]]:
+def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[replica_diff.ReplicaRange]]]:
     """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
     known = {
         target: manifest(target.path)[PartitionDir(target.name.topic, target.name.partition)]
@@ -179,15 +167,15 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         partition = Partition(target)
         of_logs.append(partition)
         loaded = yield from start(partition)
-        with closing(ReplicaLog(loaded)) as log:
+        with closing(replica_diff.ReplicaLog(loaded)) as log:
             parts = tuple(fingerprints(log, width))
             taken = LogFingerprint(loaded.log_start_offset, loaded.log_end_offset, width, parts)
             sides.append(Fingerprinted(where(partition), taken))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    found = neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
-    if lacks_batches(found):
-        found = settled(found, is_compacted=(yield from _is_compacted(unit, of_logs)))
+    found = replica_diff.neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
+    if replica_diff.lacks_batches(found):
+        found = replica_diff.settled(found, is_compacted=(yield from _is_compacted(unit, of_logs)))
     return [side.where for side in sides], found
 
 
@@ -216,15 +204,17 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
     yield from other_identity(here, there)
     loaded = yield from start(here)
     other = yield from start(there)
-    with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
-        ranges = compare_logs(first, second, ignore_compression=ignore_compression)
-    if lacks_batches(ranges):
-        ranges = settled(ranges, is_compacted=(yield from is_compacted(here, there)))
+    with closing(replica_diff.ReplicaLog(loaded)) as first, closing(replica_diff.ReplicaLog(other)) as second:
+        ranges = replica_diff.compare_logs(first, second, ignore_compression=ignore_compression)
+    if replica_diff.lacks_batches(ranges):
+        ranges = replica_diff.settled(ranges, is_compacted=(yield from is_compacted(here, there)))
     for partition, log in ((here, first), (there, second)):
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
-    yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
+    yield from (
+        _row(*places, found) for found in ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
+    )
     damaged = [place.dir for place, log in zip(places, (first, second), strict=True) if log.broken]
     yield from _differs(*places, ranges, damaged)
     yield from directory_findings(there)
@@ -232,11 +222,11 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
 
 def _by_fingerprints(unit: Unit) -> Yield:
     (here, there), ranges = yield from compare(unit)
-    yield from (_row(here, there, found) for found in ranges or [ReplicaRange.empty(0)])
+    yield from (_row(here, there, found) for found in ranges or [replica_diff.ReplicaRange.empty(0)])
     yield from _differs(here, there, ranges)
 
 
-def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
+def _row(here: Where, there: Where, found: replica_diff.ReplicaRange) -> ReplicaRangeRow:
     return ReplicaRangeRow(
         here,
         there.dir,
@@ -255,7 +245,7 @@ def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
 
 
 def _differs(
-    here: Where, there: Where, ranges: Sequence[ReplicaRange], damaged: Collection[str] = ()
+    here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str] = ()
 ) -> Iterable[Finding]:
     """Yield what each replica lacks, and the first offset at which they differ or cannot be compared.
 
@@ -263,14 +253,14 @@ def _differs(
     """
     yield from _missing(here, there, ranges, damaged)
     for found in ranges:
-        if found.verdict == DIFFERS and found.reason == REPEATED:
+        if found.verdict == replica_diff.DIFFERS and found.reason == replica_diff.REPEATED:
             holder = here if found.here.batches else there
             words = f"offsets {found.first_offset} to {found.last_offset} come again, or after higher ones"
             yield Finding(
                 "REPL-001", f"{words}: kcli check shows where", dir=holder.dir, found=found.first_offset
             )
             return
-        if found.verdict == DIFFERS:
+        if found.verdict == replica_diff.DIFFERS:
             message = (
                 f"differs from {there.dir} from offset {found.first_offset} on: leader epoch "
                 f"{found.here.epoch} here, {found.there.epoch} there ({found.reason})"
@@ -288,11 +278,11 @@ def _differs(
 
 
 def _missing(
-    here: Where, there: Where, ranges: Sequence[ReplicaRange], damaged: Collection[str]
+    here: Where, there: Where, ranges: Sequence[replica_diff.ReplicaRange], damaged: Collection[str]
 ) -> Iterable[Finding]:
     """Yield for each replica the first offsets that it lacks, though its log goes on after them."""
-    for replica, verdict in ((here, ONLY_THERE), (there, ONLY_HERE)):
-        lacking = [one for one in ranges if one.reason == MISSING and one.verdict == verdict]
+    for replica, verdict in ((here, replica_diff.ONLY_THERE), (there, replica_diff.ONLY_HERE)):
+        lacking = [one for one in ranges if one.reason == replica_diff.MISSING and one.verdict == verdict]
         if not lacking:
             continue
         first = lacking[0]

@@ -50,6 +50,7 @@ from kcli.jobs.tiered_leader import (
 )
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.remote import lineage
 from kcli.kafka.remote.cache import (
     COPY_SEGMENT_FINISHED,
     COPY_SEGMENT_STARTED,
@@ -64,16 +65,6 @@ from kcli.kafka.remote.cache import (
 )
 from kcli.kafka.remote.coverage import CUT_BY_AT, UNREADABLE_COPY
 from kcli.kafka.remote.events import Event, EventQuery
-from kcli.kafka.remote.lineage import (
-    NO_TIER,
-    Leader,
-    contradicting_starts,
-    gaps,
-    outside_lineage,
-    overlaps,
-    with_records,
-    written_again,
-)
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
@@ -349,14 +340,14 @@ def _left(segments: int) -> str:
 
 def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
     """Report what does not go together about the offsets and leader epochs of several segments."""
-    for first, last, before, after in gaps(cache):
+    for first, last, before, after in lineage.gaps(cache):
         sides = f"after leader epoch {max(before.epochs)}, before {min(after.epochs)}"
         checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}, {sides}")
-    for segment, message in overlaps(cache):
+    for segment, message in lineage.overlaps(cache):
         checked.add("RLMM-017", f"{_named(segment)}: {message}")
-    for message in contradicting_starts(cache):
+    for message in lineage.contradicting_starts(cache):
         checked.add("RLMM-028", message)
-    for segment, reason in written_again(cache):
+    for segment, reason in lineage.written_again(cache):
         checked.add("RLMM-017", f"{_named(segment)}: {reason}")
 
 
@@ -376,19 +367,19 @@ def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
 # Against the leader
 
 
-def leader_defects(leader: Leader) -> Iterator[tuple[str, str]]:
+def leader_defects(leader: lineage.Leader) -> Iterator[tuple[str, str]]:
     """Yield code and message of what does not go together."""
-    epochs, end = with_records(leader.epochs), leader.log.log_end_offset
+    epochs, end = lineage.with_records(leader.epochs), leader.log.log_end_offset
     copied = [each for each in leader.remote.segments.values() if each.state == COPY_SEGMENT_FINISHED]
     stable = min(leader.log.producers.ongoing, default=end)
     for segment in sorted(copied, key=lambda segment: segment.begun.start_offset):
-        reason = outside_lineage(segment, end, epochs)
+        reason = lineage.outside_lineage(segment, end, epochs)
         if reason is not None:
             yield "RLMM-028", f"{_named(segment)}: {reason}"
         elif segment.begun.end_offset >= stable:
             yield "RLMM-029", f"{_named(segment)}: the leader's last stable offset is {stable}"
     for tiers, group in groupby(leader.tiered_ranges() if leader.is_tiered else (), key=attrgetter("tiers")):
-        if tiers == NO_TIER:
+        if tiers == lineage.NO_TIER:
             ranges = list(group)
             offsets = f"{ranges[0].first}..{ranges[-1].end - 1}"
             what = f"offsets {offsets} are neither there nor on the leader's disk"

@@ -16,17 +16,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from formats import names
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from formats.names import (
-    INDEXES_EXTENSION,
-    MANIFEST_EXTENSION,
-    OFFSET_INDEX,
-    TIERED_EXTENSION_KINDS,
-    TIME_INDEX,
-    file_prefix,
-    parse_object_dirs,
-    parse_tiered_dir,
-)
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.storage.log_segment import (
@@ -43,8 +34,8 @@ from kcli.logdir.remote_objects import manifest_path, open_log, read_manifest, r
 
 WRONG_OBJECTS = "RLMM-021"
 LOG_PART = "log"
-MANIFEST_PART = MANIFEST_EXTENSION
-PARTS_OF_PLUGIN = (LOG_PART, INDEXES_EXTENSION, MANIFEST_PART)
+MANIFEST_PART = names.MANIFEST_EXTENSION
+PARTS_OF_PLUGIN = (LOG_PART, names.INDEXES_EXTENSION, MANIFEST_PART)
 PARTS_OF_LOCAL = (LOG_PART, "index", "timeindex", "snapshot", "leader_epoch_checkpoint")
 
 _OBJECT = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.([A-Za-z0-9_.-]+)")
@@ -91,8 +82,8 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
     if match is None:
         return None
     part = match[3]
-    local = parse_tiered_dir(directories[-1]) if directories else None
-    plugin = parse_object_dirs(*directories[-2:]) if local is None and len(directories) > 1 else None
+    local = names.parse_tiered_dir(directories[-1]) if directories else None
+    plugin = names.parse_object_dirs(*directories[-2:]) if local is None and len(directories) > 1 else None
     named = local or plugin
     owner = None if named is None else (named[1], named[0].topic, named[0].partition)
     whole = None
@@ -184,7 +175,7 @@ def _against_manifest(
             f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
         )
     indexes = max(part.position + part.size for part in manifest.indexes.values())
-    for part, expected in ((LOG_PART, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
+    for part, expected in ((LOG_PART, manifest.chunk_index.stored_size), (names.INDEXES_EXTENSION, indexes)):
         if part in parts and parts[part].size != expected and (part != LOG_PART or parts[part].size):
             yield False, f".{part} has {parts[part].size} bytes there, by its manifest {expected}"
 
@@ -209,7 +200,7 @@ def _paths(segment: CachedSegment, storage: Iterable[str]) -> Iterator[str]:
     """Yield the paths, without extension, that a remote segment can have in directories of remote storage."""
     metadata = segment.metadata
     topic, partition, topic_id = metadata.topic, str(metadata.partition), metadata.topic_id
-    stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
+    stem = f"{names.file_prefix(metadata.start_offset)}-{metadata.segment_id}"
     above = ((f"{topic}-{partition}-{topic_id}",), (f"{topic}-{topic_id}", partition), (partition,), ())
     return (os.path.join(root, *inner, stem) for root in storage for inner in above)
 
@@ -248,8 +239,8 @@ def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:
 
     FileError where that cannot be seen.
     """
-    extension = next(name for name, each in TIERED_EXTENSION_KINDS.items() if each == kind)
-    of_plugin, own = f"{stem}.{INDEXES_EXTENSION}", f"{stem}.{extension}"
+    extension = next(name for name, each in names.TIERED_EXTENSION_KINDS.items() if each == kind)
+    of_plugin, own = f"{stem}.{names.INDEXES_EXTENSION}", f"{stem}.{extension}"
     path = of_plugin if _is_there(of_plugin) and manifest_path(of_plugin) is not None else own
     return (path, read_target(replace(file_target(path), kind=kind))[1]) if _is_there(path) else None
 
@@ -274,7 +265,7 @@ def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedS
 def _unpacked(base_offset: int, path: str) -> LoadedSegment:
     with open_log(f"{path}.log") as log:
         size = log.size
-    offsets, times = stored_file(path, OFFSET_INDEX), stored_file(path, TIME_INDEX)
+    offsets, times = stored_file(path, names.OFFSET_INDEX), stored_file(path, names.TIME_INDEX)
     return LoadedSegment(
         base_offset,
         f"{path}.log",

@@ -13,16 +13,7 @@ from typing import NamedTuple, TypeAlias
 from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Reduce, Unit
-from kcli.jobs.common import (
-    answer,
-    facts_around,
-    failed,
-    internal_failure,
-    log_dir_findings,
-    moved,
-    source_of,
-    until_whole,
-)
+from kcli.jobs import common
 from kcli.jobs.scan.log_targets import directory_of, identity
 from kcli.kafka.findings.collector import FindingCollector
 from kcli.kafka.findings.findings import Finding
@@ -119,7 +110,7 @@ class ScanLog:
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return a ScannedUnit, as the partial of a DirectoryScan."""
-        found = until_whole(unit, lambda: self.read(unit), lambda one: one.error)
+        found = common.until_whole(unit, lambda: self.read(unit), lambda one: one.error)
         return Outcome(number=unit.number, partial=found)
 
     def read(self, unit: Unit, observe: Observe | None = None) -> ScannedUnit:
@@ -132,14 +123,14 @@ class ScanLog:
             largest = options.max_batch_bytes if options.ratio else None
             with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
                 log = scan_log(file, base, verify=options.verify, largest=largest, observe=observe)
-            facts = facts_around(unit.target)
-            findings = log_dir_findings(unit.target, facts)
-            return ScannedUnit(unit, source_of(unit.target, facts), log, tuple(findings))
+            facts = common.facts_around(unit.target)
+            findings = common.log_dir_findings(unit.target, facts)
+            return ScannedUnit(unit, common.source_of(unit.target, facts), log, tuple(findings))
         except FileError as error:
-            outcome = failed(unit, error)
+            outcome = common.failed(unit, error)
             return ScannedUnit(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            return ScannedUnit(unit, error=internal_failure(unit.target.shown, error))
+            return ScannedUnit(unit, error=common.internal_failure(unit.target.shown, error))
 
 
 class DirectoryScan:
@@ -214,8 +205,8 @@ def inspected(unit: Unit, inspection: Inspection) -> ScannedUnit:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it has been removed since
-    found = answer(unit, inspection)
-    source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
+    found = common.answer(unit, inspection)
+    source = common.source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
     return ScannedUnit(unit, source, findings=findings, error=None if is_unforeseen else found.error)
@@ -237,7 +228,7 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
     base = log.summary.base_offset
     reaches_back = before is not None and base is not None and base <= before
     if reaches_back and not os.path.lexists(target.path):
-        merged = moved(target, FileError(target.path, REMOVED, "removed"))
+        merged = common.moved(target, FileError(target.path, REMOVED, "removed"))
         if merged is not None:  # by compaction, into the segment before, which was read after that
             reaches_back = False
             yield merged

@@ -23,23 +23,9 @@ from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
 from formats.properties import read_partition_metadata
 from formats.types import TopicPartition
 from kcli.kafka.findings.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
-from kcli.kafka.storage import leader_epochs
+from kcli.kafka.storage import leader_epochs, loaded_log
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.load_findings import Reporter
-from kcli.kafka.storage.loaded_log import (
-    HEADERS,
-    INDEX,
-    METADATA_SETTINGS,
-    METADATA_TOPIC_ID,
-    RECOVERED,
-    UNKNOWN_SETTINGS,
-    Checkpoints,
-    LoadedLog,
-    LostBytes,
-    Settings,
-    TopicConfig,
-    check_fits,
-)
 from kcli.kafka.storage.log_segment import (
     EMPTY_TIME_INDEX,
     ILLEGAL_ARGUMENT,
@@ -63,7 +49,7 @@ from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA_FI
 from kcli.logdir.partition_names import SILLY_RENAME
 
 SPLIT = "its segment is split"
-Configured: TypeAlias = Callable[[Partition], TopicConfig | None]
+Configured: TypeAlias = Callable[[Partition], loaded_log.TopicConfig | None]
 """What the configuration of a partition's topic says; None where that is not known."""
 
 
@@ -73,8 +59,8 @@ class LogLoader:
     def __init__(
         self,
         partition: Partition,
-        given: Checkpoints,
-        settings: Settings = UNKNOWN_SETTINGS,
+        given: loaded_log.Checkpoints,
+        settings: loaded_log.Settings = loaded_log.UNKNOWN_SETTINGS,
         configured: Configured = lambda _: None,
         *,
         exact: bool,
@@ -83,7 +69,7 @@ class LogLoader:
         self.given = given
         self.clean = given.clean
         self.log_start = given.log_start_offset
-        self.settings = METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
+        self.settings = loaded_log.METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
         self.configured = configured
         self.exact = exact
         self.reporter = Reporter(partition)
@@ -94,7 +80,7 @@ class LogLoader:
         self.emptied = False
         self.epoch_lines, self.epochs = epoch_file(partition)
         self.bytes_read = 0
-        self.lost: list[LostBytes] = []
+        self.lost: list[loaded_log.LostBytes] = []
         self.recovered_epochs: EpochCache = ()
         self.epochs_written = False
         self.untrimmed: set[int] = set()
@@ -102,14 +88,14 @@ class LogLoader:
         self.log_end: int | None = None
         self.topic_id: str | None = None
 
-    def load(self) -> LoadedLog:
+    def load(self) -> loaded_log.LoadedLog:
         """Return the log that the broker would hold; BrokerError where it would not load it, FileError."""
         files = self._surviving_files()
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
         last = self.segments[max(self.segments)]
         if not self.settings.as_deleted:
-            check_fits(last, self.settings)
+            loaded_log.check_fits(last, self.settings)
         self.recovered_epochs = self.epochs
         cache = self._cut_epochs(log_end)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
@@ -123,7 +109,7 @@ class LogLoader:
             rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
             self._find_first_unstable_offset(segments, start, log_end)
         check_partition_metadata(self.partition)
-        loaded = LoadedLog(
+        loaded = loaded_log.LoadedLog(
             path=self.partition.path,
             segments=segments,
             epochs=cache,
@@ -196,8 +182,12 @@ class LogLoader:
 
     def _source(self, last: LoadedSegment) -> str:
         if not self.exact:
-            return HEADERS
-        return INDEX if self.clean and last.base_offset not in self.recovered else RECOVERED
+            return loaded_log.HEADERS
+        return (
+            loaded_log.INDEX
+            if self.clean and last.base_offset not in self.recovered
+            else loaded_log.RECOVERED
+        )
 
     def _find_first_unstable_offset(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
@@ -301,7 +291,7 @@ class LogLoader:
         if done.falls_at is not None and self.settings.index_interval_bytes is None:
             self.reporter.report("START-015", OFFSETS_FALL, segment.log_path, done.falls_at)
         if done.truncated:
-            self.lost.append(LostBytes(segment, done.segment.log_size))
+            self.lost.append(loaded_log.LostBytes(segment, done.segment.log_size))
             self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)
         return done.truncated
 
@@ -365,7 +355,7 @@ class LogLoader:
                     found=log_end,
                 )
                 self.deleted.extend(self.segments)
-                self.lost.extend(LostBytes(segment, 0) for segment in self.segments.values())
+                self.lost.extend(loaded_log.LostBytes(segment, 0) for segment in self.segments.values())
                 self.segments.clear()
                 self.epochs, self.epochs_written = (), True
                 self.producers.start_at(self.log_start)
@@ -418,7 +408,7 @@ class LogLoader:
                         f"recovery deletes this segment: the one at {base} was cut",
                         self.segments[later].log_path,
                     )
-                    self.lost.append(LostBytes(self.segments.pop(later), 0))
+                    self.lost.append(loaded_log.LostBytes(self.segments.pop(later), 0))
                     self.producers.delete_snapshot(later)
                 self.deleted.extend(unflushed)
                 return
@@ -429,7 +419,7 @@ class LogLoader:
         partial = (isinstance(error, RecoveryError) and error.segment) or segment
         self._keep_epochs(error)
         emptied = truncate_segment(partial, segment.base_offset)
-        self.lost.append(LostBytes(segment, emptied.log_size))
+        self.lost.append(loaded_log.LostBytes(segment, emptied.log_size))
         self.untrimmed.add(segment.base_offset)
         self.segments[segment.base_offset] = emptied
         self.reporter.report(
@@ -490,8 +480,8 @@ def check_partition_metadata(partition: Partition) -> str | None:
         elif error.field.endswith(", topic_id"):
             exception = ILLEGAL_ARGUMENT
         raise BrokerError(exception, path, error.position, file_error(path, error).message) from error
-    if partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
-        message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
+    if partition.topic == CLUSTER_METADATA and topic_id != loaded_log.METADATA_TOPIC_ID:
+        message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {loaded_log.METADATA_TOPIC_ID}"
         raise BrokerError("InconsistentTopicIdException", path, None, message)
     return topic_id
 
