@@ -30,8 +30,15 @@ def ls(
     from kcli.cli.inputs import broker_of
     from kcli.cli.run import Command, run
     from kcli.jobs import ls as jobs
-    from kcli.jobs.check.contradictions import with_contradictions
-    from kcli.kafka.kraft.start_plan import StartPlan, empty_findings, plans_at_rest, replica_fates
+    from kcli.jobs.check.contradictions import NOT_TOGETHER, TWICE, with_contradictions
+    from kcli.jobs.common import OF_LOG_DIRS
+    from kcli.kafka.kraft.start_plan import (
+        StartPlan,
+        empty_findings,
+        plans_at_rest,
+        replica_fates,
+        stop_findings,
+    )
     from kcli.logdir.find import Note
 
     config, apart = broker_of(inputs)
@@ -40,8 +47,13 @@ def ls(
     def expand(found: "Found") -> "Found":
         found = with_contradictions(found)
         plans.extend(plans_at_rest(found.given_log_dirs, config))
-        begun = [one for plan in plans for one in empty_findings(plan)] if found.named_log_dirs else []
-        notes = [Note(one.code, one.dir or "", one.message) for one in begun]
+        said = {note.path for note in found.notes if note.kind in {TWICE, NOT_TOGETHER}}
+        notes = [
+            Note(f"{one.code} of a file" if one.path else one.code, one.place or "", one.message)
+            for plan in (plans if found.named_log_dirs else ())
+            for one in (*stop_findings(plan), *empty_findings(plan))
+            if one.code in OF_LOG_DIRS and one.place not in said
+        ]
         return replace(found, notes=[*found.notes, *notes])
 
     def job_of(_: "Found") -> "Map":

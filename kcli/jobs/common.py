@@ -26,6 +26,8 @@ ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
+OF_LOG_DIRS = ("START-009", "START-010", "START-014", "START-019", "START-021", "START-022")
+"""What a start makes of log dirs, or of a file in one, noted with its code."""
 NOTES = {
     "leftover": ("DIR-002", "left out; name --include-leftovers to read it"),
     "unknown-directory": ("DIR-006", "its name is no partition's"),
@@ -41,12 +43,11 @@ NOTES = {
     "not-together": ("START-009", None),
     "clusters": ("DIR-008", None),
     "quorum-state": ("DIR-010", None),
-    "START-019": ("START-019", None),
-    "START-021": ("START-021", None),
+    **{kind: (code, None) for code in OF_LOG_DIRS for kind in (code, f"{code} of a file")},
     "copies": ("REPL-007", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", "START-019", "START-021", "copies"})
+DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", *OF_LOG_DIRS, "copies"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 

@@ -7,8 +7,10 @@ is skipped unseen.
 import fnmatch
 import glob
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -36,6 +38,10 @@ from kcli.logdir.concurrent_changes import removal
 from kcli.logdir.log_dirs import metadata_dirs
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
 from kcli.logdir.targets import NO_SERVER, PARTITION, Selection, Server, Target, shown_as
+
+NO_LOG_DIR, LOST_AND_FOUND = "not-a-log-dir", "lost+found"
+MOST_MEANT = 8
+"""Log dirs that are proposed in place of the folder around them."""
 
 
 class Note(NamedTuple):
@@ -100,11 +106,14 @@ class Found:
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     found = Found(server=server)
-    for argument in expand(arguments):
+    given = [*expand(arguments)]
+    for argument in given:
         try:
             _argument(argument, selection, found)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
+    if found.named_log_dirs:
+        _take_unformatted(given, found)
     apart = [server.metadata_log_dir] if server.metadata_log_dir else []
     places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
     if places or server is not NO_SERVER:
@@ -113,6 +122,21 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             for target in found.targets
         ]
     return found
+
+
+def _take_unformatted(arguments: Iterable[str], found: Found) -> None:
+    """Take empty directories, as new volumes are, for log dirs: they were named beside some."""
+    empty = {shown(path): path for path in arguments if _is_empty(path)}
+    taken = [one.path for one in found.failures if one.path in empty and one.code == NO_LOG_DIR]
+    found.named_log_dirs += [empty[path] for path in taken]
+    found.failures = [one for one in found.failures if one.path not in taken]
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return not set(os.listdir(path)) - {LOST_AND_FOUND}
+    except OSError:
+        return False
 
 
 def _argument(path: str, selection: Selection, found: Found) -> None:
@@ -143,7 +167,7 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     elif kind == TIERED_STORAGE:
         found.targets.extend(_tiered_storage(entries, selection))
     else:
-        raise FileError(path, "not-a-log-dir", _advice(entries))
+        raise FileError(path, NO_LOG_DIR, _advice(entries))
 
 
 def _tiered_storage(entries: list[Entry], selection: Selection) -> Iterator[Target]:
@@ -153,12 +177,17 @@ def _tiered_storage(entries: list[Entry], selection: Selection) -> Iterator[Targ
 
 
 def _advice(entries: list[Entry]) -> str:
+    """Return what was meant instead: all log dirs in a folder, which may be those of one broker."""
+    kinds: dict[str, str] = {}
     for path in sorted(entry.path for entry in entries if entry.is_directory):
-        try:
-            if directory_kind(path) is not None:
-                return f"neither a log dir nor a partition directory; did you mean {shown(path)}?"
-        except FileError:
-            continue
+        with suppress(FileError):
+            kinds |= {path: kind} if (kind := directory_kind(path)) is not None else {}
+    if meant := [path for path, kind in kinds.items() if kind == LOG_DIR]:
+        meant += [one.path for one in entries if one.is_directory and _is_empty(one.path)]
+    if meant := meant or [*kinds][:1]:
+        paths = " ".join(map(shlex.quote, map(shown, sorted(meant)[:MOST_MEANT])))
+        more = f" and {len(meant) - MOST_MEANT} more" if len(meant) > MOST_MEANT else ""
+        return f"neither a log dir nor a partition directory; did you mean {paths}{more}?"
     return "neither a log dir nor a partition directory: no partition, segment or checkpoint in it"
 
 

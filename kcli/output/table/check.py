@@ -82,7 +82,7 @@ def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterat
     ends += [
         one for one in findings if one.code == "START-008" and os.path.basename(one.dir or "") == metadata_log
     ]
-    brokers = {row.where.broker_id for row in rows}
+    brokers = {row.where.broker_id for row in rows} - {None}
     if ends and any(row.is_log_dir for row in rows):
         yield f"Broker {brokers.pop()} would not start." if len(brokers) == 1 else "A broker would not start."
 

@@ -299,3 +299,15 @@ def test_a_link_in_a_log_dir_is_a_partition_of_its_own(kcli, tmp_path):
         rows = json.loads(kcli(*words.split(), directory.parent, "-o", "json").stdout)["rows"]
         numbers = {row["partition"] for row in rows if row.get("topic") == "orders"}
         assert numbers == {0, 7}, words
+
+
+def test_a_folder_of_log_dirs_is_no_log_dir_and_all_in_it_are_proposed(tmp_path):
+    for name in ("d0", "d1"):
+        (tmp_path / name / "orders-0").mkdir(parents=True)
+        (tmp_path / name / "meta.properties").touch()
+    (tmp_path / "new").mkdir()
+    (failure,) = find([str(tmp_path)], Selection()).failures
+    assert failure.message.endswith(f"did you mean {tmp_path}/d0 {tmp_path}/d1 {tmp_path}/new?")
+    found = find([f"{tmp_path}/d0", f"{tmp_path}/new"], Selection())
+    assert (found.named_log_dirs, found.failures) == ([f"{tmp_path}/d0", f"{tmp_path}/new"], [])
+    assert find([f"{tmp_path}/new"], Selection()).failures

@@ -61,6 +61,10 @@ def test_a_broker_that_starts_without_a_log_dir_is(kcli, tmp_path):
         ("log torn, killed", 0),
         ("partition.metadata missing", 1),
         ("metadata log of NUL bytes", 1),
+        ("volume empty", 1),
+        ("quorum-state empty", 1),
+        ("meta.properties of version 9 in d1", 1),
+        ("lost+found", 1),
     ],
 )
 def test_every_command_that_foretells_a_start_has_the_same_status(kcli, tmp_path, change, status):

@@ -89,7 +89,7 @@ def test_a_folder_of_copies_is_no_log_dir_where_nothing_says_so(log_dirs, tmp_pa
 def test_log_dirs_of_one_node_id_and_two_clusters_side_by_side(log_dirs, command, tmp_path):
     meta(log_dirs[1], cluster="xyz", directory=IDS[1])
     path = str(log_dirs[1] / "meta.properties")
-    ends = [("START-009", path)] if command == "check" else []
+    ends = [("START-009", path)] if command in FORETELL_A_START else []
     assert findings(command, *log_dirs)[0] == [("DIR-008", path), *ends]
     assert findings(command, log_dirs[1])[0] == []
     (tmp_path / "elsewhere").mkdir()
@@ -108,7 +108,7 @@ def test_a_damaged_quorum_state(log_dirs, command, text):
     path = log_dirs[0] / "__cluster_metadata-0" / "quorum-state"
     path.write_text(text)
     expected = [("DIR-010", str(path))]
-    if command in {"startup", "check"}:
+    if command in FORETELL_A_START:
         expected.append(("START-009", str(path)))
     assert sorted(findings(command, *log_dirs)[0]) == expected
 
@@ -154,9 +154,11 @@ def test_a_damaged_quorum_state_ends_the_process_from_3_9_on(log_dirs, text, exc
 
 def test_ids_that_lack_are_said_once(log_dirs):
     (log_dirs[1] / "meta.properties").write_text("version=0\n")
-    done = CliRunner().invoke(app, ["ls", *map(str, log_dirs), "-o", "json"])
-    about = [one["code"] for one in json.loads(done.stdout)["findings"] if one["file"] == "meta.properties"]
-    assert about == ["DIR-008"]
+    for command, ends in (("scan", []), ("ls", ["START-009"]), ("check", ["START-009"])):
+        done = CliRunner().invoke(app, [command, *map(str, log_dirs), "-o", "json"])
+        found = json.loads(done.stdout)["findings"]
+        about = [one["code"] for one in found if one["file"] == "meta.properties"]
+        assert sorted(about) == ["DIR-008", *ends], command
 
 
 METADATA = "__cluster_metadata-0"
