@@ -21,7 +21,7 @@ SEGMENTS = "segments"
 EPOCHS = "epochs"
 RLMM = "rlmm"
 OFFSETS = "offsets"
-PRODUCERS = "producers"
+REMEMBERED = "producers"
 FINDINGS = "findings"
 
 MOMENT = "moment"
@@ -63,7 +63,7 @@ VIEWS: dict[str, RowType] = {
     EPOCHS: EPOCH,
     RLMM: RLMM_EVENT,
     OFFSETS: LISTED_PARTITION,
-    PRODUCERS: PRODUCER,
+    REMEMBERED: PRODUCER,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

@@ -204,7 +204,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
         partial(rlmm.dump_events, selection=query.selection), rlmm.EVENT_FILE_KINDS, expand_events
     ),
     definitions.OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
-    definitions.PRODUCERS: _producers,
+    definitions.REMEMBERED: _producers,
     definitions.FINDINGS: _check,
 }
 

@@ -98,7 +98,7 @@ def test_the_shell_reads_queries_from_stdin(kcli, dirs):
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         *("a\tb", "1\t2"),
-        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"),
+        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "producers", "findings"),
         *("topic", "clicks"),
     ]
 

@@ -34,7 +34,7 @@ DRAWINGS = {
     "scenario": "replica.SCENARIOS",
     "failover": "replica.FAILOVER_VIEW",
     "failover_controller": "replica.CONTROLLERS",
-    "producer": "transactions.PRODUCERS",
+    "producer": "transactions.REMEMBERED_PRODUCERS",
     "scan_partition": "scan.view_partitions",
     "scan_segment": "scan.view_segments",
     "lookup_offset": "lookup.OFFSET_VIEW",

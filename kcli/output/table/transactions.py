@@ -14,7 +14,7 @@ def _producers_verdict(rows: Sequence[ProducerRow]) -> str:
     return f"{counted(len(rows), 'producer')} remembered.{held}"
 
 
-PRODUCERS = TableView(
+REMEMBERED_PRODUCERS = TableView(
     columns=(
         ShownColumn("PRODUCER", lambda row: f"{row.producer_id}/{row.producer_epoch}"),
         ShownColumn("LAST SEQ", "last_sequence", DEFINED, rank=4),
