@@ -78,8 +78,8 @@ TXN_INDEX_ENTRY = Layout(AbortedTxn, "transaction index entry")
 
 ZERO_ENTRY = (0, 0)
 
-_OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
-_TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
+OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
 
 
 @overload
@@ -198,7 +198,7 @@ def valid_offset_entries(windows: Iterable[Buffer], log_size: int) -> int:
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return entry[0] > last[0] and last[1] < entry[1] < log_size
 
-    return _valid_entries(_OFFSET_FIELDS, windows, rises)
+    return _valid_entries(OFFSET_FIELDS, windows, rises)
 
 
 def valid_time_entries(windows: Iterable[Buffer]) -> int:
@@ -211,7 +211,7 @@ def valid_time_entries(windows: Iterable[Buffer]) -> int:
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
         return entry[0] > last[0] and entry[1] >= last[1]
 
-    return _valid_entries(_TIME_FIELDS, windows, rises)
+    return _valid_entries(TIME_FIELDS, windows, rises)
 
 
 def _valid_entries(

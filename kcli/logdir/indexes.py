@@ -18,9 +18,6 @@ AnyEntry = TypeVar("AnyEntry", index.OffsetIndexEntry, index.TimeIndexEntry)
 PAGE = 8192
 PAGES_KEPT = 64
 
-_OFFSET_FIELDS = index.OFFSET_INDEX_ENTRY.only("relative_offset", "position")
-_TIME_FIELDS = index.TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
-
 
 class IndexFile:
     """An index file, or one that is open, of fixed-size entries, read by slot."""
@@ -129,7 +126,7 @@ class OffsetIndexFile(_SearchedIndex[index.OffsetIndexEntry]):
 
     def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
         """Return (offset, position) of each of some entries."""
-        return [(self.base_offset + offset, place) for offset, place in _OFFSET_FIELDS.iter_unpack(raw)]
+        return [(self.base_offset + offset, place) for offset, place in index.OFFSET_FIELDS.iter_unpack(raw)]
 
     def position(self, slot: int) -> int:
         """Return the file position that an entry holds."""
@@ -166,7 +163,9 @@ class TimeIndexFile(_SearchedIndex[index.TimeIndexEntry]):
 
     def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
         """Return (timestamp, offset) of each of some entries."""
-        return [(timestamp, self.base_offset + offset) for timestamp, offset in _TIME_FIELDS.iter_unpack(raw)]
+        return [
+            (timestamp, self.base_offset + offset) for timestamp, offset in index.TIME_FIELDS.iter_unpack(raw)
+        ]
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""
