@@ -76,7 +76,7 @@ def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *
     index_bytes = sum(sizes[kind] for kind in INDEXES)
     loaded = None
     try:
-        loaded = yield from _start(partition, recover=recover)
+        loaded = yield from bounded_start(partition, recover=recover)
     except FileError as error:
         problems.append(error)
     is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
@@ -104,8 +104,11 @@ def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *
     yield from fates.findings(partition.target, has_topic_id=has_topic_id, has_records=bool(sizes[LOG]))
 
 
-def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, LoadedLog]:
-    """Yield what a start reports, also of the epochs; return what it holds."""
+def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[Finding, None, LoadedLog]:
+    """Yield what a start reports, also of the epochs; return what it holds.
+
+    It recovers RECOVERED_BYTES at most, unless it is to `recover`: then the log end comes from headers alone.
+    """
     is_live = is_running(partition.target)
     unflushed = 0 if recover else _unflushed_bytes(partition)
     findings: list[Finding] = []

@@ -12,6 +12,8 @@ from kcli.logdir.buffers import shown
 PARTITION = "partition"
 PRODUCER_EXPIRATION_MS = 86_400_000
 """Broker default of producer.id.expiration.ms."""
+OFFSETS_RETENTION_MS = 7 * 86_400_000
+"""Broker default of offsets.retention.minutes."""
 
 
 class Server(NamedTuple):
@@ -22,6 +24,7 @@ class Server(NamedTuple):
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    offsets_retention_ms: int = OFFSETS_RETENTION_MS
 
 
 NO_SERVER = Server()

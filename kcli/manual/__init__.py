@@ -10,6 +10,7 @@ TOPICS = (
     "replication",
     "failover",
     "lookup",
+    "group",
     "transactions",
     "tiered-storage",
     "dump",

@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
+from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
@@ -22,7 +23,12 @@ EPOCHS = "epochs"
 RLMM = "rlmm"
 OFFSETS = "offsets"
 REMEMBERED = "producers"
+GROUP_LIST = "groups"
+GROUP_OFFSETS = "group_offsets"
 FINDINGS = "findings"
+
+OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS})
+"""Views whose topics are those of the users, not of the directories that are read."""
 
 MOMENT = "moment"
 """The kind of the one column that is a time for SQL.
@@ -64,6 +70,8 @@ VIEWS: dict[str, RowType] = {
     RLMM: RLMM_EVENT,
     OFFSETS: LISTED_PARTITION,
     REMEMBERED: PRODUCER,
+    GROUP_LIST: GROUP_ROW,
+    GROUP_OFFSETS: GROUP_OFFSET,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

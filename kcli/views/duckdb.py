@@ -40,7 +40,7 @@ from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import NO_DIRECTORY, directory_facts
 from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
 from kcli.rows import ArrowBlock, Failure
-from kcli.views.definitions import FINDINGS, RLMM, VIEWS
+from kcli.views.definitions import FINDINGS, OF_USERS, RLMM, VIEWS
 from kcli.views.options import ViewQuery, macro_options, query
 from kcli.views.plan import ArrowRows, plan_view, refused_by_all, view_schema
 from kcli.words import WordError
@@ -109,7 +109,7 @@ class Source:
 
     def found_for(self, view: str) -> Found:
         """Return what the paths lead to as far as a view reads it."""
-        if view == RLMM or not self.users.names:
+        if view in OF_USERS or not self.users.names:
             return self.found
         return replace(self.found, targets=[one for one in self.found.targets if self.users.wants(one.name)])
 
@@ -283,7 +283,7 @@ class ViewTable(dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
         # what the paths lead to is known: the path is only for the form
         words = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
         self._query = query(words)
-        if view == RLMM:
+        if view in OF_USERS:
             self._query = replace(self._query, selection=source.users)
         self._schema = view_schema(view)
 
@@ -359,8 +359,11 @@ DIRECTORY_COLUMNS = pa.schema(
 def _kept(view: str, targets: list[Target], condition: Any) -> list[Target]:
     """Return the targets that rows which pass a filter can come from.
 
-    Arrow decides it: to Arrow they are files of a partitioned data set, of which none is opened.
+    Arrow decides it: to Arrow they are files of a partitioned data set, of which none is opened. A row about
+    a group is made of several directories.
     """
+    if view in OF_USERS - {RLMM}:
+        return targets
     kind, place = dataset.IpcFileFormat(), fs.LocalFileSystem()
     fragments = [
         kind.make_fragment(str(number), place, partition_expression=_known(view, target))

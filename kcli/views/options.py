@@ -2,8 +2,8 @@
 
 | option            | meaning |
 |-------------------|---------|
-| `view`            | batches (the default), records, segments, epochs, rlmm, offsets, producers or |
-|                   | findings |
+| `view`            | batches (the default), records, segments, epochs, rlmm, offsets, producers,   |
+|                   | groups, group_offsets or findings |
 | `path`            | log dirs, partition directories, files, globs; several with commas between them |
 | `paths`           | the same as a JSON list, as `load([...])` writes it |
 | `leftovers`       | true: directories -delete, -stray, -future and files that wait for removal, too |
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from formats.bounds import LARGEST_BATCH
 from kcli.dump.options import RecordFilter
 from kcli.logdir.targets import Selection
-from kcli.views.definitions import BATCHES, RECORDS, RLMM, VIEWS
+from kcli.views.definitions import BATCHES, OF_USERS, RECORDS, VIEWS
 from kcli.words import (
     INT32,
     INT64,
@@ -127,7 +127,7 @@ def query(options: Mapping[str, str]) -> ViewQuery:
 def macro_options(view: str) -> tuple[str, ...]:
     """Return the options of a view that limit its rows; where to read, and leftovers, are for all views."""
     of_logs = (*OF_BATCHES, "max_batch_bytes") if view in {BATCHES, RECORDS} else ()
-    return (*(() if view == RLMM else OF_PARTITIONS), *of_logs)
+    return (*(() if view in OF_USERS else OF_PARTITIONS), *of_logs)
 
 
 def _one_of(option: str, word: str, allowed: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from formats.names import LOG, UNKNOWN, parse_file, parse_partition_dir
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
+from kcli.jobs import group as groups
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
@@ -90,7 +91,7 @@ class Plan(NamedTuple):
 
 def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers: int) -> Plan:
     """Return what a query must read, of what its paths lead to, for some columns."""
-    if query.view != definitions.RLMM:
+    if query.view not in definitions.OF_USERS:
         targets = [target for target in found.targets if query.selection.wants(target.name)]
         found = replace(found, targets=targets)
     command = VIEW_COMMANDS[query.view](query, found, columns)
@@ -174,6 +175,14 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
     )
 
 
+def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    asked = groups.GroupQuery(now_ms=time.time_ns() // 1_000_000, selection=query.selection)
+    job = groups.list_groups if query.view == definitions.GROUP_LIST else groups.offsets
+    return ViewCommand(
+        partial(job, query=asked), PARTITIONS_ONLY, groups.expand, lambda units, _: groups.split(units)
+    )
+
+
 def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(found))
     job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
@@ -205,6 +214,8 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     ),
     definitions.OFFSETS: lambda *_: ViewCommand(ls, PARTITIONS_ONLY, with_contradictions),
     definitions.REMEMBERED: _producers,
+    definitions.GROUP_LIST: _groups,
+    definitions.GROUP_OFFSETS: _groups,
     definitions.FINDINGS: _check,
 }
 

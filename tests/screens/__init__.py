@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
+from tests.groups import screen_dirs
 from tests.kcli.jobs.rlmm.dumps import SNAPSHOTS, snapshot_file
 from tests.recordings import pack
 
@@ -82,6 +83,10 @@ CASES = {
     "rlmm-partition-kip": "rlmm partition --layout kip foo:0..1",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
+    "group-list": "group list groups",
+    "group-offsets": "group offsets --at 2027-01-15T09:00:00Z groups",
+    "group-members": "group members groups",
+    "group-history": "group history --group billing,reports groups",
     "producers": "producers --at 2026-11-21T14:18:00Z kcli-demo --topic payments",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",
     "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
@@ -134,6 +139,7 @@ def unpack(folder: Path) -> Path:
             snapshot_file(
                 folder / "flat", f"{facts['topic']}-{facts['partition']}", b64decode(facts["bytes"])
             )
+    screen_dirs(folder / "groups")
     _keep_runs(folder)
     return folder
 

@@ -305,11 +305,9 @@ def validate_positions(
 ) -> Yield:
     """Yield a row for each position of a consumer; `reset`: its auto.offset.reset."""
     known = yield from leadership_of(partition, fence, entries)
-    watermark = checkpoints(partition).high_watermark
-    if log.loaded is not None and log.loaded.high_watermark is not None:
-        watermark = log.loaded.high_watermark
-    elif watermark is not None and log.loaded is not None:
-        watermark = log.loaded.bounded(watermark)
+    watermark = (
+        checkpoints(partition).high_watermark if log.loaded is None else log.loaded.known_high_watermark
+    )
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
     for position in positions:

@@ -23,7 +23,9 @@ from kcli.kafka.storage.loaded_log import (
     TopicConfig,
 )
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import PRODUCER_EXPIRATION_MS, Server
+from kcli.logdir.targets import OFFSETS_RETENTION_MS, PRODUCER_EXPIRATION_MS, Server
+
+MINUTE_MS = 60_000
 
 NEVER_TIERED = frozenset(
     {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
@@ -125,6 +127,8 @@ def server_of(properties: Mapping[str, str]) -> Server:
         _number_or(properties.get("log.index.interval.bytes"), DEFAULT_INDEX_INTERVAL_BYTES),
         _number_or(properties.get("log.index.size.max.bytes"), DEFAULT_MAX_INDEX_SIZE),
         _number_or(properties.get("producer.id.expiration.ms"), PRODUCER_EXPIRATION_MS),
+        _number_or(properties.get("offsets.retention.minutes"), OFFSETS_RETENTION_MS // MINUTE_MS)
+        * MINUTE_MS,
     )
 
 

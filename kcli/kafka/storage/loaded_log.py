@@ -168,6 +168,13 @@ class LoadedLog(NamedTuple):
         """Whether there was a segment to load."""
         return bool(self.deleted) or any(segment.log_path is not None for segment in self.segments)
 
+    @property
+    def known_high_watermark(self) -> int | None:
+        """The high watermark that the broker begins with; None where no file has one."""
+        if self.high_watermark is not None or self.checkpoints.high_watermark is None:
+            return self.high_watermark
+        return self.bounded(self.checkpoints.high_watermark)
+
     def bounded(self, high_watermark: int) -> int:
         """Return the high watermark that the broker takes from a checkpointed one: within the log."""
         if high_watermark < self.log_start_offset:

@@ -99,6 +99,21 @@ QUESTIONS: dict[str, Rule] = {
         "Copy the snapshot and the log from another controller or broker. Or move the snapshot elsewhere, if "
         "an older one is whole and the log goes back that far.",
     ),
+    "COORD-001": Rule(
+        "warning",
+        "A part of the log of a coordinator cannot be read: the answer is incomplete.",
+        "The coordinator reads the log when it becomes its leader. It verifies no checksum, and stops where "
+        "a record cannot be read: it then answers COORDINATOR_NOT_AVAILABLE.",
+        "Read the copy of another broker: name its log dirs alone.",
+    ),
+    "COORD-002": Rule(
+        "error",
+        "A record would stop the coordinator when it loads the partition.",
+        "It passes over records of types that it does not know. Where one has an unknown version, or "
+        "cannot be read, it does not load the partition: its groups get COORDINATOR_NOT_AVAILABLE.",
+        "Let another replica lead the partition, if its copy is whole. Or start the release that wrote the "
+        "record.",
+    ),
     "DIFF-001": Rule(
         "error",
         "A partition has damage that it did not have.",

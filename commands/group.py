@@ -1,0 +1,153 @@
+"""`kcli group`: what consumer groups had committed, by the log of their coordinator."""
+
+import time
+from functools import partial
+from glob import has_magic
+from typing import Any
+
+from kcli.cli.option import option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_time, split_list
+from kcli.cli.status import UsageError
+from kcli.cli.typer_command import Group
+from kcli.words import INT64, integer
+
+app = Group(
+    no_args_is_help=True,
+    help="Groups of consumers, by __consumer_offsets: their commits, members and history.",
+)
+
+NAMES = option("--group NAME,...", "Only these groups; globs.")
+UP_TO = option(
+    "--at OFFSET|TIME",
+    "Records up to this offset of __consumer_offsets, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
+    "digits or more).",
+)
+FIRST_TIME_MS = 100_000_000_000
+"""Digits as long as these are a time."""
+CSV, RESET_OFFSETS = "csv", "reset-offsets"
+
+
+def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: Any, **more: Any) -> None:
+    """Run a job of `kcli.jobs.group` with the query that the options make."""
+    from kcli.cli.run import Command, RowTopics, run
+    from kcli.jobs import group as jobs
+
+    inputs, output, engine = given
+    last_offset = last_time = None
+    if at is not None and at.isdecimal() and int(at) < FIRST_TIME_MS:
+        last_offset = integer(at, "offset", 0, INT64)
+    elif at is not None:
+        last_time = parse_time(at)
+    groups = tuple(split_list(group))
+    query = jobs.GroupQuery(
+        now_ms=time.time_ns() // 1_000_000 if last_time is None else last_time,
+        groups=groups,
+        selection=inputs.selection(),
+        last_offset=last_offset,
+        last_time_ms=last_time,
+        **more,
+    )
+    message = f"no group here is {' or '.join(groups)}: kcli group list shows all" if groups else None
+    command = Command(
+        name=name,
+        job=partial(job, query=query),
+        expand=jobs.expand,
+        split=jobs.split,
+        topics=RowTopics(jobs.topics, without_rows=message),
+    )
+    run(command, inputs, output, engine)
+
+
+@app.command("list")
+def list_groups(
+    *,
+    group: list[str] | None = NAMES,
+    at: str | None = UP_TO,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print every group: its state, members, and how much it has committed.
+
+    --topic, --partition: of the users; groups that committed for them.
+
+    Example: kcli group list /var/lib/kafka/data
+    """
+    from kcli.jobs import group as jobs
+
+    _run("group list", jobs.list_groups, group, at, inputs, output, engine)
+
+
+@app.command("offsets")
+def offsets(
+    *,
+    group: list[str] | None = NAMES,
+    at: str | None = UP_TO,
+    everything: bool = option("--all", "Commits that a tombstone removed, too."),
+    line_format: str | None = option(
+        "--format",
+        "Lines of -o csv for kafka-consumer-groups.sh --reset-offsets --from-file.",
+        choices=(RESET_OFFSETS,),
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print what each group committed, its lag, and whether the log still has it.
+
+    Lag and position need the log of the partition, too: name the log dirs of all brokers.
+
+    Example: kcli group offsets --group billing /var/lib/kafka/data
+    """
+    if line_format is not None:
+        if output.format != CSV or everything:
+            raise UsageError("--format reset-offsets needs -o csv, without --all")
+        names = split_list(group)
+        is_one = len(names) == 1 and not has_magic(names[0])
+        columns = ["topic", "partition", "committed_offset"]
+        output = output._replace(columns=columns if is_one else ["group_id", *columns], no_headers=True)
+    from kcli.jobs import group as jobs
+
+    more = {"removed": everything, "resets": line_format is not None}
+    _run("group offsets", jobs.offsets, group, at, inputs, output, engine, **more)
+
+
+@app.command("members")
+def members(
+    *,
+    group: list[str] | None = NAMES,
+    at: str | None = UP_TO,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print the members of each group: client, host, partitions, topics.
+
+    Example: kcli group members --group billing /var/lib/kafka/data
+    """
+    from kcli.jobs import group as jobs
+
+    _run("group members", jobs.members, group, at, inputs, output, engine)
+
+
+@app.command("history")
+def history(
+    *,
+    group: list[str] | None = NAMES,
+    at: str | None = UP_TO,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print each commit and each tombstone of a group, in the order of the log.
+
+    --topic, --partition: of the users. Cleaning removes older commits of a partition.
+
+    Example: kcli group history --group billing --topic orders /var/lib/kafka/data
+    """
+    if not group:
+        raise UsageError("use --group NAME: of which group? kcli group list shows all")
+    from kcli.jobs import group as jobs
+
+    _run("group history", jobs.history, group, at, inputs, output, engine)

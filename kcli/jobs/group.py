@@ -1,0 +1,399 @@
+"""What `kcli group` runs: the groups of a partition of __consumer_offsets, their commits and members.
+
+A unit is the copy of a coordinator's partition that counts, then the directories of all other partitions: the
+logs that commits are about.
+"""
+
+import os
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
+
+from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, PartitionDir
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, topic_id_of
+from kcli.jobs.copies import counted_copies
+from kcli.jobs.ls import bounded_start
+from kcli.jobs.metadata_partitions import cluster_of
+from kcli.jobs.replica_pairs import as_running
+from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
+from kcli.kafka.coordinator.group_fold import (
+    GROUP_METADATA,
+    Commit,
+    CommitKey,
+    Fields,
+    FoldedGroup,
+    GroupFold,
+    RemovedCommit,
+    Watch,
+    by_group,
+    commit_fields,
+    group_of,
+    topic_partition,
+)
+from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members_of, state_of
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.metadata_loader import image_in
+from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.replication.consumer_positions import (
+    NO_RESET,
+    OUT_OF_RANGE,
+    UNCHECKED,
+    VALID,
+    Bounds,
+    Position,
+    validate,
+)
+from kcli.kafka.storage.leader_epochs import end_offset_for
+from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog
+from kcli.logdir.buffers import FileError
+from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
+from kcli.rows.groups import (
+    Coordinator,
+    GroupCommitRow,
+    GroupMemberRow,
+    GroupOffsetRow,
+    GroupRow,
+    MemberPartition,
+)
+
+UNLOADABLE = "COORD-002"
+MOST_TROUBLES = 10
+"""Records of one partition that are reported one by one."""
+DIVERGED, UNKNOWN = "diverged", "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupQuery:
+    """Which groups, of which topics; up to which offset or time of the log; when `now` is for what expires.
+
+    `groups` are names or globs, none for all. `removed`: commits that tombstones removed, too; `resets`: only
+    those that count, for who sets the offsets of another cluster.
+    """
+
+    now_ms: int
+    groups: tuple[str, ...] = ()
+    selection: Selection = ALL_PARTITIONS
+    last_offset: int | None = None
+    last_time_ms: int | None = None
+    removed: bool = False
+    resets: bool = False
+
+    def wants(self, group_id: str) -> bool:
+        """Whether a group is asked for."""
+        return not self.groups or any(fnmatchcase(group_id, one) for one in self.groups)
+
+    def wants_partition(self, topic: str, number: int) -> bool:
+        """Whether the commits about a partition are asked for."""
+        return not self.selection.names or self.selection.wants(PartitionDir(topic, number))
+
+
+# The units
+
+
+def expand(found: Found) -> Found:
+    """Return the same with the copies of partitions that count; refuse where none is of a coordinator."""
+    counted = counted_copies(found, lambda name: name.topic != CLUSTER_METADATA)
+    if not any(map(is_of_coordinator, counted.targets)) and not counted.failures:
+        place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
+        message = f"no partition of {CONSUMER_OFFSETS} is here"
+        counted.failures.append(FileError(place, "nothing-to-read", message))
+        counted.targets.clear()
+    return counted
+
+
+def is_of_coordinator(target: Target) -> bool:
+    """Whether a target is a partition of __consumer_offsets."""
+    return target.kind == PARTITION and target.name is not None and target.name.topic == CONSUMER_OFFSETS
+
+
+def split(units: list[Unit], _: bool = False) -> list[Unit]:  # noqa: FBT001, FBT002 - as every split
+    """Return a unit for each coordinator's partition, the other partitions of its cluster behind it."""
+    others = [unit.target for unit in units if not is_of_coordinator(unit.target)]
+    return [
+        replace(unit, number=number, targets=(unit.target, *_same_cluster(unit.target, others)))
+        for number, unit in enumerate(one for one in units if is_of_coordinator(one.target))
+    ]
+
+
+def _same_cluster(target: Target, others: Iterable[Target]) -> Iterator[Target]:
+    cluster = cluster_of(target)
+    return (one for one in others if None in {cluster, cluster_of(one)} or cluster_of(one) == cluster)
+
+
+def topics(units: list[Unit]) -> Iterator[str]:
+    """Yield the topics whose partitions are here."""
+    yield from sorted({one.name.topic for unit in units for one in unit.targets[1:] if one.name is not None})
+
+
+# The fold
+
+
+def fold(
+    partition: Partition, query: GroupQuery, watch: Watch | None = None
+) -> Generator[Finding, None, GroupFold]:
+    """Yield what is wrong with the log of a coordinator's partition; return what its records come to."""
+    loaded = yield from start(partition, exact=not is_running(partition.target))
+    log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
+    found = GroupFold(keeps_removed=query.removed, watch=watch)
+    found.fold(log)
+    yield from log.findings
+    for one in found.troubles[:MOST_TROUBLES]:
+        message = f"offset {one.offset}: {one.reason}"
+        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    return found
+
+
+def _coordinator(partition: Partition) -> Coordinator:
+    facts = partition.directory
+    return Coordinator(partition.shown, facts.broker_id, facts.cluster_id)
+
+
+# `group list`
+
+
+def list_groups(unit: Unit, *, query: GroupQuery) -> Outcome:
+    """Return a row for each group, by its id."""
+
+    def rows(partition: Partition) -> Yield:
+        found = yield from fold(partition, query)
+        commits = dict(by_group(found.commits))
+        place = _coordinator(partition)
+        for group_id, group in found.all_groups().items():
+            own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
+            if query.wants(group_id) and (own or not query.selection.names):
+                fields = [commit_fields(found.commits[key]) for _, _, key in own]
+                yield GroupRow(
+                    place,
+                    group_id=group_id,
+                    group_type=group.type,
+                    state=state_of(group),
+                    protocol_type=_protocol_type(group),
+                    protocol=_protocol(group),
+                    generation=generation_of(group),
+                    leader=group.fields(GROUP_METADATA).get("leader") or None,
+                    members=sum(1 for _ in members_of(group, {})),
+                    coordinator_partition=partition.number,
+                    topics=tuple(dict.fromkeys(topic for topic, _, _ in own)),
+                    committed_partitions=len(own),
+                    last_commit_timestamp=max((one["commitTimestamp"] for one in fields), default=None),
+                )
+
+    return answer(unit, rows)
+
+
+def _protocol_type(group: FoldedGroup) -> str | None:
+    return group.fields(GROUP_METADATA).get("protocolType") or None if group.type == "classic" else group.type
+
+
+def _protocol(group: FoldedGroup) -> str | None:
+    if group.type == "classic":
+        return group.fields(GROUP_METADATA).get("protocol")
+    assignors = {one.get("serverAssignor") for one in group.of_type(5).values()}
+    return assignors.pop() if len(assignors) == 1 else None
+
+
+# `group offsets`
+
+
+def offsets(unit: Unit, *, query: GroupQuery) -> Outcome:
+    """Return a row for each commit that counts, by group, topic and partition."""
+    logs = {(one.name.topic, one.name.partition): one for one in unit.targets[1:] if one.name is not None}
+    return answer(unit, partial(_offset_rows, query, logs))
+
+
+def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partition: Partition) -> Yield:
+    found = yield from fold(partition, query)
+    place, groups = _coordinator(partition), found.all_groups()
+    pending = {key: (producer, one) for producer, own in found.pending.items() for key, one in own.items()}
+    keys = {**found.commits, **found.removed, **dict.fromkeys(pending)}
+    retention = partition.target.server.offsets_retention_ms
+    unread: set[tuple[str, int]] = set()
+    for group_id, own in by_group(keys):
+        if not query.wants(group_id):
+            continue
+        expiry = expiry_of(groups.get(group_id) or FoldedGroup("classic"))
+        for topic, number, key in own:
+            if not query.wants_partition(topic, number) or (query.resets and key not in found.commits):
+                continue
+            removal = found.removed.get(key)
+            counting = found.commits.get(key) if removal is None else removal.commit
+            fields = None if counting is None else commit_fields(counting)
+            producer, waiting = pending.get(key, (None, None))
+            expires = None
+            if fields is not None and removal is None and waiting is None:
+                expires = expiry.of(topic, fields, retention)
+            target = logs.get((topic, number))
+            log, problem = (None, None) if target is None else _log_of(target, _version(target))
+            if problem is not None and target is not None and (topic, number) not in unread:
+                unread.add((topic, number))
+                yield Finding("LOG-008", problem.message, target.shown, problem.path, problem.position)
+            yield GroupOffsetRow(
+                place,
+                group_id,
+                topic,
+                number,
+                *_committed(fields),
+                expire_timestamp=expires,
+                expired=expires is not None and expires <= query.now_ms,
+                log_start_offset=None if log is None else log.log_start_offset,
+                log_end_offset=None if log is None else log.log_end_offset,
+                high_watermark=None if log is None else log.high_watermark,
+                lag=None if log is None or fields is None else log.lag(fields["offset"]),
+                position=UNKNOWN if log is None or fields is None else position_of(fields, log),
+                pending_offset=None if waiting is None else commit_fields(waiting)["offset"],
+                pending_producer_id=producer,
+                removed_by=None if removal is None else removal.record_offset,
+            )
+
+
+def _committed(fields: Fields | None) -> tuple[int | None, int | None, str | None, int | None]:
+    """Return offset, leader epoch, metadata and time of a commit; None for each without one."""
+    if fields is None:
+        return None, None, None, None
+    return fields["offset"], fields["leaderEpoch"], fields["metadata"], fields["commitTimestamp"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What a broker holds of the log of a partition; None where only a recovery knows it."""
+
+    loaded: LoadedLog
+    log_end_offset: int | None
+    high_watermark: int | None
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset."""
+        return self.loaded.log_start_offset
+
+    def lag(self, committed: int) -> int | None:
+        """Return how many offsets lie behind a committed one, as Kafka's tool does: maybe below 0."""
+        end = self.log_end_offset if self.high_watermark is None else self.high_watermark
+        return None if end is None else end - committed
+
+
+@lru_cache(maxsize=1 << 16)
+def _log_of(target: Target, _version: object) -> tuple[LogFacts | None, FileError | None]:
+    """Return what a broker holds of a log, or why it is not known."""
+    partition = Partition(target)
+    try:
+        loaded = collect_findings(bounded_start(partition))
+    except FileError as error:
+        return None, error
+    is_known = loaded.source != HEADERS or is_running(target)
+    loaded = as_running(loaded) if is_running(target) else loaded
+    return LogFacts(loaded, loaded.log_end_offset if is_known else None, loaded.known_high_watermark), None
+
+
+def _version(target: Target) -> object:
+    """Return what changes with the log of a partition."""
+    partition = Partition(target)
+    try:
+        newest = partition.segments[-1].path("log") if partition.segments else target.path
+        status = os.stat(newest)
+    except (FileError, OSError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def position_of(fields: Fields, log: LogFacts) -> str:
+    """Return what a consumer finds that begins at a commit: an offset outside the log whatever its epoch."""
+    position, end = Position(fields["offset"], fields["leaderEpoch"]), log.log_end_offset
+    if position.offset < log.log_start_offset:
+        return OUT_OF_RANGE
+    if end is None:
+        return UNKNOWN
+    if position.offset > end:
+        return OUT_OF_RANGE
+    epoch_end = end_offset_for(log.loaded.epochs, position.epoch, end)
+    found = validate(position, None, epoch_end, NO_RESET, Bounds(log.log_start_offset, end))
+    return VALID if found.outcome in {VALID, UNCHECKED} else DIVERGED
+
+
+# `group members`
+
+
+def members(unit: Unit, *, query: GroupQuery) -> Outcome:
+    """Return a row for each member, by group and member id."""
+
+    def rows(partition: Partition) -> Yield:
+        found = yield from fold(partition, query)
+        place, names = _coordinator(partition), _topic_names(unit.targets)
+        for group_id, group in found.all_groups().items():
+            if not query.wants(group_id):
+                continue
+            for one in members_of(group, names):
+                held = one.assignment
+                yield GroupMemberRow(
+                    place,
+                    group_id,
+                    *one[:4],
+                    None if held is None else tuple(MemberPartition(*each) for each in held),
+                    one.subscribed_topics,
+                )
+
+    return answer(unit, rows)
+
+
+def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
+    """Return the topics that are known here by their ids: of the metadata, and of partition directories."""
+    names: dict[str, str] = {}
+    log_dirs = dict.fromkeys(place for one in targets for place in (one.log_dir, one.metadata_dir) if place)
+    for image in filter(None, map(image_in, log_dirs)):
+        names.update((topic_id, topic.name) for topic_id, topic in image.topics.items())
+    for topic, target in {one.name.topic: one for one in targets if one.name is not None}.items():
+        topic_id = topic_id_of(Partition(target))
+        if topic_id is not None:
+            names.setdefault(topic_id, topic)
+    return names
+
+
+# `group history`
+
+
+def history(unit: Unit, *, query: GroupQuery) -> Outcome:
+    """Return a row for each commit that came to count, and each tombstone, in the order of the log."""
+
+    def rows(partition: Partition) -> Yield:
+        place, changes = _coordinator(partition), list[GroupCommitRow]()
+        wants = lru_cache(lambda group: query.wants(group.decode(errors="replace")))
+        before: dict[CommitKey, int] = {}
+
+        def watch(key: CommitKey, commit: Commit | None, removal: RemovedCommit | None) -> None:
+            topic, number = topic_partition(key)
+            if not wants(group_of(key)) or not query.wants_partition(topic, number):
+                return
+            previous = before.pop(key, None)
+            record = commit or removal
+            assert record is not None
+            offset = None if commit is None else commit_fields(commit)["offset"]
+            if offset is not None:
+                before[key] = offset
+            group_id = group_of(key).decode(errors="replace")
+            changes.append(
+                GroupCommitRow(
+                    *(place, group_id, record.record_offset, record.timestamp, topic, number),
+                    *(offset, previous, change_of(previous, offset)),
+                )
+            )
+
+        yield from fold(partition, query, watch)
+        yield from changes
+
+    return answer(unit, rows)
+
+
+def change_of(previous: int | None, offset: int | None) -> str:
+    """Return what a commit does to the offset before it, in a word."""
+    if offset is None:
+        return "removed"
+    if previous is None:
+        return "first"
+    return "same" if offset == previous else "forward" if offset > previous else "back"

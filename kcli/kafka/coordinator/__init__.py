@@ -1,0 +1,1 @@
+"""Groups and transactions, folded from the logs of the coordinators' topics."""

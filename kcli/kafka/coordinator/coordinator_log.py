@@ -1,0 +1,228 @@
+"""The records of a coordinator's partition in order, as columns, and the markers that end transactions.
+
+As `CoordinatorLoaderImpl` reads the log that a start has loaded, but past damage: what cannot be read is a
+finding, and `CoordinatorLog.is_incomplete` says so.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import CONTROL_MASK, NO_PRODUCER_ID
+from formats.bounds import LARGEST_BATCH, describe
+from formats.control import ABORT, COMMIT, control_key
+from formats.errors import FormatError
+from formats.magic import LARGEST_HEADER, LATEST, is_above_latest, is_legacy, read_header
+from formats.message_set import LegacyRecord, message_set, set_records
+from formats.names import LOG
+from formats.record import Record, batch_records
+from formats.record_columns import FallbackBatch, RecordColumns, record_columns
+from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import Finding, checksum_message
+from kcli.kafka.findings.log_findings import magic_message, report_damage
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import Window
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import DamagedRange, Stop
+from kcli.logdir.targets import entry_of
+
+Ints: TypeAlias = NDArray[np.int64]
+Walk: TypeAlias = Callable[[DataFile, int, int], Iterator[Window | DamagedRange | Stop]]
+"""Goes through the batches of a file between two positions, past damage."""
+
+UNREAD = "COORD-001"
+
+
+class CoordinatorRecords(NamedTuple):
+    """Consecutive records, an element of each array a record.
+
+    Of keys and values there are places in `data`, and lengths, -1 for null. `producer_id`: of those that a
+    transaction wrote, else -1. `position`: byte of the batch in the file `path`, as shown.
+    """
+
+    data: bytes
+    path: str
+    producer_id: int
+    offset: Ints
+    timestamp: Ints
+    key_start: Ints
+    key_length: Ints
+    value_start: Ints
+    value_length: Ints
+    position: Ints
+
+    def key(self, number: int) -> bytes | None:
+        """Return the key of a record."""
+        return self._bytes(self.key_start[number], self.key_length[number])
+
+    def value(self, number: int) -> bytes | None:
+        """Return the value of a record."""
+        return self._bytes(self.value_start[number], self.value_length[number])
+
+    def _bytes(self, start: int, length: int) -> bytes | None:
+        return None if length < 0 else self.data[start : start + length]
+
+    def taken(self, chosen: "Ints | NDArray[np.bool_] | slice") -> "CoordinatorRecords":
+        """Return some of the records."""
+        return CoordinatorRecords(
+            self.data, self.path, self.producer_id, *(column[chosen] for column in self[3:])
+        )
+
+
+class Marker(NamedTuple):
+    """The end of a transaction of a producer."""
+
+    offset: int
+    timestamp: int
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+
+
+class CoordinatorLog:
+    """Iterates over the records and markers of a partition, up to an offset or a time (ms), inclusive.
+
+    Then `findings` has what is wrong with the files.
+    """
+
+    def __init__(
+        self,
+        partition: Partition,
+        loaded: LoadedLog,
+        walk: Walk,
+        last_offset: int | None = None,
+        last_time_ms: int | None = None,
+    ) -> None:
+        self._partition, self._loaded, self._walk = partition, loaded, walk
+        self._last_offset, self._last_time_ms = last_offset, last_time_ms
+        self.findings: list[Finding] = []
+        self.lost = 0
+        """Batches and ranges of bytes that cannot be read."""
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether something cannot be read."""
+        return self.lost > 0
+
+    def __iter__(self) -> Iterator[CoordinatorRecords | Marker]:
+        bounded = self._last_offset is not None or self._last_time_ms is not None
+        for segment in self._loaded.segments:
+            if segment.log_path is None or not segment.log_size:
+                continue
+            if self._last_offset is not None and segment.base_offset > self._last_offset:
+                break
+            target = entry_of(self._partition.target, os.path.basename(segment.log_path), LOG)
+            collector = FindingCollector(target)
+            with segment.log() as file:
+                for item in self._walk(file, 0, segment.log_size):
+                    if isinstance(item, Window):
+                        parts = self._parts(file, target.shown, item, collector)
+                        yield from self._bounded(parts) if bounded else parts
+                    else:
+                        self.lost += isinstance(item, DamagedRange)
+                        self.findings += report_damage(item, collector)
+            self.findings += collector.take()
+        if self.lost:
+            message = f"{self.lost} batches or ranges of bytes cannot be read; what lies behind them is read"
+            self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))
+
+    def _bounded(self, parts: Iterable[CoordinatorRecords | Marker]) -> Iterator[CoordinatorRecords | Marker]:
+        offset = np.iinfo(np.int64).max if self._last_offset is None else self._last_offset
+        time = np.iinfo(np.int64).max if self._last_time_ms is None else self._last_time_ms
+        for part in parts:
+            if isinstance(part, Marker):
+                if part.offset <= offset and part.timestamp <= time:
+                    yield part
+            else:
+                yield part.taken((part.offset <= offset) & (part.timestamp <= time))
+
+    def _parts(
+        self, file: DataFile, path: str, window: Window, collector: FindingCollector
+    ) -> Iterator[CoordinatorRecords | Marker]:
+        """Yield what a window holds; that of one without damage comes many records at once."""
+        fields, places = window.fields, window.positions
+        parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
+        is_whole = len(window.data) > 0 and window.valid is not None and bool(window.valid.all())
+        if is_whole and (fields["magic"] == LATEST).all():
+            parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
+        for part in parts:
+            if isinstance(part, RecordColumns):
+                yield from _runs(part, path, places)
+                continue
+            position = int(places[part.number])
+            is_valid = window.valid is not None and bool(window.valid[part.number])
+            try:
+                yield from self._plain(file, path, position, collector, is_valid=is_valid)
+            except FormatError as error:
+                self.lost += 1
+                offset = int(fields["base_offset"][part.number])
+                collector.add("DUMP-002", position, f"offset {offset}: {describe(error.moved(position))}")
+
+    def _plain(
+        self, file: DataFile, path: str, position: int, collector: FindingCollector, *, is_valid: bool
+    ) -> Iterator[CoordinatorRecords | Marker]:
+        """Yield what one batch holds, record by record."""
+        header = read_header(file.read(position, LARGEST_HEADER))
+        if not is_valid or is_above_latest(header.magic):
+            self.lost += 1
+            code, message = ("LOG-017", magic_message(header.base_offset, header.magic))
+            if not is_valid:
+                code, message = "LOG-003", checksum_message(header.base_offset)
+            collector.add(code, position, message)
+            return
+        raw = file.read(position, header.size)
+        if header.is_control:
+            yield from (
+                Marker(one.offset, one.timestamp, header.producer_id, header.producer_epoch, kind == COMMIT)
+                for one in batch_records(raw, LARGEST_BATCH)
+                if (kind := control_key(one.key).type) in {COMMIT, ABORT}
+            )
+            return
+        found: list[Record | LegacyRecord] = []
+        if is_legacy(header.magic):
+            found += (one for one in set_records(message_set(raw, LARGEST_BATCH)) if one.error is None)
+        else:
+            found += batch_records(raw, LARGEST_BATCH)
+        data = b"".join(part or b"" for one in found for part in (one.key, one.value))
+        rows, at = [], 0
+        for one in found:
+            key, value = (-1 if part is None else len(part) for part in (one.key, one.value))
+            value_at = at + max(key, 0)
+            rows.append((one.offset, one.timestamp or -1, at, key, value_at, value, position))
+            at = value_at + max(value, 0)
+        columns = np.array(rows, np.int64).reshape(-1, 7).T
+        yield CoordinatorRecords(data, path, header.producer_id, *columns)
+
+
+def _runs(part: RecordColumns, path: str, places: Ints) -> Iterator[CoordinatorRecords | Marker]:
+    """Yield the records of some batches, those of one producer together, and markers in their place."""
+    batches = places[part.first : part.first + len(part.headers)]
+    records = CoordinatorRecords(
+        part.data,
+        path,
+        NO_PRODUCER_ID,
+        *(part.offset, part.timestamp, part.key_start, part.key_length, part.value_start, part.value_length),
+        batches[part.batch],
+    )
+    ids, is_control = part.headers["producer_id"], part.headers["attributes"] & CONTROL_MASK != 0
+    if not is_control.any() and (ids == NO_PRODUCER_ID).all():
+        yield records
+        return
+    parted = (ids[1:] != ids[:-1]) | is_control[1:] | is_control[:-1]
+    for begin, end in pairwise([0, *(parted.nonzero()[0] + 1).tolist(), len(ids)]):
+        run = records.taken(slice(int(part.bounds[begin]), int(part.bounds[end])))
+        producer_id = int(ids[begin])
+        if not is_control[begin]:
+            yield run._replace(producer_id=producer_id)
+            continue
+        epoch = int(part.headers["producer_epoch"][begin])
+        for number in range(len(run.offset)):
+            kind = control_key(run.key(number)).type
+            if kind in {COMMIT, ABORT}:
+                offset, timestamp = int(run.offset[number]), int(run.timestamp[number])
+                yield Marker(offset, timestamp, producer_id, epoch, kind == COMMIT)

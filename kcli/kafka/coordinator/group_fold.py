@@ -1,0 +1,298 @@
+"""The one fold of the records of __consumer_offsets: commits, and the groups of every protocol.
+
+The truth is `GroupCoordinatorShard.replay`, with `OffsetMetadataManager` for commits and
+`GroupMetadataManager` for groups. The newest commit of a key counts; a transaction's are pending until its
+marker, and dropped if that aborts. A group of commits alone is a classic one without a record of its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import NO_PRODUCER_ID
+from formats.errors import FormatError
+from formats.messages.decode import decode_key, decode_value
+from formats.messages.reader import Unknown
+from formats.names import CONSUMER_OFFSETS
+from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Ints, Marker
+
+CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
+OFFSET_COMMIT, GROUP_METADATA = 1, 2
+GROUP_TYPES = {
+    GROUP_METADATA: CLASSIC,
+    **dict.fromkeys((3, 4, 5, 6, 7, 8, 16), CONSUMER),
+    **dict.fromkeys((10, 11, 12, 13, 14, 15), SHARE),
+    **dict.fromkeys((17, 19, 20, 21, 22, 23), STREAMS),
+}
+"""The type of group that a type of record is about."""
+OF_GROUPS = {GROUP_METADATA, 3, 11, 17}
+"""Records that hold the epoch of a group: a tombstone of one removes it."""
+GROUP_FIELDS = ("group", "groupId")
+TYPE_SIZE, LENGTH_SIZE, PARTITION_SIZE = 2, 2, 4
+
+Fields: TypeAlias = dict[str, Any]
+Flags: TypeAlias = NDArray[np.bool_]
+CommitKey: TypeAlias = bytes
+"""FoldedGroup, topic and partition as in the key of a commit, after its type."""
+
+
+class Commit(NamedTuple):
+    """A commit as stored: the offset and timestamp of its record, and its value."""
+
+    record_offset: int
+    timestamp: int
+    value: bytes
+
+
+class RemovedCommit(NamedTuple):
+    """A tombstone, and the commit that it removed."""
+
+    record_offset: int
+    timestamp: int
+    commit: Commit
+
+
+Watch: TypeAlias = Callable[[CommitKey, Commit | None, RemovedCommit | None], None]
+"""Sees each commit that comes to count with the one before, and each tombstone."""
+
+
+@dataclass
+class FoldedGroup:
+    """The records of a group that count: their fields by type and by the rest of the key, None for none."""
+
+    type: str
+    records: dict[tuple[int, str | None], Fields] = field(default_factory=dict)
+
+    def of_type(self, number: int) -> dict[str, Fields]:
+        """Return the records of a type by what their key names beside the group."""
+        return {name or "": fields for (kind, name), fields in self.records.items() if kind == number}
+
+    def fields(self, number: int) -> Fields:
+        """Return the fields of the only record of a type; none without it."""
+        return self.records.get((number, None), {})
+
+
+class Trouble(NamedTuple):
+    """A record that the coordinator cannot read: its offset, file and batch, and why."""
+
+    offset: int
+    path: str
+    position: int
+    reason: str
+
+
+class GroupFold:
+    """Takes records and markers in order; `keeps_removed` keeps what tombstones remove.
+
+    `pending`: the commits of transactions that are open, by producer. `watch` sees each change of a commit
+    that counts. `unknown`: records of types that are not known, which a coordinator passes over.
+    """
+
+    def __init__(self, *, keeps_removed: bool = False, watch: Watch | None = None) -> None:
+        self.commits: dict[CommitKey, Commit] = {}
+        self.pending: dict[int, dict[CommitKey, Commit]] = {}
+        self.groups: dict[str, FoldedGroup] = {}
+        self.removed: dict[CommitKey, RemovedCommit] = {}
+        self.troubles: list[Trouble] = []
+        self.unknown = 0
+        self._simple: dict[bytes, None] = {}
+        self._one_by_one = keeps_removed or watch is not None
+        self._keeps_removed, self._watch = keeps_removed, watch
+
+    def fold(self, items: Iterable[CoordinatorRecords | Marker]) -> None:
+        """Take all records and markers."""
+        for item in items:
+            if isinstance(item, Marker):
+                self._end(item)
+            else:
+                self._take(item)
+
+    # Runs of commits, and other records between them
+
+    def _take(self, records: CoordinatorRecords) -> None:
+        is_commit = is_whole_commit(records)
+        if is_commit.all():
+            self._commit(records)
+            return
+        parted = (is_commit[1:] != is_commit[:-1]).nonzero()[0] + 1
+        for begin, end in pairwise([0, *parted.tolist(), len(is_commit)]):
+            run = records.taken(slice(begin, end))
+            if len(run.offset) and is_commit[begin]:
+                self._commit(run)
+            else:
+                for number in range(len(run.offset)):
+                    self._replay(run, number)
+
+    def _commit(self, records: CoordinatorRecords) -> None:
+        data = records.data
+        starts = (records.key_start + TYPE_SIZE).tolist()
+        keys = [
+            data[start:end]
+            for start, end in zip(starts, (records.key_start + records.key_length).tolist(), strict=True)
+        ]
+        values = [
+            data[start:end]
+            for start, end in zip(
+                records.value_start.tolist(),
+                (records.value_start + records.value_length).tolist(),
+                strict=True,
+            )
+        ]
+        commits = map(Commit, records.offset.tolist(), records.timestamp.tolist(), values)
+        tombstones = (records.value_length < 0).nonzero()[0].tolist()
+        if records.producer_id != NO_PRODUCER_ID or self._one_by_one or tombstones:
+            removed = set(tombstones)
+            for number, (key, commit) in enumerate(zip(keys, commits, strict=True)):
+                if number in removed:
+                    self._remove(key, commit)
+                elif records.producer_id == NO_PRODUCER_ID:
+                    self._put(key, commit)
+                else:
+                    self.pending.setdefault(records.producer_id, {})[key] = commit
+                    self._simple[group_of(key)] = None
+        else:
+            self.commits.update(zip(keys, commits, strict=True))
+
+    def _put(self, key: CommitKey, commit: Commit) -> None:
+        if self._watch is not None:
+            self._watch(key, commit, None)
+        self.removed.pop(key, None)
+        self.commits[key] = commit
+
+    def _remove(self, key: CommitKey, tombstone: Commit) -> None:
+        for commits in self.pending.values():
+            commits.pop(key, None)
+        commit = self.commits.pop(key, None)
+        if commit is not None:
+            self._simple[group_of(key)] = None
+            removal = RemovedCommit(tombstone.record_offset, tombstone.timestamp, commit)
+            if self._keeps_removed:
+                self.removed[key] = removal
+            if self._watch is not None:
+                self._watch(key, None, removal)
+
+    def _end(self, marker: Marker) -> None:
+        """End the transaction of a producer: its commits count where none that is newer does."""
+        for key, commit in self.pending.pop(marker.producer_id, {}).items():
+            counting = self.commits.get(key)
+            if marker.is_commit and (counting is None or commit.record_offset > counting.record_offset):
+                self._put(key, commit)
+
+    # Records of groups
+
+    def _replay(self, records: CoordinatorRecords, number: int) -> None:
+        key, value = records.key(number), records.value(number)
+        try:
+            name = decode_key(CONSUMER_OFFSETS, key, replace_invalid_utf8=True)
+            if isinstance(name, Unknown):
+                self.unknown += 1
+                return
+            message = None
+            if value is not None:
+                message = decode_value(CONSUMER_OFFSETS, name.api_key, value, replace_invalid_utf8=True)
+            if isinstance(message, Unknown):
+                reason = f"version {message.version} of a value of type {name.api_key} is not known"
+                self._trouble(records, number, reason)
+                return
+        except FormatError as error:
+            self._trouble(records, number, str(error))
+            return
+        if name.api_key in GROUP_TYPES:
+            self._change(name.api_key, name.fields, None if message is None else message.fields)
+        elif key is not None:
+            self._commit(records.taken(slice(number, number + 1)))
+
+    def _trouble(self, records: CoordinatorRecords, number: int, reason: str) -> None:
+        place = int(records.offset[number]), records.path, int(records.position[number])
+        self.troubles.append(Trouble(*place, reason))
+
+    def _change(self, number: int, key: Fields, value: Fields | None) -> None:
+        group_id = next(str(key[name]) for name in GROUP_FIELDS if name in key)
+        rest = next((str(value) for name, value in key.items() if name not in GROUP_FIELDS), None)
+        group = self.groups.get(group_id)
+        if value is not None:
+            if group is None or group.type != GROUP_TYPES[number]:
+                group = self.groups[group_id] = FoldedGroup(GROUP_TYPES[number])
+            group.records[number, rest] = value
+        elif number in OF_GROUPS:
+            if group is not None and (number == GROUP_METADATA or GROUP_TYPES[number] == group.type):
+                del self.groups[group_id]
+            if number == GROUP_METADATA:
+                self._simple.pop(group_id.encode(), None)
+        elif group is not None:
+            group.records.pop((number, rest), None)
+
+    # What it comes to
+
+    def all_groups(self) -> dict[str, FoldedGroup]:
+        """Return every group by its id, sorted: those with records, and those that commits make."""
+        simple = {group_of(key) for key in self.commits} | self._simple.keys()
+        ids = {one.decode(errors="replace") for one in simple} | self.groups.keys()
+        return {one: self.groups.get(one) or FoldedGroup(CLASSIC) for one in sorted(ids)}
+
+
+def is_whole_commit(records: CoordinatorRecords) -> Flags:
+    """Return which records are commits, or their tombstones, whose key and value can be read to the end.
+
+    The reader of single records says what is wrong with the others. Its fast twin: values of version 0 to 3
+    end with timestamps behind the metadata, of version 4 they are left to the reader unless short.
+    """
+    data = np.frombuffer(records.data, np.uint8)
+
+    def short(at: Ints) -> Ints:
+        high, low = (data.take(at + one, mode="clip").astype(np.int64) for one in (0, 1))
+        found: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
+        return found
+
+    start, length = records.key_start, records.key_length
+    group = short(start + TYPE_SIZE)
+    topic = short(start + TYPE_SIZE + LENGTH_SIZE + group)
+    is_read = (short(start) | 1 == OFFSET_COMMIT) & (group >= 0) & (topic >= 0)
+    is_read &= TYPE_SIZE + 2 * LENGTH_SIZE + PARTITION_SIZE + group + topic <= length
+    version = short(records.value_start)
+    metadata_at = records.value_start + np.where(version >= 3, 14, 10)
+    metadata = short(metadata_at)
+    sizes = metadata_at - records.value_start + LENGTH_SIZE + metadata + np.where(version == 1, 16, 8)
+    is_old = (version >= 0) & (version <= 3) & (metadata >= 0) & (sizes <= records.value_length)
+    compact = data.take(metadata_at, mode="clip").astype(np.int64)  # its length and one
+    tags_at = metadata_at + compact + 8
+    tags = data.take(tags_at, mode="clip")
+    end = tags_at + np.where(tags == 0, 1, 19) - records.value_start
+    has_topic_id = (tags == 1) & (short(tags_at + 1) == 16)
+    is_new = (version == 4) & (compact > 0) & (compact < 0x80) & ((tags == 0) | has_topic_id)
+    is_value = is_old | (is_new & (end <= records.value_length))
+    found: Flags = is_read & (is_value | (records.value_length < 0))
+    return found
+
+
+def group_of(key: CommitKey) -> bytes:
+    """Return the group of a commit's key."""
+    return key[LENGTH_SIZE : LENGTH_SIZE + int.from_bytes(key[:LENGTH_SIZE])]
+
+
+def topic_partition(key: CommitKey) -> tuple[str, int]:
+    """Return the topic and the partition of a commit's key."""
+    at = LENGTH_SIZE + len(group_of(key))
+    end = at + LENGTH_SIZE + int.from_bytes(key[at : at + LENGTH_SIZE])
+    topic = key[at + LENGTH_SIZE : end].decode(errors="replace")
+    return topic, int.from_bytes(key[end : end + PARTITION_SIZE], signed=True)
+
+
+def commit_fields(commit: Commit) -> Fields:
+    """Return the fields of a commit's value; those that its version lacks are -1."""
+    message = decode_value(CONSUMER_OFFSETS, OFFSET_COMMIT, commit.value, replace_invalid_utf8=True)
+    assert not isinstance(message, Unknown), "the fold takes none of another version"
+    return {"leaderEpoch": -1, "expireTimestamp": -1, "topicId": None, **message.fields}
+
+
+def by_group(commits: Iterable[CommitKey]) -> Iterator[tuple[str, list[tuple[str, int, CommitKey]]]]:
+    """Yield the keys of each group, sorted: topic, partition, and the key."""
+    groups: dict[bytes, list[CommitKey]] = {}
+    for key in commits:
+        groups.setdefault(group_of(key), []).append(key)
+    for group, keys in sorted(groups.items()):
+        yield group.decode(errors="replace"), sorted((*topic_partition(key), key) for key in keys)

@@ -1,0 +1,222 @@
+"""What a coordinator says of a group that it has loaded: its state, its members, when its offsets expire.
+
+The truth is `ClassicGroup`, `ConsumerGroup`, `ShareGroup` and `StreamsGroup`: `maybeUpdateGroupState`,
+`isSubscribedToTopic` and `offsetExpirationCondition`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from formats.errors import FormatError
+from formats.messages.group import CONSUMER_PROTOCOL, CONSUMER_PROTOCOL_FIELDS
+from formats.messages.reader import Collector, read_message
+from formats.primitives import int16
+from kcli.kafka.coordinator.group_fold import CLASSIC, CONSUMER, SHARE, STREAMS, Fields, FoldedGroup
+
+EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
+CONSUMER_PROTOCOL_TYPE = "consumer"
+
+
+class RecordTypes(NamedTuple):
+    """The types of records that say the same of the groups of a protocol, and a member's state `stable`."""
+
+    group: int
+    member: int
+    target: int
+    current: int
+    stable: int
+
+
+RECORDS_OF = {
+    CONSUMER: RecordTypes(3, 5, 6, 8, 0),
+    SHARE: RecordTypes(11, 10, 12, 14, 0),
+    STREAMS: RecordTypes(17, 19, 20, 22, 1),
+}
+GROUP_METADATA, REGULAR_EXPRESSION, TOPOLOGY = 2, 16, 23
+Names: TypeAlias = Mapping[str, str]
+"""Topics by id."""
+
+
+class AssignedPartition(NamedTuple):
+    """A partition that a member has; the id of a topic whose name is not known."""
+
+    topic: str
+    partition: int
+
+
+class Member(NamedTuple):
+    """A member of a group; None for topics that are not known."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    assignment: tuple[AssignedPartition, ...] | None
+    subscribed_topics: tuple[str, ...] | None
+
+
+def state_of(group: FoldedGroup) -> str:
+    """Return the state of a group once it is loaded, as Kafka names it."""
+    if group.type == CLASSIC:
+        return STABLE if group.fields(GROUP_METADATA).get("members") else EMPTY
+    numbers = RECORDS_OF[group.type]
+    current = group.of_type(numbers.current)
+    if not group.of_type(numbers.member) and not current:
+        return EMPTY
+    if group.type == SHARE:
+        return STABLE
+    epoch = group.fields(numbers.target).get("assignmentEpoch", -1)
+    of_group = group.fields(numbers.group)
+    if group.type == STREAMS:
+        topology = group.fields(TOPOLOGY).get("epoch")
+        if topology is None or topology != of_group.get("validatedTopologyEpoch", -1):
+            return NOT_READY
+    if of_group.get("epoch", 0) > epoch:
+        return ASSIGNING
+    is_settled = all(
+        one["state"] == numbers.stable and one["memberEpoch"] == epoch for one in current.values()
+    )
+    return STABLE if is_settled and group.of_type(numbers.member).keys() <= current.keys() else RECONCILING
+
+
+def generation_of(group: FoldedGroup) -> int | None:
+    """Return the generation of a classic group, the epoch of another; None where no record has it."""
+    if group.type == CLASSIC:
+        return group.fields(GROUP_METADATA).get("generation")
+    return group.fields(RECORDS_OF[group.type].group).get("epoch")
+
+
+def members_of(group: FoldedGroup, names: Names) -> Iterator[Member]:
+    """Yield the members of a group by their ids."""
+    if group.type == CLASSIC:
+        of_group = group.fields(GROUP_METADATA)
+        is_consumer = of_group.get("protocolType") == CONSUMER_PROTOCOL_TYPE
+        for one in sorted(of_group.get("members", ()), key=lambda one: str(one["memberId"])):
+            subscription = _embedded(one, "subscription") if is_consumer else None
+            assignment = _embedded(one, "assignment") if is_consumer else None
+            yield Member(
+                one["memberId"],
+                one.get("groupInstanceId"),
+                one["clientId"],
+                one["clientHost"],
+                None if assignment is None else _partitions(assignment["assignedPartitions"], "topic"),
+                None if subscription is None else tuple(sorted(subscription["topics"])),
+            )
+        return
+    numbers = RECORDS_OF[group.type]
+    current, about = group.of_type(numbers.current), group.of_type(numbers.member)
+    for member_id in sorted(current.keys() | about.keys()):
+        here, one = current.get(member_id, {}), about.get(member_id, {})
+        if group.type == STREAMS:
+            assigned, topics = _tasks(group, here), source_topics(group)
+        else:
+            assigned = _partitions(here.get("assignedPartitions", ()), "topicId", names)
+            topics = {*one.get("subscribedTopicNames", ()), *_matched(group, one)}
+        yield Member(
+            member_id,
+            one.get("instanceId"),
+            one.get("clientId", ""),
+            one.get("clientHost", ""),
+            assigned,
+            tuple(sorted(topics)),
+        )
+
+
+def _embedded(member: Fields, name: str) -> Fields | None:
+    """Return what the bytes of a classic member say; None where they are empty or no consumer's.
+
+    They are read as of version 0, the beginning of every version, as the coordinator reads them.
+    """
+    data = member[name]
+    try:
+        _, start = int16(data, 0)
+        schema = CONSUMER_PROTOCOL[CONSUMER_PROTOCOL_FIELDS[name]]
+        return dict(read_message(schema, 0, data, start, Collector(replace_invalid_utf8=True)).fields)
+    except FormatError:
+        return None
+
+
+def _partitions(found: "list[Fields]", key: str, names: Names | None = None) -> tuple[AssignedPartition, ...]:
+    named = [(str(one[key]), number) for one in found for number in one["partitions"]]
+    return tuple(
+        sorted(AssignedPartition((names or {}).get(topic, topic), number) for topic, number in named)
+    )
+
+
+def _matched(group: FoldedGroup, member: Fields) -> list[str]:
+    """Return the topics that the regular expression of a member matched when the coordinator last looked."""
+    regex = member.get("subscribedTopicRegex")
+    return group.records.get((REGULAR_EXPRESSION, regex), {}).get("topics", []) if regex else []
+
+
+def source_topics(group: FoldedGroup) -> set[str]:
+    """Return the topics that a streams group reads."""
+    return {
+        topic
+        for subtopology in group.fields(TOPOLOGY).get("subtopologies", ())
+        for topic in (
+            *subtopology["sourceTopics"],
+            *(one["name"] for one in subtopology["repartitionSourceTopics"]),
+        )
+    }
+
+
+def _tasks(group: FoldedGroup, current: Fields) -> tuple[AssignedPartition, ...]:
+    """Return the partitions of the active tasks of a member: a task has one of each topic it reads."""
+    topics = {
+        one["subtopologyId"]: [
+            *one["sourceTopics"],
+            *(each["name"] for each in one["repartitionSourceTopics"]),
+        ]
+        for one in group.fields(TOPOLOGY).get("subtopologies", ())
+    }
+    return tuple(
+        sorted(
+            AssignedPartition(topic, number)
+            for task in current.get("activeTasks", ())
+            for topic in topics.get(task["subtopologyId"], ())
+            for number in task["partitions"]
+        )
+    )
+
+
+class Expiry(NamedTuple):
+    """How the offsets of a group expire.
+
+    `base`: from when the retention counts, None for the commit of each; `subscribed`: the topics whose
+    offsets stay, None for all.
+    """
+
+    base: int | None
+    subscribed: frozenset[str] | None
+
+    def of(self, topic: str, fields: Fields, retention_ms: int) -> int | None:
+        """Return when an offset expires; None for one that stays while the group is as it is."""
+        if self.subscribed is None or topic in self.subscribed:
+            return None
+        stored = fields["expireTimestamp"]
+        if stored != -1:
+            return int(stored)
+        return int(fields["commitTimestamp"] if self.base is None else self.base) + retention_ms
+
+
+def expiry_of(group: FoldedGroup) -> Expiry:
+    """Return how the offsets of a group expire."""
+    if group.type == SHARE:
+        return Expiry(None, None)
+    if group.type == STREAMS:
+        topics = source_topics(group) if state_of(group) != EMPTY else set()
+        return Expiry(None, frozenset(topics))
+    members = list(members_of(group, {}))
+    if group.type == CONSUMER:
+        return Expiry(None, frozenset(topic for one in members for topic in one.subscribed_topics or ()))
+    of_group = group.fields(GROUP_METADATA)
+    if not of_group.get("protocolType"):
+        return Expiry(None, frozenset())
+    if not members:
+        since = of_group.get("currentStateTimestamp", -1)
+        return Expiry(None if since == -1 else since, frozenset())
+    topics_of = [one.subscribed_topics for one in members]
+    is_known = of_group.get("protocol") is not None and None not in topics_of
+    subscribed = frozenset(topic for topics in topics_of for topic in topics or ())
+    return Expiry(None, subscribed if is_known else None)

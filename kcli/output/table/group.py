@@ -1,0 +1,139 @@
+"""The views of `group`: groups, what they committed, their members and history."""
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
+
+from kcli.output.table.columns import CHANGE, COUNT, DEFINED, NUMBER, TIME, TIME_OF_DAY, ShownColumn
+from kcli.output.table.shared_columns import SharedColumn
+from kcli.output.table.table_view import TableView
+from kcli.output.units import counted, joined, number
+from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow
+
+BAD = {"out-of-range": "out of range", "diverged": "diverged"}
+OF_BROKER = SharedColumn(
+    "BROKER", attrgetter("coordinator.broker_id"), "broker {}", (), NUMBER, rank=7, is_last=True
+)
+OF_CLUSTER = SharedColumn("", attrgetter("coordinator.cluster_id"), "cluster {}", ("cluster",))
+OF_GROUP = SharedColumn("GROUP", attrgetter("group_id"), "group {}", ("group",), may_overflow=True)
+HEAD_COLUMNS = (OF_GROUP, OF_BROKER, OF_CLUSTER)
+
+
+def _partition(row: GroupOffsetRow) -> str:
+    return f"{row.topic}-{row.partition}"
+
+
+def _groups_verdict(rows: Sequence[GroupRow]) -> str:
+    states = Counter(row.state for row in rows)
+    return f"{counted(len(rows), 'group')}: {joined(f'{count} {state}' for state, count in states.items())}."
+
+
+GROUP_VIEW = TableView(
+    columns=(
+        ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
+        ShownColumn("TYPE", "group_type", rank=2),
+        ShownColumn("STATE", "state"),
+        ShownColumn("MEMBERS", "members", COUNT),
+        ShownColumn("PARTITIONS", "committed_partitions", COUNT),
+        ShownColumn("LAST COMMIT (UTC)", "last_commit_timestamp", TIME),
+        ShownColumn("GENERATION", "generation", NUMBER, rank=4),
+        ShownColumn("PROTOCOL", "protocol", rank=5),
+        ShownColumn("COORDINATOR", "coordinator_partition", NUMBER, rank=3),
+        ShownColumn("TOPICS", lambda row: joined(row.topics), rank=6, least=20),
+    ),
+    shared=(OF_BROKER, OF_CLUSTER),
+    verdict=_groups_verdict,
+)
+
+
+def _note(row: GroupOffsetRow) -> str:
+    """Return what is to be said of an offset, in a few words."""
+    position = row.position
+    if position in BAD and row.committed_offset is not None and row.log_start_offset is not None:
+        is_below = row.committed_offset < row.log_start_offset
+        side = "below log start" if is_below else "above log end"
+        position = side if position == "out-of-range" else BAD[position]
+    pending = "" if row.pending_offset is None else f"{row.pending_offset} pending"
+    removed = "" if row.removed_by is None else f"removed at {row.removed_by}"
+    known = position if row.removed_by is None and row.committed_offset is not None else ""
+    return joined((known, pending, removed, "expired" if row.expired else ""))
+
+
+def _offset_severity(row: GroupOffsetRow) -> str | None:
+    if row.removed_by is not None:
+        return "info"
+    if row.position in BAD:
+        return "error"
+    return "warning" if row.expired or row.pending_offset is not None else ""
+
+
+def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
+    rows = [row for row in rows if row.removed_by is None]
+    groups = counted(len({row.group_id for row in rows}), "group")
+    said = Counter(BAD[row.position] for row in rows if row.position in BAD)
+    lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD]
+    bad = [f"{count} {words}" for words, count in said.items()]
+    lag = (
+        f"lag {number(sum(lags))}{' of the others' if bad else ''}" if lags else "lag unknown: no log is here"
+    )
+    return f"{groups}, {counted(len(rows), 'offset')}: {joined((*bad, lag))}."
+
+
+COMMIT_VIEW = TableView(
+    columns=(
+        ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
+        ShownColumn("COMMITTED", "committed_offset", NUMBER, style="bold"),
+        ShownColumn("LOG START", "log_start_offset", NUMBER, rank=3),
+        ShownColumn("LOG END", "log_end_offset", NUMBER, rank=2),
+        ShownColumn("LAG", "lag", COUNT),
+        ShownColumn("POSITION", _note, least=20),
+        ShownColumn("EPOCH", "committed_leader_epoch", DEFINED, rank=6),
+        ShownColumn("COMMITTED AT (UTC)", "commit_timestamp", TIME, rank=4),
+        ShownColumn("EXPIRES (UTC)", "expire_timestamp", TIME, rank=5),
+        ShownColumn("METADATA", "metadata", rank=8, is_cut=True, least=12),
+    ),
+    shared=HEAD_COLUMNS,
+    verdict=_offsets_verdict,
+    severity=_offset_severity,
+)
+
+
+def _assigned(row: GroupMemberRow) -> str:
+    """Return the partitions of a member by topic: `orders 0 1 2`."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in row.assignment or ():
+        topics.setdefault(topic, []).append(partition)
+    return joined(f"{topic} {' '.join(map(str, numbers))}" for topic, numbers in topics.items())
+
+
+MEMBER_VIEW = TableView(
+    columns=(
+        ShownColumn("MEMBER", "member_id", style="bold", is_cut=True, least=12),
+        ShownColumn("STATIC", "group_instance_id", rank=4),
+        ShownColumn("CLIENT", "client_id", rank=2, is_cut=True, least=10),
+        ShownColumn("HOST", "client_host", rank=3),
+        ShownColumn("PARTITIONS", _assigned, least=16),
+        ShownColumn("SUBSCRIBED TO", lambda row: joined(row.subscribed_topics or ()), rank=5, least=16),
+    ),
+    shared=HEAD_COLUMNS,
+    verdict=lambda rows: (
+        f"{counted(len(rows), 'member')} of {counted(len({row.group_id for row in rows}), 'group')}."
+    ),
+)
+CHANGE_VIEW = TableView(
+    columns=(
+        ShownColumn("RECORD", "offset_of_record", NUMBER),
+        ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
+        ShownColumn("TOPIC-PARTITION", _partition, may_overflow=True),
+        ShownColumn(
+            "COMMITTED", lambda row: (row.previous_offset, row.committed_offset), CHANGE, style="bold"
+        ),
+        ShownColumn("", "change"),
+    ),
+    shared=HEAD_COLUMNS,
+    severity=lambda row: {"back": "warning", "removed": "info"}.get(row.change),
+    verdict=lambda rows: (
+        f"{counted(len(rows), 'change')}: "
+        f"{joined(f'{count} {word}' for word, count in Counter(row.change for row in rows).items())}."
+    ),
+)

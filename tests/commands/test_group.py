@@ -1,0 +1,220 @@
+"""`group`: the groups of log dirs, their commits, members and history."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.logdir.targets import OFFSETS_RETENTION_MS
+from tests.commands.answers import ask, codes, document
+from tests.groups import NOW, batch, commit, commit_key, coordinator, group_key, group_value
+from tests.partitions import orders, put_range
+from tests.transactions import ended
+
+RUNNING = Path(__file__).parents[1] / "data" / "groups" / "running.json.gz"
+WEEK = OFFSETS_RETENTION_MS
+
+
+@pytest.fixture
+def running(tmp_path):
+    """The logs of __consumer_offsets of a broker, and what it answered."""
+    recorded = json.loads(gzip.decompress(RUNNING.read_bytes()))
+    for name, log in recorded["logs"].items():
+        directory = coordinator(tmp_path / "d", number=int(name.rpartition("-")[2]))
+        (directory / f"{0:020d}.log").write_bytes(base64.b64decode(log))
+    return tmp_path / "d", recorded
+
+
+def test_groups_are_as_the_broker_lists_them(running):
+    root, recorded = running
+    listed = document("group", "list", root)["rows"]
+    found = {
+        (one["group_id"], one["group_type"].title(), one["protocol_type"] or "", one["state"])
+        for one in listed
+    }
+    assert found == {
+        (one["group"], one["type"], one["protocol"], one["state"]) for one in recorded["group_list"]
+    }
+
+
+def test_offsets_are_as_the_broker_answers(running):
+    root, recorded = running
+    names = ("group_id", "topic", "partition", "committed_offset", "metadata", "committed_leader_epoch")
+    found = {tuple(row[name] for name in names) for row in document("group", "offsets", root)["rows"]}
+    given = ("group", "topic", "partition", "offset", "metadata")
+    assert found == {
+        (*(one[name] for name in given), -1 if one["leader_epoch"] is None else one["leader_epoch"])
+        for one in recorded["group_offsets"]
+    }
+
+
+def test_members_have_the_partitions_of_their_protocol(running):
+    rows = {row["group_id"]: row for row in document("group", "members", running[0])["rows"]}
+    assert set(rows) == {"g-classic", "g-consumer", "g-share", "g-static"}
+    assert rows["g-static"]["group_instance_id"] == "inst-1"
+    assert rows["g-static"]["assignment"] == [{"topic": "codec-lz4", "partition": 0}]
+    assert rows["g-consumer"]["subscribed_topics"] == ["codec-gzip", "five-parts"]
+    assert len(rows["g-consumer"]["assignment"]) == 6
+
+
+def test_a_deleted_group_is_in_its_history_and_with_all(running):
+    root, _ = running
+    rows = document("group", "history", "--group", "g-deleted", root)["rows"]
+    assert [(row["committed_offset"], row["previous_offset"], row["change"]) for row in rows] == [
+        (3, None, "first"),
+        (None, 3, "removed"),
+    ]
+    (row,) = document("group", "offsets", "--all", "--group", "g-deleted", root)["rows"]
+    assert (row["committed_offset"], row["removed_by"]) == (3, rows[1]["offset_of_record"])
+    assert ask("group", "offsets", "--group", "g-deleted", root)[1] == 3
+
+
+EPOCHS = {"epochs": ((0, 0), (2, 30)), "watermark": 35}
+
+
+@pytest.mark.parametrize(
+    ("offset", "epoch", "position", "lag"),
+    [
+        (20, 0, "valid", 15),
+        (40, 2, "valid", -5),
+        (20, -1, "valid", 15),
+        (32, 0, "diverged", 3),
+        (20, 5, "diverged", 15),
+        (9, 0, "out-of-range", 26),
+        (41, 2, "out-of-range", -6),
+        (41, 0, "out-of-range", -6),
+    ],
+)
+def test_the_position_is_what_a_consumer_finds(tmp_path, offset, epoch, position, lag):
+    orders(tmp_path / "d", put_range(0, 30), put_range(30, 10, epoch=2), log_start=10, **EPOCHS)
+    coordinator(tmp_path / "d", commit(0, offset=offset, epoch=epoch), log_start=10, watermark=35)
+    found, status = ask("group", "offsets", tmp_path / "d")
+    (row,) = found["rows"]
+    assert (row["position"], row["lag"]) == (position, lag)
+    assert (row["log_start_offset"], row["log_end_offset"], row["high_watermark"]) == (10, 40, 35)
+    assert status == int(position != "valid")
+
+
+def test_without_the_log_the_position_is_not_known(tmp_path):
+    (row,) = document("group", "offsets", coordinator(tmp_path / "d", commit(0)))["rows"]
+    assert (row["position"], row["lag"], row["log_end_offset"]) == ("unknown", None, None)
+
+
+@pytest.mark.parametrize(
+    ("batches", "expires"),
+    [
+        ([commit(0, at=NOW)], NOW + WEEK),
+        ([commit(0, at=NOW, version=1, expires=NOW + 3)], NOW + 3),
+        ([commit(0), batch(1, (group_key("g"), group_value(("m", "orders"))))], None),
+        ([commit(0, at=NOW), batch(1, (group_key("g"), group_value(("m", "other"))))], NOW + WEEK),
+        ([commit(0, at=NOW), batch(1, (group_key("g"), group_value(since=NOW + 9)))], NOW + 9 + WEEK),
+        ([commit(0), batch(1, (group_key("g"), group_value(("m",), protocol_type="connect")))], None),
+        ([commit(0, at=NOW), commit(1, producer=4)], None),
+    ],
+)
+def test_offsets_expire_as_the_coordinator_removes_them(tmp_path, batches, expires):
+    directory = coordinator(tmp_path / "d", *batches)
+    (row,) = document("group", "offsets", directory)["rows"]
+    assert row["expire_timestamp"] == expires
+    later = document("group", "offsets", "--at", NOW + 2 * WEEK, directory)["rows"]
+    assert [one["expired"] for one in later] == [expires is not None]
+
+
+def test_the_retention_is_that_of_the_server_config(tmp_path):
+    directory = coordinator(tmp_path / "d", commit(0, at=NOW))
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=7\nlog.dirs={tmp_path / 'd'}\noffsets.retention.minutes=2\n")
+    (row,) = document("group", "offsets", "--server-config", config, directory)["rows"]
+    assert row["expire_timestamp"] == NOW + 120_000
+
+
+def test_a_commit_of_an_open_transaction_is_pending(tmp_path):
+    log = commit(0, offset=2), commit(1, offset=5, producer=9), commit(2, partition=1, offset=8, producer=9)
+    first, second = document("group", "offsets", coordinator(tmp_path / "a", *log))["rows"]
+    assert (first["committed_offset"], first["pending_offset"], first["pending_producer_id"]) == (2, 5, 9)
+    assert (second["committed_offset"], second["pending_offset"]) == (None, 8)
+    first, second = document("group", "offsets", coordinator(tmp_path / "b", *log, ended(3, 9)))["rows"]
+    assert (first["committed_offset"], second["committed_offset"], first["pending_offset"]) == (5, 8, None)
+
+
+def test_at_asks_for_an_earlier_state(tmp_path):
+    log = commit(0, offset=2, timestamp=NOW), commit(1, offset=5, timestamp=NOW + 10)
+    directory = coordinator(
+        tmp_path / "d",
+        *log,
+        commit(2, offset=9, producer=4, timestamp=NOW + 10),
+        ended(3, 4, timestamp=NOW + 10),
+    )
+    for at, offset in ((0, 2), (1, 5), (2, 5), (3, 9), (NOW + 9, 2), (NOW + 10, 9)):
+        (row,) = document("group", "offsets", "--at", at, directory)["rows"]
+        assert row["committed_offset"] == offset, at
+
+
+def test_lines_for_reset_offsets(tmp_path, kcli):
+    log = commit(0, offset=2), commit(1, group="h", partition=1, offset=5), commit(2, "i", producer=3)
+    directory = coordinator(tmp_path / "d", *log)
+    words = ("group", "offsets", "--format", "reset-offsets", "-o", "csv")
+    assert kcli(*words, "--group", "g", directory).stdout == "orders,0,2\n"
+    assert kcli(*words, directory).stdout == "g,orders,0,2\nh,orders,1,5\n"
+    assert kcli(*words[:4], directory).exit_code == 2
+
+
+def test_only_some_groups_and_topics(tmp_path):
+    log = commit(0, "a"), commit(1, "b", "users"), commit(2, "b", partition=4)
+    directory = coordinator(tmp_path / "d", *log)
+
+    def shown(*words):
+        rows = document("group", "offsets", *words, directory)["rows"]
+        return [(row["group_id"], row["topic"], row["partition"]) for row in rows]
+
+    assert shown("--group", "b") == [("b", "orders", 4), ("b", "users", 0)]
+    assert shown("--group", "?", "--topic", "users") == [("b", "users", 0)]
+    assert shown("--partition", "4") == [("b", "orders", 4)]
+    listed = document("group", "list", "--topic", "users", directory)["rows"]
+    assert [(row["group_id"], row["committed_partitions"], row["topics"]) for row in listed] == [
+        ("b", 1, ["users"])
+    ]
+    found, status = ask("group", "list", "--group", "z", directory)
+    assert status == 3
+    assert "no group here is z" in found["errors"][0]["message"]
+
+
+def test_history_says_what_each_commit_does(tmp_path, kcli):
+    log = (
+        *(commit(number, offset=offset) for number, offset in enumerate((5, 7, 7, 3))),
+        batch(4, (commit_key("g", "orders", 0), None)),
+        commit(5, offset=1),
+        commit(6, "other"),
+    )
+    rows = document("group", "history", "--group", "g", coordinator(tmp_path / "d", *log))["rows"]
+    assert [row["change"] for row in rows] == ["first", "forward", "same", "back", "removed", "first"]
+    assert [row["previous_offset"] for row in rows] == [None, 5, 7, 7, 3, None]
+    assert [row["offset_of_record"] for row in rows] == [0, 1, 2, 3, 4, 5]
+    assert kcli("group", "history", tmp_path / "d").exit_code == 2
+
+
+def test_damage_is_a_finding_and_what_lies_behind_it_is_read(tmp_path):
+    damaged = bytearray(commit(1, partition=1))
+    damaged[-1] ^= 1
+    directory = coordinator(tmp_path / "d", commit(0), bytes(damaged), commit(2, partition=2))
+    found = document("group", "offsets", directory, status=1)
+    assert [row["partition"] for row in found["rows"]] == [0, 2]
+    assert set(codes(found)) >= {"LOG-003", "COORD-001"}
+
+
+def test_a_log_dir_without_coordinators_is_refused(tmp_path):
+    orders(tmp_path / "d", put_range(0, 3))
+    found, status = ask("group", "list", tmp_path / "d")
+    assert status == 3
+    assert "no partition of __consumer_offsets is here" in found["errors"][0]["message"]
+
+
+def test_of_several_brokers_the_longest_copy_is_read(tmp_path):
+    coordinator(tmp_path / "a", commit(0, offset=1))
+    coordinator(tmp_path / "b", commit(0, offset=1), commit(1, offset=2))
+    found = document("group", "offsets", tmp_path / "a", tmp_path / "b")
+    (row,) = found["rows"]
+    assert (row["committed_offset"], row["dir"]) == (2, f"{tmp_path}/b/__consumer_offsets-0")
+    assert "REPL-007" in codes(found)

@@ -1,0 +1,171 @@
+"""What the records of __consumer_offsets come to: commits, tombstones, transactions, groups."""
+
+import random
+import struct
+
+import numpy as np
+import pytest
+
+from formats.errors import FormatError
+from formats.messages.decode import decode_key, decode_value
+from formats.messages.reader import Unknown
+from kcli.kafka.coordinator.coordinator_log import CoordinatorLog, CoordinatorRecords
+from kcli.kafka.coordinator.group_fold import (
+    GroupFold,
+    commit_fields,
+    group_of,
+    is_whole_commit,
+    topic_partition,
+)
+from kcli.kafka.coordinator.group_state import expiry_of, state_of
+from kcli.kafka.findings.collector import collect_findings
+from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.partition_start import start
+from kcli.logdir.partition import Partition
+from tests.groups import (
+    NOW,
+    batch,
+    commit,
+    commit_key,
+    commit_value,
+    coordinator,
+    group_key,
+    group_value,
+)
+from tests.partitions import unit
+from tests.transactions import ended
+
+TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAw"
+ANY_CODE = (0, 4)
+"""Codecs: none, zstd."""
+
+
+def folded(tmp_path, *batches, **options):
+    """Return what batches come to."""
+    partition = Partition(unit(coordinator(tmp_path / "d", *batches)).target)
+    found = GroupFold(**options)
+    found.fold(CoordinatorLog(partition, collect_findings(start(partition)), verified_windows))
+    return found
+
+
+def counting(found):
+    """Return the offset that counts by group, topic and partition."""
+    return {
+        (group_of(key).decode(), *topic_partition(key)): commit_fields(one)["offset"]
+        for key, one in found.commits.items()
+    }
+
+
+def tombstone(base, group="g", topic="orders", partition=0):
+    return batch(base, (commit_key(group, topic, partition), None))
+
+
+def test_the_newest_commit_of_a_partition_counts_in_whatever_version(tmp_path):
+    found = folded(
+        tmp_path,
+        commit(0, offset=9, version=0),
+        commit(1, offset=3, version=4, topic_id=TOPIC_ID),
+        commit(2, partition=1, offset=7, version=1, expires=NOW + 1),
+        batch(3, (commit_key("g", "orders", 2, kind=0), commit_value(4, version=2))),
+        commit(4, partition=3, offset=8, version=4, metadata="m" * 100),
+    )
+    assert counting(found) == {("g", "orders", 0): 3, ("g", "orders", 1): 7, ("g", "orders", 2): 4} | {
+        ("g", "orders", 3): 8
+    }
+    assert not found.troubles
+
+
+def test_a_tombstone_removes_a_commit_and_the_group_stays_until_its_own(tmp_path):
+    assert counting(folded(tmp_path / "a", commit(0), tombstone(1))) == {}
+    assert list(folded(tmp_path / "b", commit(0), tombstone(1)).all_groups()) == ["g"]
+    gone = folded(tmp_path / "c", commit(0), tombstone(1), batch(2, (group_key("g"), None)))
+    assert gone.all_groups() == {}
+    (removal,) = folded(tmp_path / "d", commit(0), tombstone(1), keeps_removed=True).removed.values()
+    assert (removal.record_offset, removal.commit.record_offset) == (1, 0)
+
+
+def test_commits_of_a_transaction_count_from_its_marker(tmp_path):
+    begun = commit(0, offset=2), commit(1, offset=5, producer=9)
+    pending = folded(tmp_path / "a", *begun)
+    assert counting(pending) == {("g", "orders", 0): 2}
+    assert list(pending.pending) == [9]
+    assert counting(folded(tmp_path / "b", *begun, ended(2, 9))) == {("g", "orders", 0): 5}
+    assert counting(folded(tmp_path / "c", *begun, ended(2, 9, commits=False))) == {("g", "orders", 0): 2}
+    assert counting(folded(tmp_path / "d", *begun, ended(2, 8))) == {("g", "orders", 0): 2}
+    newer = folded(tmp_path / "e", *begun, commit(2, offset=7), ended(3, 9))
+    assert counting(newer) == {("g", "orders", 0): 7}
+    cleared = folded(tmp_path / "f", *begun, tombstone(2), ended(3, 9))
+    assert counting(cleared) == {}
+    assert list(folded(tmp_path / "g", commit(0, producer=9)).all_groups()) == ["g"]
+
+
+def test_a_classic_group_is_as_its_newest_record_says(tmp_path):
+    stable = batch(0, (group_key("g"), group_value(("m", "orders"))))
+    empty = batch(1, (group_key("g"), group_value(generation=2, since=NOW - 5)))
+    group = folded(tmp_path / "a", stable).all_groups()["g"]
+    assert (state_of(group), expiry_of(group).subscribed) == ("Stable", {"orders"})
+    group = folded(tmp_path / "b", stable, empty).all_groups()["g"]
+    assert (state_of(group), expiry_of(group).base) == ("Empty", NOW - 5)
+    assert folded(tmp_path / "c", stable, batch(1, (group_key("g"), None))).all_groups() == {}
+
+
+@pytest.mark.parametrize(
+    ("pair", "troubles", "unknown"),
+    [
+        ((group_key("g", 99), b"\0\0"), 0, 1),
+        ((group_key("g"), struct.pack(">h", 77)), 1, 0),
+        ((commit_key("g", "orders", 0), struct.pack(">h", 5) + bytes(40)), 1, 0),
+        ((commit_key("g", "orders", 0)[:-3], commit_value(1)), 1, 0),
+        ((commit_key("g", "orders", 0), commit_value(1)[:-1]), 1, 0),
+        ((None, b"\0\0"), 1, 0),
+    ],
+)
+def test_what_a_coordinator_cannot_read_is_named_and_the_rest_is_folded(tmp_path, pair, troubles, unknown):
+    found = folded(tmp_path, commit(0, offset=1), batch(1, pair), commit(2, partition=1, offset=2))
+    assert [one.offset for one in found.troubles] == [1] * troubles
+    assert found.unknown == unknown
+    assert counting(found) == {("g", "orders", 0): 1, ("g", "orders", 1): 2}
+
+
+def put_columns(pairs):
+    """Return records as columns, from keys and values that are no null."""
+    data, rows = b"", []
+    for key, value in pairs:
+        rows.append((0, 0, len(data), len(key), len(data) + len(key), len(value), 0))
+        data += key + value
+    return CoordinatorRecords(data, "", -1, *np.array(rows, np.int64).T)
+
+
+def is_read(key, value):
+    """Whether the reader of single records takes a pair for a commit."""
+    try:
+        name = decode_key("__consumer_offsets", key, replace_invalid_utf8=True)
+        if isinstance(name, Unknown) or name.api_key > 1:
+            return False
+        return not isinstance(
+            decode_value("__consumer_offsets", 1, value, replace_invalid_utf8=True), Unknown
+        )
+    except FormatError:
+        return False
+
+
+def test_the_quick_look_at_commits_takes_none_that_the_reader_refuses():
+    choose, taken = random.Random("commits"), 0
+    pairs = []
+    for _ in range(3000):
+        version = choose.randrange(5)
+        topic_id = choose.choice([None, TOPIC_ID])
+        value = commit_value(choose.randrange(99), version=version, metadata="m" * choose.choice((0, 3)))
+        if version == 4:
+            value = commit_value(1, version=4, metadata="ab", topic_id=topic_id)
+        key, value = bytearray(commit_key("grp", "topic", 3, choose.randrange(3))), bytearray(value)
+        for part in (key, value):
+            if choose.random() < 0.5:
+                part[choose.randrange(len(part))] = choose.choice((0, 1, 5, 127, 128, 255))
+            if choose.random() < 0.2:
+                del part[choose.randrange(len(part)) :]
+        pairs.append((bytes(key), bytes(value)))
+    for pair, is_commit in zip(pairs, is_whole_commit(put_columns(pairs)).tolist(), strict=True):
+        assert not is_commit or is_read(*pair), pair
+        taken += is_commit
+    assert taken > 1000
