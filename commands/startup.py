@@ -1,7 +1,6 @@
 """`kcli startup`: what a starting broker would do to its log dirs."""
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
-from kcli.cli.parsers import parse_time
+from kcli.cli.parsers import parse_release, parse_time
 from kcli.cli.status import UsageError
 from kcli.words import parse_rate
 
@@ -58,7 +57,7 @@ def startup(
 
     Example: kcli startup /var/lib/kafka/data
     """
-    version = None if kafka_version is None else _version(kafka_version)
+    version = None if kafka_version is None else parse_release(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
@@ -132,17 +131,3 @@ def _metadata_log_dir(path: str) -> str:
     if metadata_log(log_dir) is None:
         raise UsageError(f"--metadata {path}: expected {METADATA_DIRECTORY}, or a log dir that holds it")
     return log_dir
-
-
-def _version(text: str) -> tuple[int, ...]:
-    """Return a release like 3.9 or 4.3.1 as numbers."""
-    found = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
-    if found is None:
-        raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
-    version = tuple(int(number) for number in found.groups() if number is not None)
-    from kcli.kafka.kraft.meta_properties import NEWEST
-
-    if version[:2] > NEWEST:
-        newest = ".".join(map(str, NEWEST))
-        raise UsageError(f"--kafka-version {text}: {newest} is the newest release whose start kcli knows")
-    return version

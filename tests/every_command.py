@@ -31,6 +31,8 @@ COMMANDS = (
     "group offsets --all",
     "group members",
     "group history --group *",
+    "txn list",
+    "txn open",
     "lookup offset earliest",
     "lookup offset latest --include-leftovers",
     "lookup timestamp max",

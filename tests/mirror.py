@@ -26,6 +26,7 @@ ELSEWHERE = {
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/producers.py": "tests/kcli/jobs/test_producers.py",
     "commands/replica.py": "tests/commands/test_elect.py",
+    "commands/txn.py": "tests/kcli/jobs/test_transactions.py",
     "commands/uuid.py": "tests/commands/test_identifiers.py",
     # formats
     "formats/bounds.py": "tests/commands/test_bounds.py",

@@ -1,5 +1,7 @@
 """Values of the command line beyond `kcli.words`: lists, offsets, times, broker ids, metadata."""
 
+import re
+
 from kcli.cli.boundary import say
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, integer, moment_ms, parse_integers
@@ -46,3 +48,17 @@ def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
     except WordError as error:
         expected = f"expected ids of brokers, as in {option} 1,2 or 1..3"
         raise UsageError(f"{option} {','.join(words)}: {expected}") from error
+
+
+def parse_release(text: str) -> tuple[int, ...]:
+    """Return a release like 3.9 or 4.3.1 as numbers."""
+    found = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
+    if found is None:
+        raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
+    version = tuple(int(number) for number in found.groups() if number is not None)
+    from kcli.kafka.kraft.meta_properties import NEWEST
+
+    if version[:2] > NEWEST:
+        newest = ".".join(map(str, NEWEST))
+        raise UsageError(f"--kafka-version {text}: {newest} is the newest release whose start kcli knows")
+    return version

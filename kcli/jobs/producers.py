@@ -1,26 +1,28 @@
 """`producers`: what a broker remembers of each producer once it has loaded a partition."""
 
+from collections.abc import Generator
+
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
-from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.partition_start import load_failed, start
+from kcli.kafka.storage.loaded_log import LoadedLog, Settings
+from kcli.kafka.storage.log_segment import BrokerError
+from kcli.kafka.storage.producer_state import rebuild
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.rows.transactions import ProducerRow
 
 
 def producers(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Outcome:
-    """Return a row for each producer that a start at `now_ms` loads, by id.
-
-    A broker that runs has recovered its log: the batches are followed to where the file ends.
-    """
+    """Return a row for each producer that a start at `now_ms` loads, by id."""
 
     def rows(partition: Partition) -> Yield:
         settings = known.of(partition, now_ms=now_ms)
-        loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
+        loaded = yield from load_producers(partition, settings)
         place, expiration = where(partition), settings.producer_expiration_ms
         for producer_id, one in sorted(loaded.producers.producers.items()):
             yield ProducerRow(
@@ -35,10 +37,30 @@ def producers(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTIN
                 expires_at=one.last_timestamp + expiration if one.open_since is None else None,
             )
 
-        if loaded.producers.expired:
-            message = f"{loaded.producers.expired} of its producers expired before {now_ms}"
-            yield Finding("PROD-010", f"the producer snapshot: {message}", dir=partition.shown)
-        if forgets_producers(loaded):
-            yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
-
     return answer(unit, rows)
+
+
+def load_producers(partition: Partition, settings: Settings) -> Generator[Finding, None, LoadedLog]:
+    """Yield what a start reports, and which producers it forgets; return the log that it loads.
+
+    A broker that runs has recovered its log: batches are followed to where the file ends.
+    """
+    runs = is_running(partition.target)
+    loaded = yield from start(partition, settings=settings, exact=not runs)
+    if runs:
+        try:
+            rebuild(
+                loaded.producers,
+                loaded.segments,
+                loaded.log_start_offset,
+                loaded.log_end_offset,
+                clean_start=False,
+            )
+        except BrokerError as error:
+            raise load_failed(error) from error
+    if loaded.producers.expired:
+        message = f"{loaded.producers.expired} of its producers expired before {settings.now_ms}"
+        yield Finding("PROD-010", f"the producer snapshot: {message}", dir=partition.shown)
+    if forgets_producers(loaded):
+        yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
+    return loaded

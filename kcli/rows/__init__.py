@@ -57,6 +57,8 @@ COMMANDS = {
     "group members": "groups.GROUP_MEMBER",
     "group history": "groups.GROUP_COMMIT",
     "producers": "transactions.PRODUCER",
+    "txn list": "transactions.TRANSACTION",
+    "txn open": "transactions.HELD_TRANSACTION",
     "ls": "partitions.LISTED_PARTITION",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",

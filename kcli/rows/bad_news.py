@@ -1,8 +1,8 @@
 """The one rule of exit status 1 for answers: which rows are bad news, and which findings of a start.
 
 A broker would not start as usual, or waits; records would be lost; a partition that has a leader would have
-none; replicas or a consumer's position have parted. Findings of the level of --fail-on end a run with 1, too,
-and `--fail-on never` is for who only looks.
+none; replicas or a consumer's position have parted; a transaction hangs. Findings of the level of --fail-on
+end a run with 1, too, and `--fail-on never` is for who only looks.
 """
 
 from collections.abc import Callable
@@ -40,6 +40,7 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "epoch_diff": lambda row: row.divergence_offset is not None,
     "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),
     "group_offset": lambda row: row.position in {"out-of-range", "diverged"},
+    "open_transaction": lambda row: row.hanging is True,
     "position": lambda row: row.outcome in {"truncated", "undefined", "out-of-range"},
 }
 """By type of row. What `check`, `diff`, `salvage` and `rlmm check` find are findings."""

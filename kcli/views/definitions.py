@@ -14,7 +14,7 @@ from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
-from kcli.rows.transactions import PRODUCER
+from kcli.rows.transactions import PRODUCER, TRANSACTION
 
 BATCHES = "batches"
 RECORDS = "records"
@@ -25,6 +25,7 @@ OFFSETS = "offsets"
 REMEMBERED = "producers"
 GROUP_LIST = "groups"
 GROUP_OFFSETS = "group_offsets"
+TRANSACTIONS = "transactions"
 FINDINGS = "findings"
 
 OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS})
@@ -72,6 +73,7 @@ VIEWS: dict[str, RowType] = {
     REMEMBERED: PRODUCER,
     GROUP_LIST: GROUP_ROW,
     GROUP_OFFSETS: GROUP_OFFSET,
+    TRANSACTIONS: TRANSACTION,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

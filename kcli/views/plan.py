@@ -33,6 +33,7 @@ from kcli.jobs.producers import producers
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
+from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
@@ -216,6 +217,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     definitions.REMEMBERED: _producers,
     definitions.GROUP_LIST: _groups,
     definitions.GROUP_OFFSETS: _groups,
+    definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
     definitions.FINDINGS: _check,
 }
 

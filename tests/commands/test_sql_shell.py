@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from kcli.views.definitions import VIEWS
 from tests.processes import KCLI, let_work, run_program
 
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
@@ -98,7 +99,7 @@ def test_the_shell_reads_queries_from_stdin(kcli, dirs):
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         *("a\tb", "1\t2"),
-        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "producers", "findings"),
+        *VIEWS,
         *("topic", "clicks"),
     ]
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from tests.groups import screen_dirs
 from tests.kcli.jobs.rlmm.dumps import SNAPSHOTS, snapshot_file
 from tests.recordings import pack
+from tests.transactions import PAYMENTS, coordinator, hanging_log_dir, key_of, value_of
 
 HERE = Path(__file__).parent
 STARTUP = HERE.parent / "data" / "startup" / "damaged.tar.gz"
@@ -87,6 +88,8 @@ CASES = {
     "group-offsets": "group offsets --at 2027-01-15T09:00:00Z groups",
     "group-members": "group members groups",
     "group-history": "group history --group billing,reports groups",
+    "txn-list": "txn list kcli-demo",
+    "txn-open": "txn open --at 2027-01-15T08:10:00Z transactions",
     "producers": "producers --at 2026-11-21T14:18:00Z kcli-demo --topic payments",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",
     "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
@@ -140,6 +143,12 @@ def unpack(folder: Path) -> Path:
                 folder / "flat", f"{facts['topic']}-{facts['partition']}", b64decode(facts["bytes"])
             )
     screen_dirs(folder / "groups")
+    log_dir = hanging_log_dir(folder / "transactions")
+    coordinator(
+        log_dir,
+        (key_of("pay-1"), value_of(7, 3, "CompleteCommit", [])),
+        (key_of("tax-4"), value_of(8, 0, "Ongoing", [PAYMENTS], timeout=900_000)),
+    )
     _keep_runs(folder)
     return folder
 

@@ -5,11 +5,12 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 """
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, DELETE, LOG, NORMAL, parse_file
+from formats.names import CLUSTER_METADATA, DELETE, LOG, NORMAL, TRANSACTION_STATE, parse_file
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
@@ -29,6 +30,8 @@ from kcli.jobs.common import (
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
+from kcli.jobs.transactions import OpenTransactions, open_transactions
+from kcli.jobs.transactions import listed as listed_transactions
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import (
     PartitionFiles,
@@ -151,6 +154,8 @@ class CheckLog:
         if not isinstance(result, PartitionFiles):
             return CheckedUnit(scanned, stops=() if result is None else (result,))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
+        if unit.target.name is not None and unit.target.name.topic == TRANSACTION_STATE:
+            findings = tuple(one for one in listed_transactions(unit).findings if one.code.startswith("TXN-"))
         return CheckedUnit(scanned, findings, result)
 
     def _segment(self, unit: Unit) -> CheckedUnit:
@@ -270,7 +275,8 @@ class CheckRun(NamedTuple):
     """What all directories of a run share.
 
     `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
-    `codes`: what the codes of the findings that are shown begin with; none: all are shown.
+    `transactions`: which of them hang. `codes`: what the codes of the findings that are shown begin with;
+    none: all are shown.
     """
 
     unread: frozenset[str]
@@ -278,6 +284,7 @@ class CheckRun(NamedTuple):
     log_dirs: BrokerLogDirs
     state: IncrementalState | None
     known: KnownSettings
+    transactions: Callable[[], OpenTransactions]
     codes: tuple[str, ...] = ()
 
 
@@ -335,6 +342,7 @@ class DirectoryCheck(DirectoryScan):
         self._run.log_dirs.add(target, self._stops, self._findings)
         if self._files is not None:
             findings += self._of_log_dirs(target, self._files, findings, log_end)
+            findings += self._hanging(target)
         self._findings += findings
         row = self._row(target, log_end)
         return Outcome(number=number, rows=[row], findings=self._shown(findings))
@@ -397,6 +405,18 @@ class DirectoryCheck(DirectoryScan):
                 [] if NO_EPOCHS in codes else log_dirs.without_epochs(target, files.inspected, log_end)
             )
         return findings
+
+    def _hanging(self, target: Target) -> Iterator[Finding]:
+        """Yield which open transactions of a partition hang, by what their coordinators here know."""
+        summary = None if self.total is None else self.total.summary
+        if summary is None or summary.transactions is None or not summary.transactions.open:
+            return
+        for row in self._run.transactions().hanging(target):
+            who = f"producer {row.producer_id}/{row.producer_epoch}"
+            since = f"from offset {row.start_offset} since {row.start_timestamp}"
+            waiting = f"{row.records_waiting} records wait"
+            message = f"{who}, {since}: {row.reason}; {waiting}; {row.abort_command}"
+            yield Finding("TXN-004", message, dir=target.shown)
 
     def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
@@ -462,5 +482,6 @@ def reducer(
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, codes)
+    transactions = cache(lambda: open_transactions(found))
+    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, transactions, codes)
     return fold_directories(lambda: DirectoryCheck(run))

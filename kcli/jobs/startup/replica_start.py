@@ -35,7 +35,7 @@ from kcli.kafka.storage.file_actions import (
     file_changes,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
-from kcli.kafka.storage.log_segment import BrokerError, file_batches, header
+from kcli.kafka.storage.log_segment import BrokerError, file_batches, header, segments_from
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
@@ -200,7 +200,7 @@ def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileCh
 def data_records(log: LoadedLog, first_offset: int = 0) -> int | None:
     """Return how many records of data a log holds from an offset on, by headers; None if unknown."""
     total, first = 0, max(first_offset, log.log_start_offset)
-    for segment in log.segments if log.log_end_offset > first else ():
+    for segment in segments_from(log.segments, first) if log.log_end_offset > first else ():
         if not segment.log_size:
             continue
         with segment.log() as file:

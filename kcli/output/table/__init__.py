@@ -39,6 +39,8 @@ DRAWINGS = {
     "group_offset": "group.COMMIT_VIEW",
     "group_member": "group.MEMBER_VIEW",
     "group_commit": "group.CHANGE_VIEW",
+    "transaction": "transactions.TRANSACTIONAL_IDS",
+    "open_transaction": "transactions.OPEN_TRANSACTIONS",
     "scan_partition": "scan.view_partitions",
     "scan_segment": "scan.view_segments",
     "lookup_offset": "lookup.OFFSET_VIEW",

@@ -1,22 +1,35 @@
-"""The view of `producers`."""
+"""The views of `txn` and `producers`."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from kcli.output.table.columns import DEFINED, NUMBER, TIME, TIME_OF_DAY, ShownColumn
-from kcli.output.table.table_view import TableView
-from kcli.output.units import counted
-from kcli.rows.transactions import ProducerRow
+from rich.console import RenderableType
+
+from formats.messages.transaction import TRANSACTION_STATES
+from kcli.output.screen import Screen
+from kcli.output.table.columns import COUNT, DEFINED, DURATION, NUMBER, TIME, TIME_OF_DAY, ShownColumn
+from kcli.output.table.fitted_table import command_lines, sentences
+from kcli.output.table.shared_columns import name_of
+from kcli.output.table.table_view import FEW, TableView
+from kcli.output.units import counted, joined, moment, number
+from kcli.rows.transactions import OpenTransactionRow, ProducerRow, TransactionRow
+
+UNDER_WAY = frozenset(TRANSACTION_STATES[1:4])
+
+
+def _producer(row: ProducerRow | TransactionRow | OpenTransactionRow) -> str:
+    return f"{row.producer_id}/{row.producer_epoch}"
 
 
 def _producers_verdict(rows: Sequence[ProducerRow]) -> str:
-    open_since = [row for row in rows if row.current_txn_start_offset is not None]
-    held = f" {counted(len(open_since), 'transaction')} open: kcli txn open says more." if open_since else ""
-    return f"{counted(len(rows), 'producer')} remembered.{held}"
+    held = sum(row.current_txn_start_offset is not None for row in rows)
+    words = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
+    return f"{counted(len(rows), 'producer')} remembered.{words}"
 
 
 REMEMBERED_PRODUCERS = TableView(
     columns=(
-        ShownColumn("PRODUCER", lambda row: f"{row.producer_id}/{row.producer_epoch}"),
+        ShownColumn("PRODUCER", _producer),
         ShownColumn("LAST SEQ", "last_sequence", DEFINED, rank=4),
         ShownColumn("LAST OFFSET", "last_offset", DEFINED),
         ShownColumn("LAST SEEN (UTC)", "last_timestamp", TIME_OF_DAY),
@@ -30,4 +43,67 @@ REMEMBERED_PRODUCERS = TableView(
         *(-1 if one is None else one for one in row[3:]),
     ),
     verdict=_producers_verdict,
+)
+
+
+def _transactions_verdict(rows: Sequence[TransactionRow]) -> str:
+    states = Counter(row.state for row in rows)
+    of_each = joined(f"{number(states[state])} {state}" for state in TRANSACTION_STATES if states[state])
+    return f"{counted(len(rows), 'transactional id')}: {of_each}."
+
+
+TRANSACTIONAL_IDS = TableView(
+    columns=(
+        ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
+        ShownColumn("PRODUCER", _producer),
+        ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
+        ShownColumn("UPDATED (UTC)", "last_update_timestamp", TIME_OF_DAY),
+        ShownColumn("TIMEOUT", "timeout_ms", DURATION, rank=3),
+        ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
+    ),
+    verdict=_transactions_verdict,
+)
+
+HANGS = {True: "yes", False: "no", None: "unknown"}
+
+
+def _open_verdict(rows: Sequence[OpenTransactionRow]) -> str:
+    hanging = sum(row.hanging is True for row in rows)
+    held = {row.where.dir: row.records_waiting or 0 for row in rows}
+    waiting = f"{counted(sum(held.values()), 'record')} in {counted(len(held), 'partition')} wait"
+    words = (counted(len(rows), "open transaction"), f"{number(hanging)} hanging" if hanging else "", waiting)
+    return f"{joined(words)}."
+
+
+def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield why each transaction is open, and the commands that end those that hang."""
+    for row in rows[: None if len(rows) <= FEW else 0]:
+        yield ""
+        since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
+        hangs = f"hangs: {row.reason}" if row.hanging else row.reason
+        yield sentences(screen, f"{name_of(row.where)} from {row.start_offset}{since}: {hangs}.")
+    commands = [row.abort_command for row in rows if row.abort_command is not None]
+    if commands:
+        yield ""
+        yield sentences(screen, "To end what hangs, as aborted:")
+        lines = (line for one in commands for line in command_lines(one.split(), screen).split("\n"))
+        yield sentences(screen, *lines)
+
+
+OPEN_TRANSACTIONS = TableView(
+    columns=(
+        ShownColumn("PRODUCER", _producer),
+        ShownColumn("TRANSACTIONAL ID", "transactional_id", rank=1, may_overflow=True),
+        ShownColumn("STATE", "coordinator_state", rank=2),
+        ShownColumn("FROM", "start_offset", NUMBER, style="bold"),
+        ShownColumn("SINCE (UTC)", "start_timestamp", TIME_OF_DAY, rank=3),
+        ShownColumn("LSO", "last_stable_offset", NUMBER),
+        ShownColumn("WAITING", "records_waiting", COUNT),
+        ShownColumn(
+            "HANGS", lambda row: HANGS[row.hanging], style=lambda word: "red" if word == "yes" else ""
+        ),
+    ),
+    verdict=_open_verdict,
+    severity=lambda row: "error" if row.hanging else "warning" if row.hanging is None else "",
+    below=_draw_reasons,
 )

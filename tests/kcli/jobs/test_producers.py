@@ -7,7 +7,7 @@ from formats.producer_snapshot import ProducerEntry
 from kcli.jobs.producers import producers
 from kcli.logdir.targets import Server
 from tests.commands.answers import ask
-from tests.partitions import codes, orders, rows, unit
+from tests.partitions import codes, locked, orders, rows, unit
 from tests.transactions import DAY, NOW, ended, sent, snapshot_file
 
 at_now = partial(producers, now_ms=NOW)
@@ -71,3 +71,9 @@ def test_on_the_command_line(tmp_path):
     answer, status = ask("producers", directory.parent, "--at", NOW)
     assert [row["producer_id"] for row in answer["rows"]] == [7, 8, 9]
     assert status == 0
+
+
+def test_a_running_broker_remembers_what_the_file_holds(tmp_path):
+    directory = orders(tmp_path / "d", *BATCHES, clean=False)
+    with locked(directory.parent):
+        assert [row["producer_id"] for row in rows(at_now(unit(directory)))] == [7, 8, 9]

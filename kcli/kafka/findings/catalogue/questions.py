@@ -114,6 +114,35 @@ QUESTIONS: dict[str, Rule] = {
         "Let another replica lead the partition, if its copy is whole. Or start the release that wrote the "
         "record.",
     ),
+    "TXN-001": Rule(
+        "error",
+        "A record of __transaction_state ends the load of its partition.",
+        "The coordinator logs the exception, and serves what it has read by then: to it transactional ids of "
+        "later records do not exist, or are in an older state. Their transactions stay open.",
+        "kcli dump --records shows the record. Start a broker of a release that reads it, or let another "
+        "replica lead the partition.",
+    ),
+    "TXN-002": Rule(
+        "info",
+        "A record of __transaction_state is of a type or version that the release does not know.",
+        "The coordinator passes over it, as after a downgrade (KIP-915).",
+        "The answers here lack what it says, too.",
+    ),
+    "TXN-003": Rule(
+        "error",
+        "The last batch of a partition of __transaction_state holds no record.",
+        "A coordinator before 3.9.2 reads it again and again: the load never ends, and every request about a "
+        "transactional id there gets COORDINATOR_LOAD_IN_PROGRESS.",
+        "Start 3.9.2 or newer.",
+    ),
+    "TXN-004": Rule(
+        "warning",
+        "A transaction hangs: its coordinator does not hold the partition in it.",
+        "No end marker comes: the last stable offset stays, read_committed consumers wait there, and the "
+        "cleaner does not go beyond it.",
+        "kcli txn open says more, and has the command that ends it. A follower that is behind may only lack "
+        "the marker: name the leader's log dirs, too.",
+    ),
     "DIFF-001": Rule(
         "error",
         "A partition has damage that it did not have.",

@@ -1,0 +1,87 @@
+"""`kcli txn`: transactions, as their coordinators and the data partitions know them."""
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from commands.producers import START_TIME
+from kcli.cli.option import option
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_release, parse_time
+from kcli.cli.typer_command import Group
+from kcli.words import duration_ms
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Map, Reduce
+    from kcli.logdir.find import Found
+
+app = Group(
+    no_args_is_help=True, help="Transactions: what coordinators know of them, and which are open or hang."
+)
+
+KAFKA_VERSION = option(
+    "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
+)
+
+
+@app.command("list")
+def list_(
+    *, kafka_version: str | None = KAFKA_VERSION, inputs: Inputs, output: Output, engine: EngineOptions
+) -> None:
+    """Print each transactional id as its coordinator knows it, by __transaction_state.
+
+    Where the load of a coordinator would end, or never end, is a finding.
+
+    Example: kcli txn list /var/lib/kafka/data
+    """
+    from kcli.cli.run import Command, run
+    from kcli.jobs import transactions as jobs
+    from kcli.kafka.kraft.meta_properties import NEWEST
+
+    version = NEWEST if kafka_version is None else parse_release(kafka_version)
+    job = partial(jobs.listed, version=version)
+    run(Command(name="txn list", job=job, expand=jobs.coordinator_copies), inputs, output, engine)
+
+
+@app.command("open")
+def open_(
+    *,
+    at: str | None = START_TIME,
+    max_timeout: str = option(
+        "--max-timeout DURATION",
+        "Without the word of its coordinator, a transaction hangs once nothing was written for so long.",
+        default="15m",
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print the open transactions of each partition: who holds the last stable offset, and whether for good.
+
+    A hanging one has the command that ends it, and the exit status is 1.
+
+    Example: kcli txn open /var/lib/kafka/data
+    """
+    from kcli.cli.run import Command, run
+    from kcli.jobs import transactions as jobs
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+
+    now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
+    job = partial(jobs.opened, now_ms=now_ms)
+    longest_ms, selection = duration_ms(max_timeout), inputs.selection()
+
+    def job_of(found: "Found") -> "Map":
+        return partial(job, known=known_settings(metadata_of(found)))
+
+    def reduce_of(found: "Found") -> "Reduce":
+        return jobs.OpenTransactions(found, now_ms, longest_ms)
+
+    command = Command(
+        name="txn open",
+        job=job,
+        job_of=job_of,
+        expand=lambda found: jobs.with_coordinators(found, selection),
+        reduce=reduce_of,
+        rows_from_reduce=True,
+    )
+    run(command, inputs.without_selection(), output, engine)

@@ -1,0 +1,330 @@
+"""`txn`: what coordinators know of transactional ids, and which transactions data partitions hold open."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from formats.magic import record_count
+from formats.names import TRANSACTION_STATE
+from formats.types import TopicPartition
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.cluster_metadata import metadata_of, newest_images
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.copies import counted_copies
+from kcli.jobs.producers import load_producers
+from kcli.jobs.startup.replica_start import data_records
+from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
+from kcli.kafka.coordinator.transactions import (
+    NEVER_ENDS,
+    ONGOING,
+    PREPARED,
+    UNENDING_BEFORE,
+    TransactionState,
+    TransactionStates,
+    holds,
+)
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.meta_properties import NEWEST, Version
+from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import file_batches, header, segments_from, translate_offset
+from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
+from kcli.rows import Item
+from kcli.rows.transactions import OpenTransactionRow, TransactionRow
+from kcli.words import duration
+
+ABORT = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {} --partition {} --start-offset {}"
+NEVER = sys.maxsize
+
+
+def coordinator_copies(found: Found) -> Found:
+    """Return the same with the copy that counts of each partition of __transaction_state, and no other."""
+    return counted_copies(found, lambda name: name.topic == TRANSACTION_STATE)
+
+
+def with_coordinators(found: Found, selection: Selection) -> Found:
+    """Return the copies that count: of the partitions that are selected, and of __transaction_state."""
+    result = counted_copies(found, lambda name: _is_coordinator(name.topic) or selection.wants(name))
+    is_here = any(target.name and not _is_coordinator(target.name.topic) for target in result.targets)
+    return result if is_here else replace(result, targets=[])
+
+
+def _is_coordinator(topic: str | None) -> bool:
+    return topic == TRANSACTION_STATE
+
+
+def load_states(partition: Partition, states: TransactionStates) -> Yield:
+    """Fold the log of a partition of __transaction_state; yield what is wrong with it."""
+    loaded = yield from start(partition, exact=not is_running(partition.target))
+    log = CoordinatorLog(partition, loaded, verified_windows)
+    yield from states.take(log)
+    if states.version < UNENDING_BEFORE and _ends_without_record(loaded):
+        message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
+        yield Finding(NEVER_ENDS, message, dir=partition.shown)
+    yield from log.findings
+    states.is_whole = states.stop is None and not log.is_incomplete
+
+
+def _ends_without_record(loaded: LoadedLog) -> bool:
+    """Whether the last batch of a log holds no record, as cleaning may leave it."""
+    last = next((one for one in reversed(loaded.segments) if one.log_size), None)
+    if last is None:
+        return False
+    with last.log() as log:
+        batch = None
+        for batch in file_batches(log, 0, last.log_size):  # noqa: B007 - the last is asked for
+            pass
+        return batch is not None and record_count(header(log, batch)) == 0
+
+
+def listed(unit: Unit, *, version: Version = NEWEST) -> Outcome:
+    """Return a row for each transactional id that a partition of __transaction_state knows."""
+
+    def rows(partition: Partition) -> Yield:
+        states = TransactionStates(partition.shown, version)
+        yield from load_states(partition, states)
+        place = where(partition)
+        for transactional_id, one in sorted(states.states.items()):
+            yield TransactionRow(
+                place,
+                transactional_id=transactional_id,
+                producer_id=one.producer_id,
+                producer_epoch=one.producer_epoch,
+                previous_producer_id=one.previous_producer_id,
+                next_producer_id=one.next_producer_id,
+                state=one.state,
+                timeout_ms=one.timeout_ms,
+                start_timestamp=one.start_timestamp,
+                last_update_timestamp=one.last_update_timestamp,
+                partitions=one.partitions,
+                coordinator_partition=partition.number or 0,
+            )
+
+    return answer(unit, rows)
+
+
+# Open transactions
+
+
+class CoordinatorStates(NamedTuple):
+    """What one partition of __transaction_state knows; `is_whole`: nothing of it is lost."""
+
+    cluster_id: str | None
+    number: int
+    states: Mapping[str, TransactionState]
+    is_whole: bool
+
+
+class JoinedFacts(NamedTuple):
+    """What consecutive units found: states of coordinators, and open transactions to join with them."""
+
+    coordinators: tuple[CoordinatorStates, ...] = ()
+    rows: tuple[OpenTransactionRow, ...] = ()
+
+
+def opened(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Outcome:
+    """Return the open transactions of a partition, or the states of a coordinator's, as the partial."""
+    found: list[JoinedFacts] = []
+
+    def collected(partition: Partition) -> Yield:
+        if _is_coordinator(partition.topic):
+            states = TransactionStates(partition.shown)
+            yield from load_states(partition, states)
+            cluster_id = partition.directory.cluster_id
+            one = CoordinatorStates(cluster_id, partition.number or 0, states.states, states.is_whole)
+            found[:] = [JoinedFacts(coordinators=(one,))]
+        else:
+            loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
+            found[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded)))]
+
+    outcome = answer(unit, collected)
+    return replace(outcome, partial=found[-1] if found else JoinedFacts())
+
+
+def _open_rows(partition: Partition, loaded: LoadedLog) -> Iterator[OpenTransactionRow]:
+    """Yield what a partition says of its open transactions, the oldest first."""
+    state = loaded.producers
+    if not state.ongoing:
+        return
+    stable, place = min(state.ongoing), where(partition)
+    waiting = data_records(loaded, stable)
+    for start_offset, producer_id in sorted(state.ongoing.items()):
+        producer = state.producers[producer_id]
+        yield OpenTransactionRow(
+            place,
+            producer_id=producer_id,
+            producer_epoch=producer.epoch,
+            coordinator_epoch=producer.coordinator_epoch,
+            start_offset=start_offset,
+            start_timestamp=_written_at(loaded, start_offset),
+            last_timestamp=producer.last_timestamp,
+            last_stable_offset=stable,
+            records_waiting=waiting,
+            transactional_id=None,
+            coordinator_state=None,
+            timeout_ms=None,
+            hanging=None,
+            reason="",
+            abort_command=None,
+        )
+
+
+def _written_at(loaded: LoadedLog, offset: int) -> int | None:
+    """Return the first timestamp of the batch that begins at an offset; None for a batch that is gone."""
+    segment = segments_from(loaded.segments, offset)[0]
+    position = translate_offset(segment, offset)
+    if position is None:
+        return None
+    with segment.log() as log:
+        batch = header(log, next(file_batches(log, position, segment.log_size)))
+    return batch.base_timestamp if batch.base_offset == offset else None
+
+
+class Coordinators:
+    """What the coordinators here know together, and whether open transactions hang by that.
+
+    `partitions`: how many __transaction_state has, by cluster. Ages are of `now_ms`; without the word of its
+    coordinator a transaction hangs once nothing was written for `longest_ms`.
+    """
+
+    def __init__(
+        self,
+        known: Iterable[CoordinatorStates],
+        partitions: Mapping[str | None, int],
+        now_ms: int,
+        longest_ms: int = NEVER,
+    ) -> None:
+        self._now_ms, self._longest_ms, self._partitions = now_ms, longest_ms, partitions
+        self._whole: dict[str | None, set[int]] = {}
+        self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
+        for one in known:
+            whole = self._whole.setdefault(one.cluster_id, set())
+            whole.update([one.number] if one.is_whole else [])
+            by_producer = self._states.setdefault(one.cluster_id, {})
+            by_producer.update((state.producer_id, (key, state)) for key, state in one.states.items())
+
+    def joined(self, row: OpenTransactionRow) -> OpenTransactionRow:
+        """Return a row with what the coordinator says of it, and whether it hangs."""
+        _, _, cluster_id, topic, number = row.where
+        only = next(iter(self._states)) if len(self._states) == 1 else None
+        cluster_id = only if None in {cluster_id, only} else cluster_id
+        found = self._states.get(cluster_id, {}).get(row.producer_id)
+        if found is None:
+            hanging, reason = self._unknown(row, cluster_id)
+        else:
+            transactional_id, state = found
+            place = TopicPartition(topic or "", number or 0)
+            hanging = not holds(state, place, row.producer_id, row.producer_epoch)
+            reason = self._said(transactional_id, state, place, hanging=hanging)
+            row = row._replace(
+                transactional_id=transactional_id, coordinator_state=state.state, timeout_ms=state.timeout_ms
+            )
+        command = ABORT.format(topic, number, row.start_offset) if hanging and topic is not None else None
+        return row._replace(hanging=hanging, reason=reason, abort_command=command)
+
+    def _unknown(self, row: OpenTransactionRow, cluster_id: str | None) -> tuple[bool | None, str]:
+        """Return whether a transaction hangs whose producer id no coordinator here knows, and why."""
+        here, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
+        if count is not None and here >= set(range(count)):
+            return True, f"no transactional id has producer id {row.producer_id}"
+        lacking = f"no partition of {TRANSACTION_STATE} is here"
+        if cluster_id in self._whole:
+            of = "" if count is None else f" of {count}"
+            lacking = f"{len(here)}{of} partitions of {TRANSACTION_STATE} here do not know its producer id"
+        age = self._now_ms - row.last_timestamp
+        if age > self._longest_ms:
+            return True, f"{lacking}, and nothing was written for {duration(age)}"
+        return None, lacking
+
+    def _said(self, key: str, state: TransactionState, place: TopicPartition, *, hanging: bool) -> str:
+        """Return what the coordinator of a transactional id says of a partition."""
+        if hanging:
+            side = "with" if place in state.partitions else "without"
+            return f"{key} is {state.state} in epoch {state.producer_epoch}, {side} this partition"
+        if state.state in PREPARED:
+            return f"{key} is {state.state}: the coordinator has still to write the marker"
+        if state.start_timestamp + state.timeout_ms < self._now_ms:
+            return f"{key} is {ONGOING} past its timeout: a coordinator that runs aborts it"
+        return f"{key} is {ONGOING}"
+
+
+class OpenTransactions:
+    """What was found; the rows of open transactions beside what coordinators know, at the end of a run.
+
+    A running broker may end a transaction while others are read: what hangs there is looked at again.
+    """
+
+    def __init__(self, found: Found, now_ms: int, longest_ms: int = NEVER) -> None:
+        self._targets = {target.shown: target for target in found.targets}
+        self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
+        self._coordinators = partial(
+            Coordinators, partitions=partition_counts(found), now_ms=now_ms, longest_ms=longest_ms
+        )
+        self._now_ms = now_ms
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one, with all rows at the end."""
+        begun, more = _partial(left), _partial(right)
+        both = JoinedFacts(begun.coordinators + more.coordinators, begun.rows + more.rows)
+        if right is not None:
+            findings = [*(left.findings if left else ()), *right.findings]
+            return replace(right, findings=findings, partial=both)
+        assert left is not None
+        rows: list[Item] = []
+        for row in map(self._coordinators(both.coordinators).joined, both.rows):
+            rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
+        return replace(left, rows=rows, partial=both)
+
+    def hanging(self, target: Target) -> list[OpenTransactionRow]:
+        """Return the open transactions of a partition that hang by the word of a coordinator."""
+        found = self._targets.get(target.shown)
+        return [] if found is None or is_running(found) else [row for row in self._read(found) if row.hanging]
+
+    @cached_property
+    def _settled(self) -> Coordinators:
+        return self._coordinators(self._states())
+
+    def _states(self) -> Iterator[CoordinatorStates]:
+        for number, target in enumerate(self._coordinating):
+            yield from _partial(
+                opened(Unit(number=number, targets=(target,)), now_ms=self._now_ms)
+            ).coordinators
+
+    def _read(self, target: Target) -> Iterator[OpenTransactionRow]:
+        coordinators = self._settled
+        rows = _partial(opened(Unit(number=0, targets=(target,)), now_ms=self._now_ms)).rows
+        yield from map(coordinators.joined, rows)
+
+    def _again(self, row: OpenTransactionRow) -> list[OpenTransactionRow]:
+        """Return the row of a transaction that is still open after its coordinator was read once more."""
+        key = row.producer_id, row.start_offset
+        again = self._read(self._targets[row.where.dir])
+        return [one for one in again if (one.producer_id, one.start_offset) == key]
+
+
+def open_transactions(found: Found) -> OpenTransactions:
+    """Return what says which open transactions of the copies that count hang."""
+    return OpenTransactions(with_coordinators(found, ALL_PARTITIONS), time.time_ns() // 1_000_000)
+
+
+def partition_counts(found: Found) -> dict[str | None, int]:
+    """Return how many partitions __transaction_state has, by the metadata of each cluster that is here."""
+    return {
+        cluster: len(topic.partitions)
+        for cluster, image in newest_images(metadata_of(found)).items()
+        for topic in image.topics.values()
+        if topic.name == TRANSACTION_STATE
+    }
+
+
+def _partial(outcome: Outcome | None) -> JoinedFacts:
+    known = None if outcome is None else outcome.partial
+    return known if isinstance(known, JoinedFacts) else JoinedFacts()

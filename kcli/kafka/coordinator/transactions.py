@@ -1,0 +1,156 @@
+"""The state of transactional ids, as a coordinator that loads a partition of __transaction_state knows it.
+
+The truth is `TransactionStateManager.loadTransactionMetadata` with `TransactionLog`. An exception ends the
+load of a partition and is logged; the coordinator serves what it has read by then. Here what follows is
+folded, too: a finding says from which offset on the coordinator does not know it.
+"""
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from formats.errors import FormatError
+from formats.messages.decode import decode_key, decode_value
+from formats.messages.reader import Message, Unknown
+from formats.messages.transaction import TRANSACTION_STATES
+from formats.names import TRANSACTION_STATE
+from formats.types import TopicPartition
+from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Marker
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.meta_properties import NEWEST, Version
+
+EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT = TRANSACTION_STATES[:4]
+PREPARED = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
+EPOCH_FENCE = TRANSACTION_STATES[7]
+
+PASSES_OVER_TYPES, PASSES_OVER_VERSIONS = (3, 4, 1), (4, 3)
+"""The first releases that pass over a record of an unknown type (KIP-915), of an unknown version."""
+FLEXIBLE_FROM = (3, 5)
+"""The first release that reads version 1 of a value."""
+BOUNDED_FROM, MOST_ELEMENTS = (4, 4), 1_000_000
+"""The first release that bounds arrays, and to how many elements."""
+LAST_CLIENT_VERSION, CLIENT_VERSION_FROM = 2, (4, 0)
+"""The last transaction.version, and the first release that refuses a client's other one."""
+UNENDING_BEFORE = (3, 9, 2)
+"""Releases before this one do not read on from a batch without a record: at the log end, for ever."""
+
+STOPS, PASSES_OVER, NEVER_ENDS = "TXN-001", "TXN-002", "TXN-003"
+
+
+class TransactionState(NamedTuple):
+    """What the last record of a transactional id says; `offset` is the record's."""
+
+    offset: int
+    producer_id: int
+    producer_epoch: int
+    previous_producer_id: int
+    next_producer_id: int
+    state: str
+    timeout_ms: int
+    start_timestamp: int
+    last_update_timestamp: int
+    partitions: tuple[TopicPartition, ...]
+
+
+class TransactionStates:
+    """The states of transactional ids by the records of a partition, in order; and what a load makes of them.
+
+    `version`: the release of the broker that loads.
+    """
+
+    def __init__(self, directory: str, version: Version = NEWEST) -> None:
+        self.states: dict[str, TransactionState] = {}
+        self.stop: int | None = None
+        """The first offset at which a load ends."""
+        self.is_whole = True
+        """Whether the coordinator, and kcli, know all that the log said."""
+        self._directory, self.version = directory, version
+
+    def take(self, records: Iterable[CoordinatorRecords | Marker]) -> Generator[Finding, None, None]:
+        """Fold records; yield where a load ends, and what it passes over."""
+        passed_over: list[Finding] = []
+        for part in records:
+            if isinstance(part, Marker):
+                continue
+            for number, offset in enumerate(part.offset.tolist()):
+                try:
+                    stopped, why = self._record(offset, part.key(number), part.value(number))
+                except FormatError as error:
+                    stopped, why = True, str(error)
+                if why is None:
+                    continue
+                place = (self._directory, part.path, int(part.position[number]))
+                if not stopped:
+                    passed_over.append(Finding(PASSES_OVER, f"offset {offset}: {why}", *place))
+                elif self.stop is None:
+                    self.stop = offset
+                    yield Finding(
+                        STOPS, f"offset {offset}: {why}; the coordinator knows nothing after it", *place
+                    )
+        if passed_over:
+            yield passed_over[0]._replace(more=len(passed_over) - 1)
+
+    def _record(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[bool, str | None]:
+        """Take a record; return whether a load ends at it, and why it, or kcli, cannot use the record."""
+        name = decode_key(TRANSACTION_STATE, key, replace_invalid_utf8=True)
+        if isinstance(name, Unknown):
+            return self.version < PASSES_OVER_TYPES, f"a key of unknown version {name.api_key}"
+        transactional_id = str(name.fields["transactionalId"])
+        if value is None:
+            self.states.pop(transactional_id, None)
+            return False, None
+        found = decode_value(TRANSACTION_STATE, name.api_key, value, replace_invalid_utf8=True)
+        if isinstance(found, Unknown):
+            return self.version < PASSES_OVER_VERSIONS, f"a value of unknown version {found.version}"
+        return self._value(offset, transactional_id, found)
+
+    def _value(self, offset: int, transactional_id: str, found: Message) -> tuple[bool, str | None]:
+        fields: Mapping[str, Any] = found.fields
+        status, topics = fields["transactionStatus"], fields["transactionPartitions"]
+        if status not in range(len(TRANSACTION_STATES)):
+            return True, f"unknown state {status} of transactional id {transactional_id}"
+        state = TRANSACTION_STATES[status]
+        if topics is None and state != EMPTY:
+            return True, f"{state} of transactional id {transactional_id} without a list of partitions"
+        self.states[transactional_id] = TransactionState(
+            offset,
+            fields["producerId"],
+            fields["producerEpoch"],
+            fields.get("previousProducerId", -1),
+            fields.get("nextProducerId", -1),
+            state,
+            fields["transactionTimeoutMs"],
+            fields["transactionStartTimestampMs"],
+            fields["transactionLastUpdateTimestampMs"],
+            tuple(
+                TopicPartition(one["topic"], number) for one in topics or () for number in one["partitionIds"]
+            )
+            if state != EMPTY
+            else (),
+        )
+        return self._refusal(found, topics or ())
+
+    def _refusal(self, found: Message, topics: Iterable[Mapping[str, Any]]) -> tuple[bool, str | None]:
+        """Return whether and why the release cannot read a value that others can."""
+        if found.version and self.version < FLEXIBLE_FROM:
+            return True, f"a value of version {found.version}, which this release does not know"
+        fields: Mapping[str, Any] = found.fields
+        client = fields.get("clientTransactionVersion", 0)
+        if not 0 <= client <= LAST_CLIENT_VERSION and self.version >= CLIENT_VERSION_FROM:
+            return True, f"unknown transaction.version {client} of the client"
+        most = max((len(one["partitionIds"]) for one in topics), default=0)
+        if most > MOST_ELEMENTS and self.version >= BOUNDED_FROM:
+            return True, f"an array of {most} elements, {MOST_ELEMENTS} at most"
+        return False, None
+
+
+def holds(state: TransactionState, partition: TopicPartition, producer_id: int, epoch: int) -> bool:
+    """Whether the coordinator will write the end marker of an open transaction of a partition.
+
+    An ongoing transaction has the epoch of its batches. One that ends may have a higher one: transactions of
+    version 2 raise it at their end, and so does an abort by timeout or by a new producer.
+    """
+    if producer_id != state.producer_id or partition not in state.partitions:
+        return False
+    if state.state in PREPARED or state.state == EPOCH_FENCE:
+        return epoch <= state.producer_epoch
+    return state.state == ONGOING and epoch == state.producer_epoch

@@ -1,0 +1,143 @@
+"""Open transactions beside what their coordinators know: which end by themselves, and which hang."""
+
+import pytest
+
+from tests.builders import put_records
+from tests.commands.answers import ask, codes
+from tests.partitions import locked, segment
+from tests.transactions import (
+    NOW,
+    PAYMENTS,
+    coordinator,
+    hanging_log_dir,
+    key_of,
+    sent,
+    state_log,
+    value_of,
+)
+
+MINUTE = 60_000
+
+
+@pytest.fixture
+def root(tmp_path):
+    return hanging_log_dir(tmp_path / "d")
+
+
+def opened(root, *words, status=1):
+    answer, found = ask("txn", "open", root, "--at", NOW, *words)
+    assert found == status, answer
+    return answer["rows"]
+
+
+def test_a_row_says_who_holds_the_last_stable_offset(root):
+    coordinator(
+        root,
+        (key_of("pay"), value_of(7, 3, "CompleteCommit", [], timeout=9)),
+        (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])),
+    )
+    first, second = opened(root)
+    assert first == {
+        "dir": str(root / "payments-0"),
+        "broker_id": 7,
+        "cluster_id": "abc",
+        "topic": "payments",
+        "partition": 0,
+        "producer_id": 7,
+        "producer_epoch": 3,
+        "coordinator_epoch": 0,
+        "start_offset": 3,
+        "start_timestamp": NOW - 3,
+        "last_timestamp": NOW - 3,
+        "last_stable_offset": 3,
+        "records_waiting": 9,
+        "transactional_id": "pay",
+        "coordinator_state": "CompleteCommit",
+        "timeout_ms": 9,
+        "hanging": True,
+        "reason": "pay is CompleteCommit in epoch 3, without this partition",
+        "abort_command": "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic payments "
+        "--partition 0 --start-offset 3",
+    }
+    names = ("start_offset", "last_stable_offset", "transactional_id", "hanging", "reason", "abort_command")
+    assert [second[name] for name in names] == [5, 3, "tax", False, "tax is Ongoing", None]
+
+
+@pytest.mark.parametrize(
+    ("value", "hanging", "reason"),
+    [
+        (value_of(8, 0, "Ongoing", [PAYMENTS], start=NOW - MINUTE - 1), False, "past its timeout"),
+        (value_of(8, 1, "PrepareAbort", [PAYMENTS]), False, "PrepareAbort: the coordinator has still to"),
+        (value_of(8, 1, "Ongoing", [PAYMENTS]), True, "Ongoing in epoch 1, with this partition"),
+        (value_of(8, 0, "Ongoing", [("other", 0)]), True, "Ongoing in epoch 0, without this partition"),
+    ],
+    ids=["past its timeout", "prepared", "of another epoch", "without it"],
+)
+def test_what_the_coordinator_does_with_it(root, value, hanging, reason):
+    coordinator(root, (key_of("tax"), value))
+    row = opened(root, status=int(hanging))[1]
+    assert row["hanging"] is hanging
+    assert reason in row["reason"]
+
+
+def test_without_the_word_of_a_coordinator_the_age_decides(root):
+    assert {row["hanging"] for row in opened(root, status=0)} == {None}
+    rows = opened(root, "--max-timeout", "1ms")
+    assert [row["hanging"] for row in rows] == [True, None]
+    assert rows[0]["reason"].startswith("no partition of __transaction_state is here, and nothing was")
+
+    coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
+    rows = opened(root, status=0)
+    assert [row["hanging"] for row in rows] == [None, False]
+    assert "1 partitions of __transaction_state here do not know" in rows[0]["reason"]
+
+
+def test_topics_are_those_of_data_partitions(root):
+    coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
+    segment(root / "quiet-0", 0, sent(0, 9))
+    assert [row["topic"] for row in opened(root, "--topic", "payments", status=0)] == ["payments"] * 2
+    answer, status = ask("txn", "open", root, "--topic", "absent")
+    assert (answer["rows"], status) == ([], 3)
+
+
+def test_damage_of_a_coordinators_log_is_a_finding_and_what_follows_is_folded(root):
+    coordinator(
+        root,
+        (key_of("a"), value_of(1, 0, "Empty")),
+        (key_of("b"), b"\0"),
+        (key_of("c"), value_of(2, 0, "Dead")),
+    )
+    answer, status = ask("txn", "list", root)
+    assert [row["transactional_id"] for row in answer["rows"]] == ["a", "c"]
+    assert (codes(answer), status) == (["TXN-001"], 1)
+
+
+def test_check_names_what_hangs_and_what_ends_a_load(root):
+    coordinator(
+        root,
+        (key_of("pay"), value_of(7, 3, "CompleteCommit", [])),
+        (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])),
+        (key_of("x"), b"\0"),
+    )
+    answer, _ = ask("check", root)
+    found = {one["code"]: one for one in answer["findings"] if one["code"].startswith("TXN-")}
+    assert set(found) == {"TXN-001", "TXN-004"}
+    assert found["TXN-001"]["message"].startswith("offset 2: ")
+    assert found["TXN-004"]["message"].startswith("producer 7/3, from offset 3 since ")
+    with locked(root):  # a broker that runs may still end it
+        assert "TXN-004" not in codes(ask("check", root)[0])
+
+
+def test_other_processes_give_the_same_rows(root):
+    coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
+    assert opened(root, status=0) == opened(root, "--jobs", 2, status=0)
+
+
+def test_a_last_batch_without_records_is_read_for_ever_before_3_9_2(root):
+    empty = put_records([], base_offset=1, last_offset_delta=0)
+    log = state_log((key_of("a"), value_of(1, 0, "Empty"))) + empty
+    segment(root / "__transaction_state-0", 0, log)
+    for release, expected in (("3.9.1", ["TXN-003"]), ("3.9.2", []), ("4.4", [])):
+        answer, _ = ask("txn", "list", root, "--kafka-version", release)
+        assert [code for code in codes(answer) if code.startswith("TXN-")] == expected
+        assert [row["transactional_id"] for row in answer["rows"]] == ["a"]

@@ -1,0 +1,150 @@
+"""Transactions of every kind on real brokers: kcli's answers from files are those of kafka-transactions.
+
+One hangs as in production: it is committed while the only replica of a partition is away.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.processes import free_base_port
+from tests.recordings.brokers import LONGEST, Cluster, wait
+from tests.recordings.client import create, producer, records, transactions, write
+from tests.recordings.java_tools import run
+
+pytestmark = pytest.mark.oracle
+
+HERE, AWAY = 1, 2
+ENDS = "caoc"
+FAR, SAFE = "far", "safe"
+"""A topic of broker 2 alone, and one that takes a marker only with both brokers."""
+
+
+def asked(cluster: Cluster, *words: object) -> list[dict]:
+    """Return the rows of a command over the files of all brokers."""
+    dirs = [node.logs for node in cluster.nodes.values()]
+    metadata = cluster.nodes[HERE].folder / "metadata"
+    done = CliRunner().invoke(app, [*map(str, (*words, *dirs, metadata)), "-o", "json"])
+    assert done.exit_code in {0, 1}, done.output
+    document = json.loads(done.stdout)
+    assert document["errors"] == []
+    return document["rows"]
+
+
+def tool(cluster: Cluster, *words: object) -> list[dict[str, str]]:
+    """Return the table that kafka-transactions prints."""
+    printed = run(
+        "org.apache.kafka.tools.TransactionsCommand",
+        *map(str, ("--bootstrap-server", f"127.0.0.1:{cluster.nodes[HERE].port}", *words)),
+    )
+    header, *lines = ([cell.strip() for cell in line.split("\t")][:-1] for line in printed.splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    roles = {HERE: "broker,controller", AWAY: "broker"}
+    folder: Path = tmp_path_factory.mktemp("transactions")
+    with Cluster(folder, roles, free_base_port(), Random("transactions")) as cluster:
+        create(cluster, {"__transaction_state": {"cleanup.policy": "compact"}, "near": {}}, [[HERE]])
+        create(cluster, {FAR: {}}, [[AWAY]])
+        create(cluster, {SAFE: {"min.insync.replicas": 2}}, [[HERE, AWAY]])
+        yield cluster
+
+
+def begun(cluster: Cluster, topic: str):
+    writer = producer(cluster, transactional_id=f"to-{topic}", transaction_timeout_ms=900000)
+    writer.init_transactions(LONGEST)
+    writer.begin_transaction()
+    write(writer, topic, records(Random(topic), 4), batch=2)
+    return writer
+
+
+def compare_coordinator(cluster: Cluster) -> dict[str, str]:
+    """Return the state of each transactional id: the same by the tool and by kcli."""
+    rows = {row["transactional_id"]: row for row in asked(cluster, "txn", "list")}
+    listed = {one["TransactionalId"]: one for one in tool(cluster, "list")}
+    assert {key: (str(row["producer_id"]), row["state"]) for key, row in rows.items()} == {
+        key: (one["ProducerId"], one["TransactionState"]) for key, one in listed.items()
+    }
+    for key, row in rows.items():
+        (described,) = tool(cluster, "describe", "--transactional-id", key)
+        assert (str(row["producer_epoch"]), str(row["timeout_ms"])) == (
+            described["ProducerEpoch"],
+            described["TransactionTimeoutMs"],
+        )
+        names = {f"{one['topic']}-{one['partition']}" for one in row["partitions"]}
+        assert names >= {*described["TopicPartitions"].split(",")} - {""}
+        if row["state"] == "Ongoing":
+            assert str(row["start_timestamp"]) == described["CurrentTransactionStartTimeMs"]
+    return {key: row["state"] for key, row in rows.items()}
+
+
+def compare_producers(cluster: Cluster, topic: str, broker: int) -> None:
+    rows = [row for row in asked(cluster, "producers", "--topic", topic) if row["broker_id"] == broker]
+    found = tool(cluster, "describe-producers", "--topic", topic, "--partition", 0, "--broker-id", broker)
+    columns = (
+        *("producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_timestamp"),
+        "current_txn_start_offset",
+    )
+    assert sorted([str(row[column]) for column in columns] for row in rows) == sorted(
+        list(one.values()) for one in found
+    )
+    assert rows
+
+
+def hanging(cluster: Cluster) -> set[tuple[str, int, int]]:
+    """Return topic, producer id and start offset of what hangs: the same by the tool and by kcli."""
+    rows = [row for row in asked(cluster, "txn", "open") if row["hanging"]]
+    found = {
+        (one["Topic"], int(one["ProducerId"]), int(one["StartOffset"]))
+        for broker in cluster.nodes
+        for one in tool(cluster, "find-hanging", "--broker-id", broker, "--max-transaction-timeout", 0)
+    }
+    assert {(row["topic"], row["producer_id"], row["start_offset"]) for row in rows} == found
+    return found
+
+
+def test_answers_are_those_of_the_running_cluster(cluster):
+    transactions(cluster, "near", Random(1), ENDS)
+    lost, stuck = begun(cluster, FAR), begun(cluster, SAFE)
+    assert hanging(cluster) == set()
+    compare_producers(cluster, FAR, AWAY)
+
+    cluster.nodes[AWAY].kill()
+    wait(lambda: AWAY not in cluster.metadata().brokers, "broker 2 to be fenced")
+    lost.commit_transaction(LONGEST)
+    stuck.commit_transaction(LONGEST)
+    states = compare_coordinator(cluster)
+    assert states == {
+        "tx-0": "CompleteCommit",
+        "tx-1": "CompleteCommit",
+        "tx-2": "Ongoing",
+        f"to-{FAR}": "CompleteCommit",
+        f"to-{SAFE}": "PrepareCommit",
+    }
+    (waits,) = (row for row in asked(cluster, "txn", "open") if row["topic"] == SAFE)
+    assert (waits["hanging"], waits["coordinator_state"]) == (False, "PrepareCommit")
+
+    cluster.nodes[AWAY].start()
+    wait(lambda: states_of(cluster)[f"to-{SAFE}"] == "CompleteCommit", "the marker of the other one")
+    for topic, broker in (("near", HERE), (FAR, AWAY), (SAFE, HERE)):
+        compare_producers(cluster, topic, broker)
+    assert {topic for topic, _, _ in hanging(cluster)} == {FAR}
+
+    (row,) = (row for row in asked(cluster, "txn", "open") if row["topic"] == FAR)
+    assert (row["transactional_id"], row["coordinator_state"]) == (f"to-{FAR}", "CompleteCommit")
+    assert (row["last_stable_offset"], row["records_waiting"]) == (0, 4)
+    words = row["abort_command"].replace("HOST:PORT", f"127.0.0.1:{cluster.nodes[AWAY].port}").split()
+    run("org.apache.kafka.tools.TransactionsCommand", *words[1:])
+    assert hanging(cluster) == set()
+    compare_producers(cluster, FAR, AWAY)
+
+
+def states_of(cluster: Cluster) -> dict[str, str]:
+    return {row["transactional_id"]: row["state"] for row in asked(cluster, "txn", "list")}
