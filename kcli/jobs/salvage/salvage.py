@@ -23,6 +23,7 @@ from kcli.jobs.salvage.selected_batches import SelectedLog, select_batches
 from kcli.jobs.salvage.small_files import copy_small_files, copy_snapshots, write_epochs
 from kcli.kafka.findings.collector import FindingCollector, collect_findings
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.integrity.checks.batches import Hole, find_holes
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.offset_invariants import START_ABOVE_END, Offsets
@@ -295,17 +296,10 @@ def _end_of(log: SelectedLog) -> int:
     return int(log.kept["last"].max(initial=log.base - 1)) + 1
 
 
-def holes_of(log: SelectedLog) -> list[tuple[int, str]]:
-    """Return where offsets are missing between the batches of a log: byte and words."""
-    kept, holes = log.kept, []
-    follows = np.append(log.base, kept["last"] + 1)[:-1]
-    for at in np.flatnonzero((kept["first"] > follows) & ~kept["is_legacy"]).tolist():
-        first, after = int(follows[at]), int(kept["first"][at])
-        where = f"the batch before ends with offset {first - 1}"
-        if not at:
-            where = f"the segment of offset {first} begins with {after}"
-        holes.append((int(kept["position"][at]), f"{where}: {after - first} offsets are missing"))
-    return holes
+def holes_of(log: SelectedLog) -> list[Hole]:
+    """Return where offsets are missing between the batches of a log."""
+    kept = log.kept
+    return find_holes(log.base, *(kept[name] for name in ("first", "last", "position", "is_legacy")))
 
 
 def losses_of_log(
@@ -328,8 +322,8 @@ def losses_of_log(
         if begin > end:
             words = f"the segment before ends at offset {end}: {begin - end} offsets are missing"
             yield collector.finding(code, None, words)
-        for position, words in holes:
-            collector.add(code, position, words)
+        for hole in holes:
+            collector.add(code, hole.position, hole.describe())
     yield from collector.take()
     if following is None or _end_of(log) != following:
         yield from islice(_past_end(log), 1)

@@ -91,6 +91,36 @@ def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
+# Offsets that no batch has
+
+
+class Hole(NamedTuple):
+    """Offsets, `end` exclusive, that no batch has; the batch after them is at a byte of the segment."""
+
+    first: int
+    end: int
+    position: int
+
+    def describe(self, what: str | None = None) -> str:
+        """Return where the offsets are missing, and how many or `what` they are."""
+        where = f"the batch before ends with offset {self.first - 1}"
+        if not self.position:
+            where = f"the segment of offset {self.first} begins with {self.end}"
+        return f"{where}: {what or f'{self.end - self.first} offsets are missing'}"
+
+
+def find_holes(before: int, base: Ints, last: Ints, positions: Ints, is_old: NDArray[np.bool_]) -> list[Hole]:
+    """Return the holes before batches of a segment, the first of which should begin at or below `before`.
+
+    A message of magic 0 or 1 has its last offset in its header, which shows no hole.
+    """
+    if not len(base) or not (base[0] > before or (base[1:] > last[:-1] + 1).any()):
+        return []
+    follows = np.append(before, last[:-1] + 1)
+    at = np.flatnonzero(~is_old & (base > follows))
+    return list(map(Hole, follows[at].tolist(), base[at].tolist(), positions[at].tolist()))
+
+
 # Leader epochs of batches, held against each other and against the leader-epoch-checkpoint
 
 MOST_RUNS = 10_000

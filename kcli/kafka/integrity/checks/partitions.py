@@ -207,15 +207,12 @@ class PartitionJudge:
         if self.is_compacted or facts.is_sparse or is_cleaned or not self.has_log_dir:
             return
         end_before = (self._before and self._before.end) or 0
-        for first, end, position in facts.holes:
-            code = "LOG-023" if self._is_never_compacted else "LOG-022"
-            where = f"the batch before ends with offset {first - 1}"
-            what = f"{end - first} offsets are missing"
-            if not position:
-                where = f"the segment of offset {first} begins with {end}"
-            if not position and end_before >= end:
-                code, what = "LOG-022", f"those before {end} are in the segment before, where no fetch looks"
-            of_log.add(code, position, f"{where}: {what}")
+        for hole in facts.holes:
+            code, what = "LOG-023" if self._is_never_compacted else "LOG-022", None
+            if not hole.position and end_before >= hole.end:
+                what = f"those before {hole.end} are in the segment before, where no fetch looks"
+                code = "LOG-022"
+            of_log.add(code, hole.position, hole.describe(what))
 
     def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
         """Yield that bytes follow the batches of a segment that is not the last."""

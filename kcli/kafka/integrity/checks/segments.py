@@ -24,7 +24,9 @@ from kcli.kafka.integrity.checks.batches import (
     ClassifiedWindow,
     EpochJudge,
     EpochRun,
+    Hole,
     classify,
+    find_holes,
     joined,
 )
 from kcli.kafka.integrity.checks.indexes import OffsetIndexJudge, TimeIndexJudge
@@ -60,14 +62,6 @@ class GoodEnd(NamedTuple):
 
     position: int = 0
     offset: int | None = None
-
-
-class Hole(NamedTuple):
-    """Offsets, `end` exclusive, that no batch has; the batch after them is at a byte of the segment."""
-
-    first: int
-    end: int
-    position: int
 
 
 class SegmentFacts(NamedTuple):
@@ -226,12 +220,9 @@ class SegmentJudge:
             self._implausible(batches, sparse)
             self._is_compacted = self._is_sparse = True
         before = self.base if self._end is None else self._end  # a roll names a segment by the next offset
-        if base[0] > before or (base[1:] > last[:-1] + 1).any():
-            follows = np.append(before, last[:-1] + 1)
-            after_holes = np.flatnonzero(~is_old & (base > follows))
-            self._is_compacted = self._is_compacted or bool(len(after_holes))
-            for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
-                self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
+        holes = find_holes(before, base, last, batches.positions, is_old)
+        self._is_compacted = self._is_compacted or bool(holes)
+        self._holes += holes[: MOST_HOLES - len(self._holes)]
         self._first = int(base[0]) if self._first is None else self._first
         self._end = int(last[-1]) + 1
 
