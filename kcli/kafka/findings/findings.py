@@ -6,6 +6,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from formats.java_text import NUL_FILE
+
 SEVERITIES = ("info", "warning", "error")
 
 
@@ -56,6 +58,12 @@ NO_LOG_FILE = "no .log file; the log end offset is taken as the log start offset
 def checksum_message(offset: int) -> str:
     """Return the message of LOG-003 about the batch of a base offset."""
     return f"offset {offset}: the checksum does not match"
+
+
+def nul_index(size: int) -> str:
+    """Return what is wrong with an index of NUL bytes in a closed segment, and what to do."""
+    words = "to do: remove the indexes of the segment while the broker is stopped: the start writes them anew"
+    return f"{NUL_FILE.format(size)}; {words}"
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

@@ -14,6 +14,7 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.layout import Layout
 from formats.magic import is_legacy
 from kcli.kafka.findings.collector import FindingCollector
+from kcli.kafka.findings.findings import nul_index
 from kcli.kafka.integrity.checks.batches import Batches, Ints
 from kcli.logdir.buffers import DataFile, FileError
 
@@ -46,6 +47,8 @@ class _Entries:
         self.whole = size // layout.size
         self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
         self.zeros = self.next = self.last_slot = 0
+        self.nul_file: str | None = None
+        """In words that all bytes are zeros, and what to do, where the segment is closed."""
         self.has_stale = False
         """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
         if self.whole:
@@ -53,8 +56,9 @@ class _Entries:
 
     def _sort_out(self, data: bytes, layout: Layout[Any], base: int, *, is_time: bool) -> None:
         """Tell the entries that count from zeros, stale ones and those that do not rise."""
-        entries = len(data) // layout.size
-        count = min(entries, _written(data) // layout.size + 1 + ENOUGH_ZEROS)
+        entries, written = len(data) // layout.size, _written(data)
+        self.nul_file = None if written else nul_index(len(data))
+        count = min(entries, written // layout.size + 1 + ENOUGH_ZEROS)
         raw = np.frombuffer(data, layout.dtype, count)
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)

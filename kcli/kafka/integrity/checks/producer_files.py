@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from formats.index import AbortedTxn
+from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from formats.names import PRODUCER_SNAPSHOT, parse_file
 from formats.producer_snapshot import ProducerEntry
+from kcli.kafka.findings.findings import nul_index
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerRun
 
 NO_SNAPSHOT = "no producer snapshot, and a clean shutdown: the start knows no producer"
@@ -34,7 +35,10 @@ def txn_index_misfits(
         one = of_entry(entry)
         if one not in expected and entry.first_offset >= log_start:
             words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
-            yield "IDX-008", number, f"entry {number}: no such aborted transaction ends here: {words}"
+            words = f"entry {number}: no such aborted transaction ends here: {words}"
+            if not any(map(any, entries)):
+                words = f"{nul_index(len(entries) * TXN_INDEX_ENTRY.size)}; {words}"
+            yield "IDX-008", number, words
         elif not 0 <= entry.last_stable_offset <= end:
             words = (
                 f"the last stable offset {entry.last_stable_offset} is not in the log, which ends at {end}"

@@ -287,6 +287,7 @@ class SegmentJudge:
         for extension, index in (("index", offsets), ("timeindex", times)):
             if index is not None and index.zeros:
                 words = "entries follow zeros" if index.has_stale else f"{index.zeros} zeros follow"
+                words = index.nul_file or words
                 yield self._closed(extension, "DUMP-003", words)
         if times is None or times.largest <= NO_TIMESTAMP or self._is_broken:
             return
@@ -294,6 +295,7 @@ class SegmentJudge:
             return
         if times.last_time < times.largest:
             code, words = "IDX-004", f"the last entry has timestamp {times.last_time}"
+            words = f"{times.nul_file}; {words}" if times.nul_file else words
             if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
                 code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
             yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")

@@ -99,6 +99,19 @@ def test_zeros_after_the_entries_of_an_index_are_its_preallocation_unless_it_was
     assert of_zeros() == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"), [("index", "DUMP-003"), ("timeindex", "IDX-004"), ("txnindex", "IDX-008")]
+)
+def test_an_index_of_nul_bytes_is_named_so_with_what_to_do(kcli, recorded, tmp_path, kind, code):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    path = file(FIRST, kind)(root)
+    path.write_bytes(bytes(len(path.read_bytes()) if path.exists() else 0) or bytes(34))
+    (one,) = (one for one in found(kcli, root / PARTITION)["findings"] if one["code"] == code)
+    assert one["message"].startswith(f"nothing but NUL bytes ({path.stat().st_size})")
+    assert "remove the indexes of the segment" in one["message"]
+
+
 def test_a_message_of_an_old_magic_whose_value_cannot_be_read(kcli, tmp_path):
     segment(tmp_path / "orders-0", 0, put_message(0, value=b"v") + put_message(1, value=(1000, b"v")))
     codes = [
