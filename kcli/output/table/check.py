@@ -1,8 +1,9 @@
 """The views of `check`, `epoch check`, `diff` and `salvage`: what is damaged, what changed, what is lost."""
 
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -22,7 +23,7 @@ from kcli.output.table.columns import (
     codes,
 )
 from kcli.output.table.fitted_table import sentences, table
-from kcli.output.table.shared_columns import name_of
+from kcli.output.table.shared_columns import common_dir, name_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size, tally
 from kcli.rows.checks import (
@@ -42,6 +43,7 @@ WORST_FIRST = {WILL_NOT_LOAD: 1, DAMAGED: 2, WARNING: 3, CLEAN: 4}
 PROCESS_ENDS = "the broker's process ends"
 CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-014", "START-010"), 2
 MOST_CODES = 3
+MORE_OF_A_CAUSE = re.compile("; (?:server.log|to do): ")
 STRAY_CODES = {"START-012", "START-013"}
 """Codes of findings of a directory that are named."""
 
@@ -53,22 +55,24 @@ CHECKED_TOO = "indexes, leader epochs, producers, checkpoints, start-up"
 def view_checks(answer: TableInput) -> TableView:
     """Return the view of results with the worst finding of each."""
     findings = answer.findings
-    of_dir = by_dir(findings)
+    of_dir, first_lines = by_dir(findings), _causes(findings)
+
+    def found(row: CheckRow) -> str:
+        return _in_words([*of_dir.get(row.where.dir, ()), *_of_log_dir(row, findings)], first_lines)
+
     return TableView(
-        columns=(
-            RESULT,
-            ShownColumn(
-                "FOUND",
-                lambda row: _in_words([*of_dir.get(row.where.dir, ()), *_of_log_dir(row, findings)]),
-                least=24,
-            ),
-        ),
+        columns=(RESULT, ShownColumn("FOUND", found, least=24)),
         severity=_severity,
         is_listed=lambda row: row.result != CLEAN,
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
         verdict=lambda rows: "\n".join(
-            [*_of_brokers(rows, findings), _verdict(rows), *_strays(findings), *_causes(findings)]
+            [
+                *_of_brokers(rows, findings),
+                _verdict(rows, {one.dir for one in findings if one.code == "START-010"}),
+                *_strays(findings),
+                *_cause_lines(rows, first_lines),
+            ]
         ),
     )
 
@@ -94,11 +98,26 @@ def _strays(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
 
 
-def _causes(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the first reasons why a process ends, waits or loses a log dir, each with its file."""
-    causes = [one for code in CAUSES for one in findings if one.code == code and one.path]
-    for one in causes[:MOST_CAUSES]:
-        yield f"{one.path}: {one.message}."
+def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the first reasons why a process ends, waits or loses a log dir, each with its file."""
+    return [one for code in CAUSES for one in findings if one.code == code and one.path][:MOST_CAUSES]
+
+
+def _cause_lines(rows: Sequence[CheckRow], causes: Sequence[Finding]) -> Iterator[str]:
+    """Yield the causes, with paths below what the title names; server.log has them whole."""
+    below = f"{common_dir(map(_log_dir_of, rows))}/"
+    for one in causes:
+        parts = f"{one.path}: {one.message}.".split("; ")
+        is_short = below not in {"/", "//"}
+        yield "; ".join(
+            part.replace(below, "") if is_short and not part.startswith("server.log: ") else part
+            for part in parts
+        )
+
+
+def _log_dir_of(row: CheckRow) -> str:
+    """Return the log dir of a row."""
+    return row.where.dir if row.is_log_dir else os.path.dirname(row.where.dir or "")
 
 
 def _severity(row: CheckRow | EpochCheckRow) -> str:
@@ -124,19 +143,27 @@ def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]
                 yield finding
 
 
-def _in_words(findings: Sequence[Finding]) -> str:
-    """Return what is wrong with a directory: what the worst finding says, and the codes of the others."""
+def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:
+    """Return what is wrong with a directory: what the worst finding says, and the codes of the others.
+
+    Of a finding that is `said` above, server.log and what to do are left out.
+    """
     above = [finding for finding in findings if finding.severity != SEVERITIES[0]]
     if not above:
         return ""
     worst, *others = codes(above)
     more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
     rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
-    return f"{worst} {above[0].message.removeprefix(f'{above[0].dir}/')}{more}{rest}"
+    words = above[0].message.removeprefix(f"{above[0].dir}/")
+    words = MORE_OF_A_CAUSE.split(words)[0] if above[0] in said else words
+    return f"{worst} {words}{more}{rest}"
 
 
-def _verdict(rows: Sequence[CheckRow]) -> str:
-    """Return how many partitions have each result, and how many log dirs are not clean."""
+def _verdict(rows: Sequence[CheckRow], offline: Container[str | None] = ()) -> str:
+    """Return how many partitions have each result, and how many log dirs are not clean.
+
+    No start loads what is in an `offline` log dir.
+    """
     of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
     of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))
@@ -150,7 +177,9 @@ def _verdict(rows: Sequence[CheckRow]) -> str:
         f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
         tally({"damaged": of_partitions[DAMAGED], "with warnings": of_partitions[WARNING]}),
     )
-    clean = tally({"clean": of_partitions[CLEAN]}) if any(words) else "clean"
+    unserved = sum(row.result == CLEAN and not row.is_log_dir and _log_dir_of(row) in offline for row in rows)
+    clean = tally({"clean": of_partitions[CLEAN] - unserved}) if any(words) else "clean"
+    clean = joined((clean, f"{unserved} not loaded: their log dir goes offline" if unserved else ""))
     return f"{read}: {joined((*words, clean))}."
 
 

@@ -1,4 +1,4 @@
-"""The view of `salvage`: what was written, what not, and a verdict."""
+"""The views of `check` and `salvage`: the verdict, its causes, what was written and what not."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from kcli.output.table.check import MOST_RANGES
 from kcli.rows.checks import LostRange, SalvageRow, SavedFile
 from kcli.rows.partitions import Where
 from tests.kcli.output.writing import draw_lines
+from tests.starts.observe import prepare
 
 LOG, INDEX = f"{0:020}.log", f"{0:020}.index"
 LOST = LostRange(LOG, 100, 1124, 7, "checksum")
@@ -68,3 +69,22 @@ INDEXES = {"what": "indexes", "batches": None, "bytes": 0, "files": (SavedFile(I
 def test_the_verdict_says_what_is_not_saved(changes, code, verdict):
     found = [Finding(code, "words", "d/orders-0", "d/orders-0/partition.metadata")] if code else []
     assert verdict in drawn(SAVED._replace(**changes), *found).splitlines()
+
+
+def test_replicas_of_a_log_dir_that_goes_offline_are_not_clean_and_paths_are_short(kcli, tmp_path):
+    """What server.log says stays whole; what the first lines say comes once."""
+    prepare("4.3.1", "recovery-point of NUL bytes in d1", tmp_path)
+    lines = kcli("check", "-o", "table", "--color", "never", tmp_path / "d0", tmp_path / "d1").stdout
+    text = " ".join(lines.split())
+    assert "5 clean, 4 not loaded: their log dir goes offline." in text
+    assert " d1/recovery-point-offset-checkpoint: nothing but NUL bytes" in text
+    assert f"Errorwhilereadingcheckpointfile{tmp_path}/d1/recovery-point" in "".join(text.split())
+    assert text.count("move it away") == 1
+    assert f"2 log dirs under {tmp_path}" in text
+
+
+def test_an_empty_volume_is_a_log_dir_that_keeps_the_broker_from_starting(kcli, tmp_path):
+    prepare("4.3.1", "volume empty", tmp_path)
+    done = kcli("check", "-o", "table", tmp_path / "d0", tmp_path / "d1")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (1, "Broker 1 would not start.")
+    assert "2 log dirs, 5 partitions: 1 log dir will not load" in done.stdout
