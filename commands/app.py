@@ -26,6 +26,7 @@ GROUPS = {
     "Where a record is": ("lookup", "partition-for", "uuid"),
     "Who reads": ("group",),
     "Who writes": ("txn", "producers"),
+    "What is deleted when": ("retention",),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),
     "Set up": ("completion", "spark"),

@@ -33,6 +33,7 @@ COMMANDS = (
     "group history --group *",
     "txn list",
     "txn open",
+    "retention",
     "lookup offset earliest",
     "lookup offset latest --include-leftovers",
     "lookup timestamp max",

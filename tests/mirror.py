@@ -25,6 +25,7 @@ ELSEWHERE = {
     "commands/demo.py": "tests/recordings/test_demo.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/producers.py": "tests/kcli/jobs/test_producers.py",
+    "commands/retention.py": "tests/kcli/jobs/test_retention.py",
     "commands/replica.py": "tests/commands/test_elect.py",
     "commands/txn.py": "tests/kcli/jobs/test_transactions.py",
     "commands/uuid.py": "tests/commands/test_identifiers.py",
@@ -55,6 +56,9 @@ ELSEWHERE = {
     "kcli/kafka/replication/replica_diff.py": "tests/kcli/jobs/replica/test_replica_diff.py",
     "kcli/kafka/storage/load_findings.py": "tests/kcli/jobs/epoch/test_epoch_cache.py",
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
+    "kcli/kafka/storage/retention.py": "tests/oracle/test_retention_oracle.py",
+    "kcli/kafka/storage/cleaner.py": "tests/oracle/test_retention_oracle.py",
+    "kcli/kafka/kraft/log_config.py": "tests/kcli/jobs/test_retention.py",
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
     # dump: random logs, each fast way against the plain one
     "kcli/dump/blocks.py": "tests/kcli/dump/render/test_rows.py",

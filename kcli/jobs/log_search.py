@@ -188,7 +188,7 @@ def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) ->
         for found in file_batches(log, position, segment.log_size):
             batch = Batch(found.position, header(log, found))
             if batch.header.max_timestamp >= asked:
-                records = _records(log, batch, limit)
+                records = read_records(log, batch, limit)
                 if batch.header.codec:
                     records = iter([*records])
                 for record in records:
@@ -211,15 +211,15 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
             if batch.header.max_timestamp == timestamp:
                 if not batch.header.magic:
                     break
-                for record in _records(log, batch, limit):
+                for record in read_records(log, batch, limit):
                     if record.timestamp == timestamp:
                         return _found(segment, batch, record)
                 break
     return NO_TIMESTAMPS
 
 
-def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Record | LegacyMessage]:
-    """Yield a batch's records, unpacked."""
+def read_records(file: DataFile, batch: Batch, limit: int) -> Iterator[Record | LegacyMessage]:
+    """Yield a batch's records, unpacked; FileError where they cannot be read."""
     header = batch.header
     if header.size > limit:
         raise _unread(file, LimitError(batch.position, "batch size", f"at most {limit} bytes", header.size))

@@ -4,19 +4,17 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Generator
-from contextlib import suppress
 from dataclasses import replace
-from itertools import zip_longest
 
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of, undisturbed, where
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
 from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates
 from kcli.kafka.storage.load_findings import checkpointed_epochs
-from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
+from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_error
@@ -25,8 +23,6 @@ from kcli.rows.partitions import PartitionRow
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 BLOCK = 512
 """Bytes of a unit of `st_blocks` (POSIX)."""
-RECOVERED_BYTES = 64 << 20
-"""The most bytes of a log that `ls` recovers without being asked."""
 NOT_RECOVERED = "START-005"
 
 
@@ -110,7 +106,7 @@ def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[F
     It recovers RECOVERED_BYTES at most, unless it is to `recover`: then the log end comes from headers alone.
     """
     is_live = is_running(partition.target)
-    unflushed = 0 if recover else _unflushed_bytes(partition)
+    unflushed = 0 if recover else unflushed_bytes(partition)
     findings: list[Finding] = []
     try:
         loaded = collect_findings(
@@ -130,14 +126,3 @@ def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[F
         yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
     yield from checkpointed_epochs(partition, loaded)
     return loaded
-
-
-def _unflushed_bytes(partition: Partition) -> int:
-    """Return the bytes of the segments that a start recovers."""
-    given = checkpoints(partition)
-    unflushed = 0
-    for segment, following in zip_longest(partition.segments, partition.segments[1:]):
-        if given.recovers(None if following is None else following.base_offset):
-            with suppress(OSError):  # the start says what is wrong with the file
-                unflushed += os.stat(segment.path("log")).st_size
-    return unflushed

@@ -135,12 +135,14 @@ def _is_reached(
     return any(serving(cache, epochs, offset).segment for offset in starts if first <= offset < end)
 
 
-def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:
+def leader_with(
+    partition: Partition, log: LoadedLog, metadata: tuple[Target, ...], *, is_needed: bool = False
+) -> Leader:
     """Return the leader of a log that is loaded; without events about it, it has no remote segments.
 
-    FileError where they cannot be read.
+    FileError where they cannot be read, or are needed and not here.
     """
-    return _leader(partition, log, cache_of(partition, read_events(metadata), is_needed=False))
+    return _leader(partition, log, cache_of(partition, read_events(metadata), is_needed=is_needed))
 
 
 def _leader(partition: Partition, log: LoadedLog, cache: RemoteCache) -> Leader:

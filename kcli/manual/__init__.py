@@ -12,6 +12,7 @@ TOPICS = (
     "lookup",
     "group",
     "transactions",
+    "retention",
     "tiered-storage",
     "dump",
     "check",

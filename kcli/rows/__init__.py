@@ -59,6 +59,7 @@ COMMANDS = {
     "producers": "transactions.PRODUCER",
     "txn list": "transactions.TRANSACTION",
     "txn open": "transactions.HELD_TRANSACTION",
+    "retention": "retention.LOG_RETENTION retention.RETENTION_PARTITION",
     "ls": "partitions.LISTED_PARTITION",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",

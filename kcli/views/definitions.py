@@ -13,6 +13,7 @@ from kcli.rows.epochs import EPOCH
 from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
+from kcli.rows.retention import LOG_RETENTION
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.rows.transactions import PRODUCER, TRANSACTION
 
@@ -26,6 +27,7 @@ REMEMBERED = "producers"
 GROUP_LIST = "groups"
 GROUP_OFFSETS = "group_offsets"
 TRANSACTIONS = "transactions"
+RETAINED = "retention"
 FINDINGS = "findings"
 
 OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS})
@@ -74,6 +76,7 @@ VIEWS: dict[str, RowType] = {
     GROUP_LIST: GROUP_ROW,
     GROUP_OFFSETS: GROUP_OFFSET,
     TRANSACTIONS: TRANSACTION,
+    RETAINED: LOG_RETENTION,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

@@ -30,6 +30,7 @@ from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
 from kcli.jobs.producers import producers
+from kcli.jobs.retention import RetentionQuery, retention
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
@@ -218,6 +219,9 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     definitions.GROUP_LIST: _groups,
     definitions.GROUP_OFFSETS: _groups,
     definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
+    definitions.RETAINED: lambda *_: ViewCommand(
+        partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)), PARTITIONS_ONLY
+    ),
     definitions.FINDINGS: _check,
 }
 

@@ -41,6 +41,7 @@ RUNS = {
     "group history": ("group", "history", "--group", "*"),
     "txn list": ("txn", "list"),
     "txn open": ("txn", "open"),
+    "retention": ("retention",),
     "check": ("check",),
     "scan": ("scan",),
     "dump": ("dump", "--records"),

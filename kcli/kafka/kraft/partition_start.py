@@ -12,6 +12,7 @@ last segment is read. After an unclean stop every segment from the recovery poin
 import os
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import EpochEntry
@@ -42,6 +43,8 @@ GOES_OFFLINE, PROCESS_ENDS = "the log dir goes offline", "the broker's process e
 """What a failure stops."""
 ZEROS_CUT, ZEROS_REFUSED = "LOG-004", "LOG-009"
 LEFT_NULS = "; NUL bytes up to the end, as a power cut or log.preallocate leaves them"
+RECOVERED_BYTES = 64 << 20
+"""The most bytes of a log that a command recovers without being asked."""
 LOAD_FAILED = "load-failed"
 """The code of the error for a log that the broker would not load."""
 
@@ -99,6 +102,17 @@ def log_end_in(directory: str) -> int | None:
         return collect_findings(start(Partition(target))).log_end_offset
     except FileError:
         return None
+
+
+def unflushed_bytes(partition: Partition) -> int:
+    """Return the bytes of the segments that a start recovers."""
+    given = checkpoints(partition)
+    unflushed = 0
+    for segment, following in zip_longest(partition.segments, partition.segments[1:]):
+        if given.recovers(None if following is None else following.base_offset):
+            with suppress(OSError):  # the start says what is wrong with the file
+                unflushed += os.stat(segment.path("log")).st_size
+    return unflushed
 
 
 def start_from(

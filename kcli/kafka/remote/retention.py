@@ -4,7 +4,7 @@ The truth is `RemoteLogManager.RLMExpirationTask` for remote segments, and `Unif
 local ones. Sizes are bytes, times ms; -1 as a limit: none.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,13 +14,26 @@ from kcli.kafka.kraft.metadata_image import BROKER, TOPIC
 from kcli.kafka.kraft.metadata_loader import cluster_image
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment
 from kcli.kafka.remote.lineage import Leader, outside_lineage, with_records
-from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage import retention
+from kcli.kafka.storage.retention import (
+    OLDER_STAYS,
+    WITHIN_LIMITS,
+    DeletionBounds,
+    delete_old_segments,
+    local_segments,
+)
 from kcli.words import duration
 
 DELETE, KEEP = "delete", "keep"
 BELOW_LOG_START, BY_TIME, BY_SIZE = "log-start", "time", "size"
-LINEAGE, WITHIN_LIMITS, NOT_REACHED = "lineage", "within-limits", "not-reached"
-"""The rules by which segments of both tiers go and stay."""
+LINEAGE = "lineage"
+"""The rules by which segments of both tiers go and stay; the others of those that stay are of a local log."""
+TIER_RULES = {
+    retention.BY_LOG_START: BELOW_LOG_START,
+    retention.BY_SIZE: BY_SIZE,
+    retention.BY_TIME: BY_TIME,
+}
+"""The names here of the rules of a local log."""
 INHERIT = -2
 """As local.retention.ms or local.retention.bytes: the limit of the whole log."""
 
@@ -162,7 +175,7 @@ def expire_remote(leader: Leader, limits: Limits, now_ms: int) -> tuple[list[Ver
             reason = f"all its epochs are below the leader's earliest, {earliest}"
             deleted[segment_id] = Verdict(_tier_segment(segment), DELETE, "below-lineage", reason)
         elif segment_id not in deleted:
-            rest = (KEEP, NOT_REACHED, f"the clean-up stops at {stopped}") if stopped else not_listed
+            rest = (KEEP, OLDER_STAYS, f"the clean-up stops at {stopped}") if stopped else not_listed
             kept.append(verdicts.get(segment_id) or Verdict(_tier_segment(segment), *rest))
     return [*deleted.values(), *kept], log_start
 
@@ -207,72 +220,17 @@ def _surplus(leader: Leader, limits: Limits) -> int:
 def expire_local(leader: Leader, limits: Limits, now_ms: int) -> list[Verdict]:
     """Return what `deleteOldSegments` does with each local segment: by log start, by size, then by time."""
     ms, size = limits.local if leader.is_tiered else (limits.retention_ms, limits.retention_bytes)
-    segments = _local_segments(leader.log)
-    left = list(segments)
-    verdicts: list[Verdict] = []
-    blocked: Verdict | None = None
-
-    def take(code: str, reasons: list[str | None]) -> None:
-        nonlocal blocked, left
-        for segment, reason in zip(list(left), reasons, strict=False):
-            if reason is None:
-                return
-            blocker = _blocker(segment, leader, is_last=segment is segments[-1])
-            if blocker is not None:
-                blocked = blocked or Verdict(segment, KEEP, blocker[0], f"{blocker[1]}, though {reason}")
-                return
-            verdicts.append(Verdict(segment, DELETE, code, reason))
-            left = left[1:]
-
-    start = leader.local_start
-    below = f"it ends below the local log start offset {start}"
-    take(BELOW_LOG_START, [below if each.end_offset < start else None for each in left[:-1]])
-    surplus = sum(each.size for each in left) - size if size >= 0 else -1
-    take(BY_SIZE, _above_size(left, surplus))
-    ages = [now_ms - each.largest_timestamp for each in left]
-    take(BY_TIME, [f"newest record {duration(age)} old" if 0 <= ms < age else None for age in ages])
-    for segment in left:
-        if blocked is not None and blocked.segment is segment:
-            verdicts.append(blocked)
-        elif segment is not left[0]:
-            verdicts.append(Verdict(segment, KEEP, NOT_REACHED, "an older segment is kept"))
-        else:
-            in_ms = max(segment.largest_timestamp + ms - now_ms, 0)
-            reason = f"by time in {duration(in_ms)}" if ms >= 0 else "within the limits"
-            verdicts.append(Verdict(segment, KEEP, WITHIN_LIMITS, reason))
-    return verdicts
-
-
-def _local_segments(log: LoadedLog) -> list[TierSegment]:
-    ends = [*(segment.base_offset for segment in log.segments[1:]), log.log_end_offset]
-    found = []
-    for segment, end in zip(log.segments, ends, strict=True):
-        largest = segment.last_time_entry()[0]
-        if largest < 0 and segment.log_path is not None:
-            with segment.log() as file:
-                largest = file.mtime_ms
-        found.append(TierSegment(None, segment.base_offset, end - 1, segment.log_size, largest, None))
-    return found
-
-
-def _blocker(segment: TierSegment, leader: Leader, *, is_last: bool) -> tuple[str, str] | None:
-    """Return why a segment may not go, whatever its age or the log's size."""
-    upper, remote_end = segment.end_offset + 1, leader.highest.offset
     watermark = leader.log.log_end_offset if leader.high_watermark is None else leader.high_watermark
-    if watermark < upper:
-        return "high-watermark", f"the high watermark is {watermark}"
-    if is_last and not segment.size:
-        return "active", "it is the active segment, and empty"
-    is_below_start = not is_last and leader.log_start_offset >= upper
-    if leader.is_tiered and not (0 < upper <= remote_end + 1 or is_below_start):
-        return "not-copied", f"it is not copied: remote storage ends at {remote_end}"
-    return None
-
-
-def _above_size(segments: Sequence[TierSegment], surplus: int) -> list[str | None]:
-    reasons: list[str | None] = []
-    for segment in segments:
-        fits = surplus - segment.size >= 0
-        reasons.append(f"the local log is {surplus} bytes above its limit" if fits else None)
-        surplus -= segment.size if fits else 0
-    return reasons
+    remote_end = leader.highest.offset + 1 if leader.is_tiered else None
+    bounds = DeletionBounds(watermark, leader.local_start, remote_end, leader.log_start_offset)
+    return [
+        Verdict(
+            TierSegment(None, each.base_offset, each.end_offset - 1, each.size, each.largest_timestamp, None),
+            DELETE if stays is None else KEEP,
+            TIER_RULES.get(rule, "") or stays or "",
+            reason,
+        )
+        for each, rule, stays, reason, *_ in delete_old_segments(
+            local_segments(leader.log), ms, size, bounds, now_ms
+        )
+    ]

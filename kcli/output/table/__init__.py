@@ -41,6 +41,8 @@ DRAWINGS = {
     "group_commit": "group.CHANGE_VIEW",
     "transaction": "transactions.TRANSACTIONAL_IDS",
     "open_transaction": "transactions.OPEN_TRANSACTIONS",
+    "retention": "retention.draw_segments",
+    "retention_partition": "retention.COMPACTED_LOGS",
     "scan_partition": "scan.view_partitions",
     "scan_segment": "scan.view_segments",
     "lookup_offset": "lookup.OFFSET_VIEW",

@@ -44,6 +44,7 @@ public final class Main {
         Map.entry("messages", Messages::random),
         Map.entry("messages_decode", Messages::decode),
         Map.entry("write_log", WriteLog::answer),
+        Map.entry("retention", Retention::answer),
         Map.entry("dump", Dump::answer)
     );
 

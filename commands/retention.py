@@ -1,0 +1,81 @@
+"""`kcli retention`: what goes of each log, when, and why the rest stays."""
+
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcli.cli.option import option
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_time
+from kcli.cli.status import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.engine.contract import Unit
+
+LOOK_TIME = option("--at TIME", "The time of the look; without: now.", BROKER)
+CONFIG = option(
+    "--config --if K=V",
+    "Take this topic setting for all logs: retention.ms=86400000; repeatable.",
+    BROKER,
+)
+
+
+def retention(
+    *,
+    at: str | None = LOOK_TIME,
+    config: list[str] | None = CONFIG,
+    remote_metadata: list[str] | None = option(
+        "--remote-metadata PATH",
+        "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print which segments a broker deletes next, why the others stay, and what the cleaner does.
+
+    Settings are those of the topic and of the broker in the cluster metadata here, of --server-config, then
+    Kafka's defaults; each row says where they are from.
+
+    Example: kcli retention /var/lib/kafka/data --topic orders
+    """
+    from kcli.cli.inputs import server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs import retention as jobs
+    from kcli.jobs.tiered_leader import metadata_targets
+
+    elsewhere = metadata_targets(remote_metadata or [])
+    if elsewhere.failures:
+        raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
+    query = jobs.RetentionQuery(
+        time.time_ns() // 1_000_000 if at is None else parse_time(at),
+        server_properties(inputs) or {},
+        _settings(config or ()),
+    )
+
+    def split(units: "Sequence[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+        return jobs.with_events(units, elsewhere.targets)
+
+    job = partial(jobs.retention, query=query)
+    run(Command(name="retention", job=job, split=split), inputs, output, engine)
+
+
+def _settings(words: Iterable[str]) -> dict[str, str]:
+    """Return the settings in `name=value` words; UsageError for one that retention does not ask for."""
+    from kcli.kafka.kraft.log_config import TOPIC_SETTINGS
+
+    given = {}
+    for word in words:
+        name, is_set, value = word.partition("=")
+        if not is_set:
+            raise UsageError(f"--config {word}: expected NAME=VALUE, such as retention.ms=86400000")
+        if name not in TOPIC_SETTINGS:
+            raise UsageError(f"--config {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
+        is_number = TOPIC_SETTINGS[name].default.lstrip("-").isdigit()
+        if is_number and not value.removeprefix("-").isdigit():
+            raise UsageError(f"--config {word}: expected a whole number")
+        given[name] = value
+    return given

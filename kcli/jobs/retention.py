@@ -1,0 +1,350 @@
+"""`retention`: what a broker's next look deletes of each log, why the rest stays, and what the cleaner does.
+
+Headers and indexes are read; records alone where a timestamp lies ahead of the clock, or a cleaning has
+stamped a batch with the time at which its tombstones go.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from formats.batch import (
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+)
+from formats.bounds import LARGEST_BATCH
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.magic import is_legacy, read_header, record_count
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.record import Record
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import cleaner_point
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.log_search import failing_lookup, read_records
+from kcli.kafka.kraft.log_config import LogConfig, log_config
+from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
+from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
+from kcli.kafka.storage.cleaner import CleanerBounds, CleanerSettings, find_cleanable
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import (
+    LoadedSegment,
+    file_batches,
+    header,
+    last_offset,
+    read_tail,
+    segments_from,
+    translate_offset,
+)
+from kcli.kafka.storage.retention import (
+    LARGEST_TIME,
+    WITHIN_LIMITS,
+    DeletionBounds,
+    LocalSegment,
+    LocalVerdict,
+    delete_old_segments,
+    local_segments,
+)
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.log_dirs import is_running
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import Batch
+from kcli.logdir.targets import Target
+from kcli.rows.retention import FutureTimestamp, RetentionPartitionRow, RetentionRow
+
+INHERIT = -2
+"""As local.retention.ms or local.retention.bytes: that of the whole log."""
+SHOWN_FUTURE = 10
+"""Records ahead of the clock that a row names."""
+HORIZON = DELETE_HORIZON_MASK
+STAMPED = DELETE_HORIZON_MASK | CONTROL_MASK
+
+
+class RetentionQuery(NamedTuple):
+    """The time of the look in ms; the broker's server.properties, and settings that go before all others."""
+
+    now_ms: int
+    server: Mapping[str, str] = {}
+    given: Mapping[str, str] = {}
+
+
+class Ends(NamedTuple):
+    """The first batch of a segment and its first record's timestamp, -1 for none; its last batch's end."""
+
+    first_offset: int | None = None
+    first_timestamp: int = NO_TIMESTAMP
+    first_batch_time: int = NO_TIMESTAMP
+    last_offset: int | None = None
+
+
+def with_events(units: Sequence[Unit], elsewhere: Sequence[Target]) -> list[Unit]:
+    """Return the units of partitions, each with the directories of the events of remote storage."""
+    among_units = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
+    metadata = dict.fromkeys([*among_units, *elsewhere])
+    return [replace(unit, targets=(unit.target, *metadata)) for unit in units]
+
+
+def _topic(unit: Unit) -> str | None:
+    return unit.target.name.topic if unit.target.name else None
+
+
+def retention(unit: Unit, *, query: RetentionQuery) -> Outcome:
+    """Return a row for the log of a partition, and one for each segment in the order of the log.
+
+    The unit's further targets are the directories of `__remote_log_metadata`: a segment of a tiered topic
+    stays until it is copied.
+    """
+    return answer(unit, lambda partition: _retention(partition, unit.targets[1:], query))
+
+
+def _retention(partition: Partition, metadata: tuple[Target, ...], query: RetentionQuery) -> Yield:
+    if partition.topic == CLUSTER_METADATA:  # its snapshots decide
+        return
+    yield from undecodable_findings(partition.target)
+    image = cluster_image(partition.target)
+    broker_id, topic = partition.directory.broker_id, partition.topic or ""
+    config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
+    is_live = is_running(partition.target)
+    exact = not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
+    loaded = yield from start(partition, exact=exact)
+    held = _Held(partition, loaded, config, local_segments(loaded, is_running=is_live), query.now_ms)
+    verdicts = held.verdicts(metadata)
+    with failing_lookup():
+        ends = [_ends(segment) for segment in loaded.segments]
+    row = held.row(verdicts, ends[-1])
+    if "compact" in config.policy:
+        row = held.with_cleaner(row, (yield from cleaner_point(partition)), ends)
+    yield row
+    for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
+        yield _row(row, verdict, end, is_active=segment is loaded.segments[-1])
+
+
+class _Held(NamedTuple):
+    """A log as its broker holds it, with the settings that keep it."""
+
+    partition: Partition
+    loaded: LoadedLog
+    config: LogConfig
+    segments: list[LocalSegment]
+    now_ms: int
+
+    @property
+    def high_watermark(self) -> int:
+        """The checkpointed one within the log; the log start where there is none."""
+        known = self.loaded.checkpoints.high_watermark
+        return self.loaded.log_start_offset if known is None else self.loaded.bounded(known)
+
+    @property
+    def waits_for_copies(self) -> bool:
+        """Whether a segment stays until it is in remote storage."""
+        return self.config.is_tiered and not self.config.is_set("remote.log.copy.disable")
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """retention.ms and retention.bytes, as they count for the local log."""
+        names = ("retention.ms", "retention.bytes")
+        whole = [self.config.number(name) for name in names]
+        if self.waits_for_copies:
+            local = [self.config.number(f"local.{name}") for name in names]
+            whole = [of_all if mine == INHERIT else mine for of_all, mine in zip(whole, local, strict=True)]
+        return whole[0], whole[1]
+
+    def verdicts(self, metadata: tuple[Target, ...]) -> list[LocalVerdict]:
+        """Return what becomes of each segment."""
+        loaded, policy = self.loaded, self.config.policy
+        bounds = DeletionBounds(self.high_watermark, loaded.log_start_offset)
+        if self.config.is_tiered:
+            from kcli.jobs.tiered_leader import leader_with
+
+            leader = leader_with(self.partition, loaded, metadata, is_needed=True)
+            bounds = DeletionBounds(self.high_watermark, leader.local_start, None, leader.log_start_offset)
+            if self.waits_for_copies:
+                bounds = bounds._replace(remote_end=leader.highest.offset + 1)
+        deletes = "delete" in policy or (not policy and self.waits_for_copies)
+        limits = self.limits if deletes else (-1, -1)
+        verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
+        if deletes:
+            return verdicts
+        reason = f"cleanup.policy is {self.config.values['cleanup.policy'] or 'empty'}"
+        return [each._replace(reason=reason) if each.stays == WITHIN_LIMITS else each for each in verdicts]
+
+    def row(self, verdicts: Sequence[LocalVerdict], ends: Ends) -> RetentionPartitionRow:
+        """Return the row of the log; `ends` are those of the active segment."""
+        config, loaded = self.config, self.loaded
+        retention_ms, retention_bytes = self.limits
+        return RetentionPartitionRow(
+            where(self.partition),
+            cleanup_policy=config.values["cleanup.policy"],
+            retention_ms=retention_ms,
+            retention_bytes=retention_bytes,
+            segment_ms=config.segment_ms,
+            segment_bytes=config.number("segment.bytes"),
+            settings_from=dict(config.sources),
+            size=sum(each.size for each in self.segments),
+            deletable_bytes=sum(each.segment.size for each in verdicts if each.stays is None),
+            log_start_offset=loaded.log_start_offset,
+            high_watermark=self.high_watermark,
+            rolls_at=_rolls_at(loaded.segments[-1], ends, config, self.now_ms),
+            future_timestamps=tuple(islice(_future(loaded, self.segments, self.now_ms), SHOWN_FUTURE)),
+        )
+
+    def with_cleaner(
+        self, row: RetentionPartitionRow, point: int | None, ends: Sequence[Ends]
+    ) -> RetentionPartitionRow:
+        """Return the row of a compacted log; `point`: its line in the cleaner's checkpoint."""
+        config, loaded = self.config, self.loaded
+        with failing_lookup():
+            first_unstable = _first_unstable(loaded)
+        found = find_cleanable(
+            self.segments,
+            [each.first_batch_time for each in ends],
+            CleanerBounds(
+                point, loaded.log_start_offset, loaded.log_end_offset, self.high_watermark, first_unstable
+            ),
+            CleanerSettings(
+                config.number("min.compaction.lag.ms"), config.number("max.compaction.lag.ms"), config.ratio
+            ),
+            self.now_ms,
+        )
+        return row._replace(
+            cleaner_offset=point,
+            first_dirty_offset=found.first_dirty_offset,
+            first_uncleanable_offset=found.first_uncleanable_offset,
+            uncleanable_because=found.uncleanable_because,
+            clean_bytes=found.clean_bytes,
+            cleanable_bytes=found.cleanable_bytes,
+            dirty_ratio=found.ratio,
+            min_cleanable_dirty_ratio=config.ratio,
+            will_clean=found.is_picked,
+            tombstones_removable_at=_first_horizon(loaded, found.first_dirty_offset),
+        )
+
+
+def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_active: bool) -> RetentionRow:
+    segment = verdict.segment
+    return RetentionRow(
+        of.where,
+        segment_base_offset=segment.base_offset,
+        size=segment.size,
+        first_offset=ends.first_offset,
+        last_offset=ends.last_offset,
+        first_timestamp=None if ends.first_timestamp < 0 else ends.first_timestamp,
+        max_timestamp=segment.largest_timestamp if segment.has_timestamps else None,
+        is_active=is_active,
+        action="keep" if verdict.stays else "delete",
+        rule=verdict.rule,
+        reason=verdict.reason,
+        deletable_at=verdict.deletable_at,
+        blocked_by=verdict.blocked_by,
+    )
+
+
+def _ends(segment: LoadedSegment) -> Ends:
+    """Return the ends of a segment; BrokerError where its batches cannot be read."""
+    if segment.log_path is None or not segment.log_size:
+        return Ends()
+    tail = read_tail(segment)
+    with segment.log() as log:
+        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
+        first = next(batches, None)
+        if first is None:
+            return Ends()
+        offset, timestamp = _first_record(log, first, batches)
+    last = last_offset(log, tail.last) if tail.last else None
+    return Ends(offset, timestamp, first.header.max_timestamp, last)
+
+
+def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:
+    """Return offset and timestamp of the first record: of a batch that a cleaning emptied there is none."""
+    for batch in chain([first], batches):
+        head = batch.header
+        is_whole = record_count(head) == head.last_offset_delta + 1 and not is_legacy(head.magic)
+        if is_whole and head.delete_horizon_ms is None:
+            is_append_time = head.timestamp_type == LOG_APPEND_TIME
+            return head.base_offset, head.max_timestamp if is_append_time else head.base_timestamp
+        with suppress(FileError):
+            for record in read_records(log, batch, LARGEST_BATCH):
+                return record.offset, record.timestamp
+    return None, NO_TIMESTAMP
+
+
+def _first_unstable(loaded: LoadedLog) -> int | None:
+    """Return where the oldest open transaction begins: of one that begins below the log start at a batch.
+
+    As `UnifiedLog.maybeIncrementFirstUnstableOffset`: the base offset of the batch that a read from the log
+    start on finds.
+    """
+    first = min(loaded.producers.ongoing, default=None)
+    if first is None or first >= loaded.log_start_offset:
+        return first
+    for segment in segments_from(loaded.segments, loaded.log_start_offset):
+        position = translate_offset(segment, loaded.log_start_offset)
+        if position is not None:
+            with segment.log() as log:
+                return next(file_batches(log, position, segment.log_size)).base_offset
+    return loaded.log_start_offset
+
+
+def _rolls_at(active: LoadedSegment, ends: Ends, config: LogConfig, now_ms: int) -> int | None:
+    """Return the first ms at which an append rolls the active segment (`LogSegment.shouldRoll`)."""
+    if not active.log_size:
+        return None
+    index_bytes = config.number("segment.index.bytes")
+    is_full = (
+        active.log_size > config.number("segment.bytes")
+        or active.offset_index.entries >= index_bytes // OFFSET_INDEX_ENTRY.size
+        or active.time_index.entries >= index_bytes // TIME_INDEX_ENTRY.size - 1
+    )
+    if is_full:
+        return now_ms
+    begins = now_ms if ends.first_batch_time < 0 else ends.first_batch_time
+    rolls_at = begins + config.segment_ms + 1
+    return rolls_at if rolls_at <= LARGEST_TIME else None
+
+
+def _future(loaded: LoadedLog, segments: list[LocalSegment], now_ms: int) -> Iterator[FutureTimestamp]:
+    """Yield the records with a timestamp after `now_ms`, in the order of the log; no end markers."""
+    for segment, judged in zip(loaded.segments, segments, strict=True):
+        if not judged.has_timestamps or judged.largest_timestamp <= now_ms:
+            continue
+        with segment.log() as log:
+            for batch in _batches(log, segment.log_size, lambda fields: fields["max_timestamp"] > now_ms):
+                if batch.header.is_control:
+                    continue
+                producer = batch.header.producer_id
+                for record in read_records(log, batch, LARGEST_BATCH):
+                    if record.timestamp > now_ms:
+                        producer_id = None if producer == NO_PRODUCER_ID else producer
+                        yield FutureTimestamp(record.offset, record.timestamp, producer_id)
+
+
+def _first_horizon(loaded: LoadedLog, first_dirty: int) -> int | None:
+    """Return the first delete horizon (KIP-534) that a cleaning has set for tombstones."""
+    horizons = []
+    for segment in loaded.segments:
+        if segment.base_offset >= first_dirty or segment.log_path is None:
+            break
+        with segment.log() as log:
+            stamped = _batches(
+                log, segment.log_size, lambda fields: fields["attributes"] & STAMPED == HORIZON
+            )
+            for batch in stamped:
+                records = read_records(log, batch, LARGEST_BATCH)
+                if any(isinstance(each, Record) and each.value is None for each in records):
+                    horizons.append(batch.header.base_timestamp)
+    return min(horizons, default=None)
+
+
+def _batches(log: DataFile, end: int, matches: Callable[[Any], Any]) -> Iterator[Batch]:
+    """Yield the batches whose header fields, as columns, match."""
+    from kcli.logdir.bulk import BulkWalk
+
+    for window in BulkWalk(log, 0, end, verify=False):
+        for number in matches(window.fields).nonzero()[0].tolist():
+            position = int(window.positions[number])
+            yield Batch(position, read_header(log.read(position, HEADER_SIZE)))

@@ -1,0 +1,145 @@
+"""The configuration with which a broker keeps the log of a topic, and where each setting comes from.
+
+A topic's setting goes before the broker's: its dynamic one, that of all brokers, then server.properties
+(`LogConfig`, `ServerTopicConfigSynonyms`). Names are the topic's; numbers are ms and bytes.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from formats.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kcli.kafka.kraft.log_settings import NEVER_TIERED
+from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
+
+OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
+MINUTES, HOURS = 60_000, 3_600_000
+LARGEST = (1 << 63) - 1
+
+
+class Synonyms(NamedTuple):
+    """The default of a topic's setting, and the broker's names for it: Kafka takes the first that is set.
+
+    Each with its unit: minutes and hours are whole numbers of them.
+    """
+
+    default: str
+    broker_names: tuple[tuple[str, int], ...] = ()
+
+
+def _of(default: object, *names: str) -> Synonyms:
+    units = {"minutes": MINUTES, "hours": HOURS}
+    return Synonyms(str(default), tuple((name, units.get(name.rpartition(".")[2], 1)) for name in names))
+
+
+TOPIC_SETTINGS = {
+    "cleanup.policy": _of("delete", "log.cleanup.policy"),
+    "retention.ms": _of(168 * HOURS, "log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    "retention.bytes": _of(-1, "log.retention.bytes"),
+    "segment.ms": _of(168 * HOURS, "log.roll.ms", "log.roll.hours"),
+    "segment.bytes": _of(1 << 30, "log.segment.bytes"),
+    "segment.index.bytes": _of(10 << 20, "log.index.size.max.bytes"),
+    "min.cleanable.dirty.ratio": _of(0.5, "log.cleaner.min.cleanable.ratio"),
+    "min.compaction.lag.ms": _of(0, "log.cleaner.min.compaction.lag.ms"),
+    "max.compaction.lag.ms": _of(LARGEST, "log.cleaner.max.compaction.lag.ms"),
+    "delete.retention.ms": _of(24 * HOURS, "log.cleaner.delete.retention.ms"),
+    "remote.storage.enable": _of("false"),
+    "remote.log.copy.disable": _of("false"),
+    "local.retention.ms": _of(-2, "log.local.retention.ms"),
+    "local.retention.bytes": _of(-2, "log.local.retention.bytes"),
+}
+INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
+"""Goes before segment.bytes, whose least value is 1 MiB."""
+OF_INTERNAL_TOPICS = {
+    topic: {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
+    for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)
+}
+"""With what a coordinator makes its topic; used where the metadata is not here."""
+
+
+class LogConfig(NamedTuple):
+    """The settings of a log, and of each where it comes from: option, topic, broker, default."""
+
+    topic: str
+    values: Mapping[str, str]
+    sources: Mapping[str, str]
+
+    def number(self, name: str) -> int:
+        """Return a setting as a whole number; its default where the broker would refuse it."""
+        try:
+            return int(self.values[name])
+        except ValueError:
+            return int(TOPIC_SETTINGS[name].default)
+
+    @property
+    def policy(self) -> frozenset[str]:
+        """The words of cleanup.policy."""
+        return frozenset(filter(None, (word.strip() for word in self.values["cleanup.policy"].split(","))))
+
+    def is_set(self, name: str) -> bool:
+        """Whether a setting is true."""
+        return self.values[name].strip().lower() == "true"
+
+    @property
+    def is_tiered(self) -> bool:
+        """Whether the log is in remote storage, too, if its broker has any."""
+        is_enabled = self.is_set("remote.storage.enable")
+        return is_enabled and "compact" not in self.policy and self.topic not in NEVER_TIERED
+
+    @property
+    def ratio(self) -> float:
+        """The min.cleanable.dirty.ratio."""
+        try:
+            return float(self.values["min.cleanable.dirty.ratio"])
+        except ValueError:
+            return float(TOPIC_SETTINGS["min.cleanable.dirty.ratio"].default)
+
+    @property
+    def segment_ms(self) -> int:
+        """After how many ms a segment rolls (`LogConfig.maxSegmentMs`)."""
+        segment_ms, lag = self.number("segment.ms"), self.number("max.compaction.lag.ms")
+        return min(segment_ms, lag) if "compact" in self.policy and lag > 0 else segment_ms
+
+
+def log_config(
+    topic: str,
+    image: Image | None,
+    *,
+    broker_id: int | None = None,
+    server: Mapping[str, str] | None = None,
+    given: Mapping[str, str] | None = None,
+) -> LogConfig:
+    """Return the settings of a topic's logs on a broker.
+
+    `image`: the cluster's metadata, None where it is not here. `server`: its server.properties. `given`: what
+    goes before all of them.
+    """
+    of_broker = dict(server or {})
+    of_topic: Mapping[str, str] = {}
+    if image is not None:
+        of_broker |= image.configs.get((BROKER, ""), {})
+        of_broker |= image.configs.get((BROKER, str(broker_id)), {})
+        of_topic = image.configs.get((TOPIC, topic), {})
+    is_known = image is not None and any(each.name == topic for each in image.topics.values())
+    assumed = {} if is_known else OF_INTERNAL_TOPICS.get(topic, {})
+    values, sources = {}, {}
+    for name, synonyms in TOPIC_SETTINGS.items():
+        topic_name = name
+        if name == "segment.bytes" and (INTERNAL_SEGMENT_BYTES in of_topic):
+            topic_name = INTERNAL_SEGMENT_BYTES
+        if given is not None and name in given:
+            values[name], sources[name] = given[name], OF_OPTION
+        elif topic_name in of_topic:
+            values[name], sources[name] = of_topic[topic_name], OF_TOPIC
+        elif (value := _broker_value(synonyms, of_broker)) is not None and name not in assumed:
+            values[name], sources[name] = value, OF_BROKER
+        else:
+            values[name], sources[name] = assumed.get(name, synonyms.default), OF_DEFAULT
+    return LogConfig(topic, values, sources)
+
+
+def _broker_value(synonyms: Synonyms, of_broker: Mapping[str, str]) -> str | None:
+    for name, unit in synonyms.broker_names:
+        if name in of_broker:
+            value = of_broker[name].strip()
+            return str(int(value) * unit) if unit > 1 and value.lstrip("-").isdigit() else value
+    return None

@@ -1,0 +1,210 @@
+"""What a broker's next look deletes of a local log, and why the rest stays.
+
+The truth is `UnifiedLog.deleteOldSegments`: by log start, by size, then by time, each from the oldest segment
+on and up to the first that stays. Sizes are bytes, times ms; -1 as a limit: none.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from formats.batch import NO_TIMESTAMP
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import Index, LoadedSegment, has_zero_tail
+from kcli.kafka.storage.valid_batches import header_batches
+from kcli.words import duration
+
+BY_LOG_START, BY_SIZE, BY_TIME, NO_RULE = "log-start-offset", "retention.bytes", "retention.ms", "none"
+HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
+OLDER_STAYS, WITHIN_LIMITS = "not-reached", "within-limits"
+"""Why a segment stays."""
+LARGEST_TIME = (1 << 63) - 1
+
+
+class LocalSegment(NamedTuple):
+    """A segment of a local log: offsets inclusive to exclusive, bytes of its log.
+
+    `largest_timestamp` is `LogSegment.largestTimestamp`: that of a segment without any is its file's mtime,
+    and then `has_timestamps` is false.
+    """
+
+    base_offset: int
+    end_offset: int
+    size: int
+    largest_timestamp: int
+    has_timestamps: bool
+
+
+class DeletionBounds(NamedTuple):
+    """What a segment must lie below to go, whatever its age; offsets are exclusive.
+
+    `local_start`: the log start, of a tiered log the first offset on local disk. `remote_end`: one past the
+    highest offset in remote storage; None where no copy is waited for. `log_start`: that of the whole log.
+    """
+
+    high_watermark: int
+    local_start: int
+    remote_end: int | None = None
+    log_start: int = 0
+
+
+class LocalVerdict(NamedTuple):
+    """What becomes of a segment: the rule by which it goes, or why it stays.
+
+    `deletable_at`: the first ms at which a look takes it if nothing else changes; None: never by time, or it
+    goes by another rule. `blocked_by`: the base offset of the older segment that keeps it.
+    """
+
+    segment: LocalSegment
+    rule: str
+    stays: str | None
+    reason: str
+    deletable_at: int | None = None
+    blocked_by: int | None = None
+
+
+def local_segments(log: LoadedLog, *, is_running: bool = False) -> list[LocalSegment]:
+    """Return the segments of a log with what retention asks of them; of a running broker's from its batches.
+
+    FileError where a file cannot be read.
+    """
+    ends = [*(segment.base_offset for segment in log.segments[1:]), log.log_end_offset]
+    segments = []
+    for segment, end in zip(log.segments, ends, strict=True):
+        is_open = is_running and segment is log.segments[-1]
+        largest = _largest(segment, reads_tail=is_open or segment.base_offset in log.recovered)
+        has_timestamps = largest != NO_TIMESTAMP
+        if not has_timestamps and segment.log_path is not None:
+            with segment.log() as file:
+                largest = file.mtime_ms
+        segments.append(LocalSegment(segment.base_offset, end, segment.log_size, largest, has_timestamps))
+    return segments
+
+
+def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
+    """Return the largest timestamp by a segment's time index; with `reads_tail` by its last batches, too.
+
+    An index on disk of a segment that is written to lacks what the broker holds in memory, and may end with
+    zeros.
+    """
+    if not reads_tail or segment.log_path is None:
+        return segment.last_time_entry()[0]
+    if has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index):
+        segment = without_zero_tails(segment)
+    position = segment.index_entry(segment.last_indexed_offset())[1]
+    largest = segment.last_time_entry()[0]
+    with segment.log() as log:
+        tail = header_batches(log, position, segment.log_size)
+        return max([largest, *(batch.max_timestamp for batch in tail)])
+
+
+def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
+    """Return a segment whose indexes end with their last entry that is not zero."""
+    return segment._replace(
+        offset_index=segment.offset_index._replace(entries=_written_entries(segment.offset_index)),
+        time_index=segment.time_index._replace(entries=_written_entries(segment.time_index)),
+    )
+
+
+def _written_entries(index: Index[Any]) -> int:
+    with index.reader() as get:
+        return bisect_left(range(index.entries), 1, key=lambda slot: not any(get(slot)))
+
+
+def delete_old_segments(
+    segments: Sequence[LocalSegment],
+    retention_ms: int,
+    retention_bytes: int,
+    bounds: DeletionBounds,
+    now_ms: int,
+) -> list[LocalVerdict]:
+    """Return what one look does with each segment, in the order of the log."""
+    verdicts: list[LocalVerdict] = []
+    left = list(segments)
+    blocked: tuple[str, str] | None = None
+
+    def take(rule: str, reasons: Iterable[str | None]) -> None:
+        """Take the oldest segments that a rule has a reason for; note what stops it."""
+        nonlocal blocked
+        for segment, reason in zip(list(left), reasons, strict=False):
+            if reason is None:
+                return
+            blocker = _blocker(segment, bounds, is_last=segment is segments[-1])
+            if blocker is not None:
+                though = f", though {reason}" if segment.size else ""
+                blocked = blocked or (blocker[0], blocker[1] + though)
+                return
+            verdicts.append(LocalVerdict(left.pop(0), rule, None, reason))
+
+    start = bounds.local_start
+    below = f"it ends below the log start offset {start}"
+    take(BY_LOG_START, [below if each.end_offset <= start else None for each in left[:-1]])
+    surplus = sum(each.size for each in left) - retention_bytes if retention_bytes >= 0 else -1
+    take(BY_SIZE, _above_size(tuple(left), surplus))
+    times = list(_deletable_at(left, retention_ms, bounds, segments[-1]))
+    first = len(verdicts)
+    ages = [now_ms - each.largest_timestamp for each in left]
+    take(BY_TIME, [f"newest record {duration(age)} old" if 0 <= retention_ms < age else None for age in ages])
+    verdicts += _kept(left, blocked, retention_ms, bounds, now_ms)
+    timed = [each._replace(deletable_at=at) for each, at in zip(verdicts[first:], times, strict=True)]
+    return verdicts[:first] + timed
+
+
+def _above_size(segments: Sequence[LocalSegment], surplus: int) -> Iterator[str | None]:
+    for segment in segments:
+        fits = surplus - segment.size >= 0
+        yield f"the log is {surplus} bytes above its limit" if fits else None
+        surplus -= segment.size if fits else 0
+
+
+def _blocker(segment: LocalSegment, bounds: DeletionBounds, *, is_last: bool) -> tuple[str, str] | None:
+    """Return why a segment may not go, whatever its age and the size of the log."""
+    upper = segment.end_offset
+    if bounds.high_watermark < upper:
+        return HIGH_WATERMARK, f"the high watermark is {bounds.high_watermark}"
+    if is_last and not segment.size:
+        return ACTIVE, "it is the active segment, and empty"
+    end = bounds.remote_end
+    is_below_start = not is_last and bounds.log_start >= upper
+    if end is not None and not (0 < upper <= end or is_below_start):
+        return NOT_COPIED, f"it is not copied: remote storage ends at {end - 1}"
+    return None
+
+
+def _deletable_at(
+    segments: Sequence[LocalSegment], retention_ms: int, bounds: DeletionBounds, last: LocalSegment
+) -> Iterator[int | None]:
+    latest: int | None = 0
+    for segment in segments:
+        own = segment.largest_timestamp + retention_ms + 1
+        if retention_ms < 0 or own > LARGEST_TIME or _blocker(segment, bounds, is_last=segment is last):
+            latest = None
+        latest = None if latest is None else max(latest, own)
+        yield latest
+
+
+def _kept(
+    left: Sequence[LocalSegment],
+    blocked: tuple[str, str] | None,
+    retention_ms: int,
+    bounds: DeletionBounds,
+    now_ms: int,
+) -> Iterator[LocalVerdict]:
+    """Yield why segments stay: the oldest has a reason of its own, and keeps the others."""
+    for segment in left[:1]:
+        yield LocalVerdict(segment, NO_RULE, *(blocked or _within_limits(segment, retention_ms, now_ms)))
+    for segment in left[1:]:
+        is_past = 0 <= retention_ms < now_ms - segment.largest_timestamp
+        is_blocked = is_past and bounds.high_watermark >= segment.end_offset
+        blocker = left[0].base_offset if is_blocked else None
+        yield LocalVerdict(segment, NO_RULE, OLDER_STAYS, "an older segment is kept", None, blocker)
+
+
+def _within_limits(segment: LocalSegment, retention_ms: int, now_ms: int) -> tuple[str, str]:
+    if retention_ms < 0:
+        return WITHIN_LIMITS, "within the limits"
+    age = now_ms - segment.largest_timestamp
+    reason = f"by time in {duration(max(retention_ms - age, 0))}"
+    if age < 0:
+        reason += f": its newest record lies {duration(-age)} ahead of the clock"
+    return WITHIN_LIMITS, reason

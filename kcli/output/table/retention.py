@@ -1,0 +1,155 @@
+"""The views of `retention`: a bar for each log, the segments of one log, and what the cleaner does."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from rich.console import RenderableType
+
+from kcli.output.screen import Screen, Symbols
+from kcli.output.table.columns import NUMBER, SIZE, TIME, ShownColumn, offsets_column
+from kcli.output.table.table_view import TableInput, TableView, draw_table
+from kcli.output.table.timeline import Timeline
+from kcli.output.units import counted, size
+from kcli.rows.partitions import Where
+from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+
+BAR = 16
+"""Columns of a bar."""
+DELETE = "delete"
+
+
+class _Log(NamedTuple):
+    """A log and its segments, the oldest first."""
+
+    where: Where
+    segments: tuple[RetentionRow, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(row.size for row in self.segments)
+
+    @property
+    def going(self) -> int:
+        return sum(row.size for row in self.segments if row.action == DELETE)
+
+    @property
+    def oldest_kept(self) -> RetentionRow | None:
+        return next((row for row in self.segments if row.action != DELETE), None)
+
+    @property
+    def held_back(self) -> int:
+        """How many segments are past their time, and wait for an older one."""
+        return sum(row.blocked_by is not None for row in self.segments)
+
+    @property
+    def reason(self) -> str:
+        """Why its oldest segment stays, and what that keeps."""
+        oldest = self.oldest_kept
+        if oldest is None:
+            return "all go"
+        waiting = (
+            f"; {counted(self.held_back, 'later segment')} past their time wait" if self.held_back else ""
+        )
+        return f"{oldest.segment_base_offset}: {oldest.reason}{waiting}"
+
+
+def _kind(row: RetentionRow, symbols: Symbols) -> str:
+    if row.action == DELETE:
+        return symbols.goes
+    return symbols.half if row.is_active else symbols.stays
+
+
+def _bar(log: _Log, symbols: Symbols) -> str:
+    """Return the bytes of a log by what becomes of them: those that go, stay, and the active segment's."""
+    if not log.size:
+        return ""
+    ranges, begin = [], 0
+    for row in log.segments:
+        ranges.append((begin, begin + row.size, _kind(row, symbols)))
+        begin += row.size
+    return "".join(Timeline(0, begin, BAR).cells(ranges))
+
+
+def _legend(symbols: Symbols) -> str:
+    return f"{symbols.goes} goes, {symbols.stays} stays, {symbols.half} active segment"
+
+
+def _verdict(logs: Sequence[_Log]) -> str:
+    going = [row for log in logs for row in log.segments if row.action == DELETE]
+    held_back = sum(log.held_back for log in logs)
+    whole = size(sum(log.size for log in logs))
+    what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
+    waiting = f" {counted(held_back, 'segment')} past their time wait for an older one." if held_back else ""
+    return f"The next look deletes {what} of {whole}.{waiting}"
+
+
+def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
+    """Yield a line for each log; of one log a line for each of its segments."""
+    groups = groupby(answer.rows, key=lambda row: row.where)
+    logs = [_Log(where, tuple(rows)) for where, rows in groups]
+    if len(logs) == 1:
+        yield from draw_table(RETAINED_SEGMENTS._replace(verdict=lambda _: _verdict(logs)), answer)
+        return
+    symbols = answer.screen.symbols
+    view = TableView(
+        columns=(
+            ShownColumn("SIZE", "size", SIZE),
+            ShownColumn("", lambda log: _bar(log, symbols), rank=1),
+            ShownColumn("GOES", "going", SIZE, style="red"),
+            ShownColumn("OLDEST THAT STAYS", "reason", least=24),
+        ),
+        verdict=_verdict,
+        closing=lambda _: f"{_legend(symbols)}.",
+    )
+    yield from draw_table(view, answer._replace(rows=logs))
+
+
+def _state(row: RetentionRow) -> str:
+    if row.action == DELETE:
+        return "goes"
+    return "waits" if row.blocked_by is not None else "active" if row.is_active else "stays"
+
+
+RETAINED_SEGMENTS = TableView(
+    columns=(
+        ShownColumn("SEGMENT", "segment_base_offset", NUMBER),
+        offsets_column("first_offset", "last_offset", rank=3),
+        ShownColumn("SIZE", "size", SIZE),
+        ShownColumn("NEWEST (UTC)", "max_timestamp", TIME, rank=1),
+        ShownColumn("", _state, style=lambda state: {"goes": "red", "waits": "yellow"}.get(state, "")),
+        ShownColumn("GOES FROM (UTC)", "deletable_at", TIME, rank=2),
+        ShownColumn("WHY", "reason", least=20),
+    ),
+)
+
+
+def _cleaner(row: RetentionPartitionRow) -> str:
+    dirty = "" if row.dirty_ratio is None else f", {row.dirty_ratio:.0%} dirty"
+    if row.will_clean:
+        return f"cleans {row.first_dirty_offset}..{(row.first_uncleanable_offset or 0) - 1}{dirty}"
+    if row.first_dirty_offset == row.first_uncleanable_offset:
+        return f"may not pass {row.first_uncleanable_offset} ({row.uncleanable_because}){dirty}"
+    return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}"
+
+
+def _future(rows: Sequence[RetentionPartitionRow], _: Screen) -> Iterator[RenderableType]:
+    for row in rows:
+        for record in row.future_timestamps[:1]:
+            producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
+            place = f"{row.where.topic}-{row.where.partition}"
+            yield f"{place}: the record at offset {record.offset}{producer} is ahead of the clock."
+
+
+COMPACTED_LOGS = TableView(
+    columns=(
+        ShownColumn("POLICY", "cleanup_policy"),
+        ShownColumn("CLEAN", "clean_bytes", SIZE, rank=1),
+        ShownColumn("DIRTY", "cleanable_bytes", SIZE, rank=1),
+        ShownColumn("TOMBSTONES GO (UTC)", "tombstones_removable_at", TIME, rank=2),
+        ShownColumn("THE CLEANER", _cleaner, least=24),
+    ),
+    is_listed=lambda row: row.will_clean is not None,
+    folded="not compacted",
+    below=_future,
+)

@@ -1,0 +1,74 @@
+"""The rows of `retention`: what becomes of each segment, and of the log that it is of."""
+
+from typing import Annotated, Any, NamedTuple
+
+from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.partitions import Where
+
+
+class RetentionRow(NamedTuple):
+    """What a broker's next look does with a segment of a local log."""
+
+    where: Where
+    segment_base_offset: Annotated[int, "the segment"]
+    size: Annotated[int, "bytes of its log"]
+    first_offset: Annotated[int | None, "of its first record; null where it has none, or it cannot be read"]
+    last_offset: Annotated[int | None, "of its last batch, inclusive; null likewise"]
+    first_timestamp: Annotated[Timestamp | None, "of its first record; null where it has none"]
+    max_timestamp: Annotated[Timestamp | None, "largest of its records; null where none has one"]
+    is_active: Annotated[bool, "whether records are appended to it"]
+    action: Annotated[str, "delete or keep"]
+    rule: Annotated[str, "by which it goes: log-start-offset, retention.bytes, retention.ms; none"]
+    reason: Annotated[str, "why it goes or stays"]
+    deletable_at: Annotated[
+        Timestamp | None, "from when on a look takes it if nothing else changes; null: never by time"
+    ]
+    blocked_by: Annotated[int | None, "past its time, but the older segment with this base offset stays"]
+
+
+class FutureTimestamp(NamedTuple):
+    """A record whose timestamp is ahead of the clock."""
+
+    offset: int
+    timestamp: int
+    producer_id: int | None
+
+
+class RetentionPartitionRow(NamedTuple):
+    """A log with the settings that keep it, and of a compacted one what the cleaner may clean."""
+
+    where: Where
+    cleanup_policy: Annotated[str, "delete, compact, or both"]
+    retention_ms: Annotated[int, "-1: no limit; of a tiered topic that of the local log"]
+    retention_bytes: Annotated[int, "-1: no limit; of a tiered topic that of the local log"]
+    segment_ms: Annotated[int, "after which a segment rolls, max.compaction.lag.ms considered"]
+    segment_bytes: Annotated[int, "at which a segment rolls"]
+    settings_from: Annotated[dict[str, Any], "where each setting comes from: topic, broker, default, option"]
+    size: Annotated[int, "bytes of its logs, before"]
+    deletable_bytes: Annotated[int, "bytes of the segments that go"]
+    log_start_offset: Annotated[int, "before"]
+    high_watermark: Annotated[int, "as checkpointed; the log start where it is not"]
+    rolls_at: Annotated[
+        Timestamp | None, "when an append rolls the active segment, without jitter; null: not by time"
+    ]
+    future_timestamps: Annotated[
+        tuple[FutureTimestamp, ...], "records ahead of the clock, the first of them in offset order"
+    ]
+    cleaner_offset: Annotated[int | None, "of cleaner-offset-checkpoint; null without a line"] = None
+    first_dirty_offset: Annotated[int | None, "from where on a cleaning reads; null: not compacted"] = None
+    first_uncleanable_offset: Annotated[int | None, "which no cleaning passes"] = None
+    uncleanable_because: Annotated[
+        str | None, "active-segment, open-transaction, min.compaction.lag.ms or high-watermark"
+    ] = None
+    clean_bytes: Annotated[int | None, "of segments that begin below the first dirty offset"] = None
+    cleanable_bytes: Annotated[int | None, "of segments that a cleaning would read"] = None
+    dirty_ratio: Annotated[float | None, "cleanable bytes of both; null where there are none"] = None
+    min_cleanable_dirty_ratio: Annotated[float | None, "above which the cleaner takes the log"] = None
+    will_clean: Annotated[bool | None, "whether the cleaner takes the log next; null: not compacted"] = None
+    tombstones_removable_at: Annotated[
+        Timestamp | None, "the first delete horizon of a batch with tombstones; null where none is set"
+    ] = None
+
+
+LOG_RETENTION = row_type("retention", RetentionRow)
+RETENTION_PARTITION = row_type("retention_partition", RetentionPartitionRow)

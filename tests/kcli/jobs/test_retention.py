@@ -1,0 +1,136 @@
+"""What goes of a log and why the rest stays, by timestamps, sizes, settings; what the cleaner may clean."""
+
+from dataclasses import replace
+
+import pytest
+
+from kcli.jobs.retention import RetentionQuery, retention
+from tests.commands.answers import ask
+from tests.partitions import log_dir, put_range, rows, segment, time_entries, unit
+from tests.transactions import DAY, NOW
+
+WEEK = 7 * DAY
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Make orders-0 of one batch a segment, each as many ms older than NOW; return its directory."""
+
+    def make_log(*ages, high_watermark=None, topic="orders", fields=()):
+        root = log_dir(tmp_path / "d")
+        directory = root / f"{topic}-0"
+        for number, age in enumerate(ages):
+            more = dict(fields[number]) if number < len(fields) else {}
+            batch = put_range(10 * number, 10, timestamp=NOW - age, step=0, **more)
+            segment(directory, 10 * number, batch, timeindex=time_entries((NOW - age, 9)))
+        end = 10 * len(ages) if high_watermark is None else high_watermark
+        (root / "replication-offset-checkpoint").write_text(f"0\n1\n{topic} 0 {end}\n")
+        return directory
+
+    return make_log
+
+
+def answer(directory, now=NOW, **given):
+    settings = {name.replace("_", "."): str(value) for name, value in given.items()}
+    log, *segments = rows(retention(unit(directory), query=RetentionQuery(now, {}, settings)))
+    return log, segments
+
+
+def column(segments, name):
+    return [each[name] for each in segments]
+
+
+def test_a_record_ahead_of_the_clock_keeps_all_after_it(make):
+    log, segments = answer(make(WEEK + 5, -DAY, WEEK + 5, WEEK + 5))
+
+    assert column(segments, "action") == ["delete", "keep", "keep", "keep"]
+    assert column(segments, "rule") == ["retention.ms", "none", "none", "none"]
+    assert column(segments, "blocked_by") == [None, None, 10, 10]
+    assert "1 d ahead of the clock" in segments[1]["reason"]
+    goes = NOW + DAY + WEEK + 1
+    assert column(segments, "deletable_at") == [NOW - 4, goes, goes, goes]
+    assert log["future_timestamps"] == [
+        {"offset": 10 + n, "timestamp": NOW + DAY, "producer_id": None} for n in range(10)
+    ]
+    assert log["deletable_bytes"] == segments[0]["size"]
+
+
+def test_the_youngest_that_is_not_older_than_retention_stays(make):
+    directory = make(WEEK, 1)
+    assert column(answer(directory)[1], "action") == ["keep", "keep"]
+    assert column(answer(directory, now=NOW + 1)[1], "action") == ["delete", "keep"]
+
+
+def test_nothing_goes_above_the_high_watermark(make):
+    _, segments = answer(make(2 * WEEK, 2 * WEEK, high_watermark=9))
+    assert column(segments, "action") == ["keep", "keep"]
+    assert segments[0]["reason"].startswith("the high watermark is 9, though")
+    assert column(segments, "deletable_at") == [None, None]
+
+
+def test_size_goes_first_and_never_below_the_limit(make):
+    directory = make(1, 1, 1)
+    size = answer(directory)[1][0]["size"]
+    _, segments = answer(directory, retention_bytes=2 * size)
+    assert column(segments, "rule") == ["retention.bytes", "none", "none"]
+    _, segments = answer(directory, retention_bytes=2 * size + 1)
+    assert column(segments, "action") == ["keep", "keep", "keep"]
+
+
+def test_a_policy_without_delete_has_no_limits(make):
+    log, segments = answer(make(2 * WEEK, 1), cleanup_policy="compact")
+    assert column(segments, "action") == ["keep", "keep"]
+    assert segments[0]["reason"] == "cleanup.policy is compact"
+    assert (log["first_dirty_offset"], log["first_uncleanable_offset"]) == (0, 10)
+    assert (log["uncleanable_because"], log["will_clean"], log["dirty_ratio"]) == (
+        "active-segment",
+        True,
+        1.0,
+    )
+
+
+def test_a_segment_without_timestamps_is_as_old_as_its_file(make):
+    import os
+
+    directory = make(1, 1, fields=[{"base_timestamp": -1, "max_timestamp": -1}])
+    first = directory / f"{0:020}.log"
+    (directory / f"{0:020}.timeindex").write_bytes(b"")
+    os.utime(first, ((NOW - 2 * WEEK) / 1000, (NOW - 2 * WEEK) / 1000))
+    _, segments = answer(directory)
+    assert column(segments, "action") == ["delete", "keep"]
+    assert column(segments, "max_timestamp") == [None, NOW - 1]
+
+
+def test_settings_say_where_they_are_from(make):
+    directory = make(2 * DAY, 1)
+    server = {"log.retention.hours": "24", "log.segment.bytes": "1048576"}
+    outcome = retention(unit(directory), query=RetentionQuery(NOW, server, {"segment.ms": "5"}))
+    log, *segments = rows(outcome)
+    assert (log["retention_ms"], log["segment_bytes"], log["segment_ms"]) == (DAY, 1048576, 5)
+    names = ("retention.ms", "segment.bytes", "segment.ms", "cleanup.policy")
+    assert [log["settings_from"][name] for name in names] == ["broker", "broker", "option", "default"]
+    assert column(segments, "action") == ["delete", "keep"]
+    assert log["rolls_at"] == NOW - 1 + 5 + 1
+
+
+def test_a_coordinators_topic_is_compacted(make):
+    log, _ = answer(make(1, 1, topic="__consumer_offsets"))
+    assert (log["cleanup_policy"], log["segment_bytes"]) == ("compact", 100 << 20)
+    assert log["settings_from"]["cleanup.policy"] == "default"
+
+
+def test_a_tiered_log_needs_the_events_of_its_segments(make):
+    asked = unit(make(1, 1))
+    outcome = retention(replace(asked), query=RetentionQuery(NOW, {}, {"remote.storage.enable": "true"}))
+    assert outcome.error is not None and outcome.error.error == "no-remote-metadata"
+
+
+@pytest.mark.parametrize("word", ["retention.ms", "retention=1", "retention.ms=soon"])
+def test_a_setting_that_is_none(kcli, make, word):
+    done = kcli("retention", make(1), "--if", word)
+    assert (done.exit_code, f"--config {word.partition('=')[0]}" in done.stderr) == (2, True)
+
+
+def test_on_the_command_line(make):
+    document, status = ask("retention", make(2 * WEEK, 1).parent, "--at", NOW)
+    assert (status, [row.get("action") for row in document["rows"]]) == (0, [None, "delete", "keep"])

@@ -1,0 +1,108 @@
+"""Random logs against deleteOldSegments and LogCleanerManager: what goes, why, when; what is cleaned."""
+
+import json
+import random
+import shutil
+from typing import Any
+
+import pytest
+
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.retention import RetentionQuery, retention
+from kcli.logdir.find import find
+from kcli.logdir.targets import Selection, Server
+from tests.rows import named
+from tests.seeds import cases
+
+from .logs import NOW, RandomLog, random_log
+from .oracle import Oracle
+
+pytestmark = pytest.mark.oracle
+
+CASES = 400
+CLEANER = "cleaner-offset-checkpoint"
+HOUR = 3_600_000
+POLICIES = ("delete", "delete", "compact", "compact", "compact,delete", "")
+
+
+def random_settings(choose: random.Random, sizes: int) -> dict[str, str]:
+    lag = choose.choice([0, 0, HOUR - 60_000 + choose.randrange(60_000), choose.randrange(2 * HOUR)])
+    most = choose.choice([(1 << 63) - 1, choose.randrange(lag + 1, 2 * HOUR + 2)])
+    settings = {
+        "cleanup.policy": choose.choice(POLICIES),
+        "retention.ms": choose.choice([-1, 10, HOUR, HOUR - choose.randrange(60_000), 30 * HOUR]),
+        "retention.bytes": choose.choice([-1, -1, 0, choose.randrange(sizes + 2)]),
+        "min.compaction.lag.ms": lag,
+        "max.compaction.lag.ms": most,
+        "min.cleanable.dirty.ratio": choose.choice([0, 0.5, round(choose.random(), 2), 1]),
+    }
+    return {name: str(value) for name, value in settings.items()}
+
+
+def checkpoint(log: RandomLog, name: str, offset: int | None) -> None:
+    topic, _, number = log.directory.name.rpartition("-")
+    lines = [] if offset is None else [f"{topic} {number} {offset}"]
+    text = "\n".join(["0", str(len(lines)), *lines]) + "\n"
+    (log.directory.parent / name).write_text(text)
+
+
+def rows_of(outcome: Outcome) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    assert outcome.error is None, outcome.error
+    first, *segments = [named(row) for row in outcome.rows]
+    return first, segments
+
+
+def ask(oracle: Oracle, log: RandomLog, now: int, **request: Any) -> dict[str, Any]:
+    directory = oracle.copy(log.directory)
+    shutil.copy(log.directory.parent / CLEANER, directory.parent)
+    return oracle.ask("retention", directory=directory, **{**log.opening, "now_ms": now, **request})
+
+
+def unit_of(log: RandomLog) -> Unit:
+    sizes = {name: log.settings[name] for name in ("index_interval_bytes", "segment_index_bytes")}
+    (target,) = find([str(log.directory.parent)], Selection(), Server(**sizes)).targets
+    return Unit(number=0, targets=(target,))
+
+
+def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
+    asked = 0
+    for seed in range(oracle_seed, oracle_seed + cases(CASES)):
+        log, choose = random_log(oracle, seed), random.Random(seed)
+        sizes = sum(path.stat().st_size for path in log.directory.glob("*.log"))
+        settings = random_settings(choose, sizes)
+        end = log.facts["log_end_offset"]
+        point = choose.choice([None, end, choose.randrange(end + 20), choose.randrange(end + 1)])
+        checkpoint(log, CLEANER, point)
+        output = f"KCLI_SEED={seed}"
+        outcome = retention(unit_of(log), query=RetentionQuery(NOW, {}, settings))
+        rolls_at = None if outcome.error else rows_of(outcome)[0]["rolls_at"]
+        appends = [] if rolls_at is None else [rolls_at - 1, rolls_at]
+        question: dict[str, Any] = {"config": settings, "last_clean_offset": point}
+        said = ask(oracle, log, NOW, **question, appends=appends)
+        if "error" in said:
+            assert outcome.error is not None, (output, said)
+            continue
+        asked += 1
+        partition, segments = rows_of(outcome)
+        context = (output, log.damage, settings, json.dumps(said))
+        assert [each["segment_base_offset"] for each in segments] == [
+            each["base_offset"] for each in said["segments"]
+        ], context
+        kept = [each["segment_base_offset"] for each in segments if each["action"] == "keep"]
+        rolled = {log.facts["log_end_offset"]}
+        assert set(kept) - rolled == set(said["left"]) - rolled, (context, segments)
+        cleaner = said.get("cleaner")
+        if cleaner is not None:
+            names = ("first_dirty_offset", "first_uncleanable_offset", "clean_bytes", "cleanable_bytes")
+            assert [partition[name] for name in names] == [cleaner[name] for name in names], context
+            assert partition["dirty_ratio"] == {"NaN": None}.get(cleaner["ratio"], cleaner["ratio"]), context
+            assert partition["will_clean"] == cleaner["picked"], context
+        if rolls_at is not None and rolls_at > NOW:
+            assert said["rolls"] == [False, True], context
+        timed = [each for each in segments if each["deletable_at"] is not None]
+        for each in choose.sample(timed, min(1, len(timed))):
+            base, when = each["segment_base_offset"], each["deletable_at"]
+            before, after = (ask(oracle, log, now, **question)["left"] for now in (when - 1, when))
+            assert (base in before, base in after) == (True, False), (context, each)
+        log.remove()
+    assert asked > 0
