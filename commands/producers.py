@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Map
     from kcli.logdir.find import Found
 
-START_TIME = option(
-    "--at TIME", "The time of the start, before which producers expire; without: now.", BROKER
-)
 
-
-def producers(*, at: str | None = START_TIME, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
+def producers(
+    *,
+    at: str | None = option(
+        "--at TIME", "The time of the start, before which producers expire; without: now.", BROKER
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
     """Print what a broker remembers of each producer: epoch, last batch, open transaction, expiry.
 
     As after a start: the newest producer snapshot, and the log behind it.

@@ -4,7 +4,6 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands.producers import START_TIME
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_release, parse_time
@@ -46,7 +45,7 @@ def list_(
 @app.command("open")
 def open_(
     *,
-    at: str | None = START_TIME,
+    at: str | None = option("--at TIME", "The time to which ages are counted; without: now.", BROKER),
     max_timeout: str = option(
         "--max-timeout DURATION",
         "Without the word of its coordinator, a transaction hangs once nothing was written for so long.",

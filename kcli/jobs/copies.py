@@ -60,6 +60,15 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
     return result
 
 
+def refuse_without(topic: str, counted: Found, found: Found) -> Found:
+    """Return the copies that count of what was found; none, and why, where none is of a topic."""
+    if counted.failures or any(target.name and target.name.topic == topic for target in counted.targets):
+        return counted
+    place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
+    error = FileError(place, "nothing-to-read", f"no partition of {topic} is here")
+    return replace(counted, targets=[], failures=[error])
+
+
 def _leaders(image: Image, topics: set[str]) -> Mapping[tuple[str, int], _Led]:
     return {
         (topic.name, number): _Led(topic_id, state.leader)

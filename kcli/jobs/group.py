@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, topic_id_of
-from kcli.jobs.copies import counted_copies
+from kcli.jobs.copies import counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of
 from kcli.jobs.replica_pairs import as_running
@@ -100,12 +100,7 @@ class GroupQuery:
 def expand(found: Found) -> Found:
     """Return the same with the copies of partitions that count; refuse where none is of a coordinator."""
     counted = counted_copies(found, lambda name: name.topic != CLUSTER_METADATA)
-    if not any(map(is_of_coordinator, counted.targets)) and not counted.failures:
-        place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
-        message = f"no partition of {CONSUMER_OFFSETS} is here"
-        counted.failures.append(FileError(place, "nothing-to-read", message))
-        counted.targets.clear()
-    return counted
+    return refuse_without(CONSUMER_OFFSETS, counted, found)
 
 
 def is_of_coordinator(target: Target) -> bool:

@@ -13,7 +13,7 @@ from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster_metadata import metadata_of, newest_images
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.copies import counted_copies
+from kcli.jobs.copies import counted_copies, refuse_without
 from kcli.jobs.producers import load_producers
 from kcli.jobs.startup.replica_start import data_records
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
@@ -33,6 +33,7 @@ from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.kafka.storage.log_segment import file_batches, header, segments_from, translate_offset
+from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
@@ -47,14 +48,18 @@ NEVER = sys.maxsize
 
 def coordinator_copies(found: Found) -> Found:
     """Return the same with the copy that counts of each partition of __transaction_state, and no other."""
-    return counted_copies(found, lambda name: name.topic == TRANSACTION_STATE)
+    counted = counted_copies(found, lambda name: name.topic == TRANSACTION_STATE)
+    return refuse_without(TRANSACTION_STATE, counted, found)
 
 
 def with_coordinators(found: Found, selection: Selection) -> Found:
     """Return the copies that count: of the partitions that are selected, and of __transaction_state."""
     result = counted_copies(found, lambda name: _is_coordinator(name.topic) or selection.wants(name))
-    is_here = any(target.name and not _is_coordinator(target.name.topic) for target in result.targets)
-    return result if is_here else replace(result, targets=[])
+    if any(target.name and not _is_coordinator(target.name.topic) for target in result.targets):
+        return result
+    place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
+    error = FileError(place, "nothing-to-read", "no data partition here matches what was asked for")
+    return replace(result, targets=[], failures=[*found.failures, error])
 
 
 def _is_coordinator(topic: str | None) -> bool:

@@ -112,6 +112,21 @@ def test_damage_of_a_coordinators_log_is_a_finding_and_what_follows_is_folded(ro
     assert (codes(answer), status) == (["TXN-001"], 1)
 
 
+def test_bytes_that_cannot_be_read_leave_what_is_behind_them(root):
+    coordinator(root, *((key_of(name), value_of(1, 0, "Empty")) for name in "abc"))
+    log = root / "__transaction_state-0" / f"{0:020}.log"
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(data)
+    (root / ".kafka_cleanshutdown").touch()
+    answer, status = ask("txn", "list", root)
+    assert [row["transactional_id"] for row in answer["rows"]] == ["a", "c"]
+    assert {"COORD-001", "LOG-003"} <= {*codes(answer)}
+    assert status == 1
+    missing, status = ask("txn", "list", root / "payments-0")
+    assert (missing["errors"][0]["message"], status) == ("no partition of __transaction_state is here", 3)
+
+
 def test_check_names_what_hangs_and_what_ends_a_load(root):
     coordinator(
         root,
