@@ -17,11 +17,10 @@ from kcli.jobs.copies import counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of
 from kcli.jobs.replica_pairs import as_running
+from kcli.kafka.coordinator.commit_table import Commit, CommitKey
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
 from kcli.kafka.coordinator.group_fold import (
     GROUP_METADATA,
-    Commit,
-    CommitKey,
     Fields,
     FoldedGroup,
     GroupFold,
@@ -158,12 +157,13 @@ def list_groups(unit: Unit, *, query: GroupQuery) -> Outcome:
 
     def rows(partition: Partition) -> Yield:
         found = yield from fold(partition, query)
-        commits = dict(by_group(found.commits))
+        counting = found.commits
+        commits = dict(by_group(counting))
         place = _coordinator(partition)
         for group_id, group in found.all_groups().items():
             own = [one for one in commits.get(group_id, ()) if query.wants_partition(*one[:2])]
             if query.wants(group_id) and (own or not query.selection.names):
-                fields = [commit_fields(found.commits[key]) for _, _, key in own]
+                fields = [commit_fields(counting[key]) for _, _, key in own]
                 yield GroupRow(
                     place,
                     group_id=group_id,
@@ -207,7 +207,8 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
     found = yield from fold(partition, query)
     place, groups = _coordinator(partition), found.all_groups()
     pending = {key: (producer, one) for producer, own in found.pending.items() for key, one in own.items()}
-    keys = {**found.commits, **found.removed, **dict.fromkeys(pending)}
+    commits = found.commits
+    keys = {**commits, **found.removed, **dict.fromkeys(pending)}
     retention = partition.target.server.offsets_retention_ms
     unread: set[tuple[str, int]] = set()
     for group_id, own in by_group(keys):
@@ -215,10 +216,10 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
             continue
         expiry = expiry_of(groups.get(group_id) or FoldedGroup("classic"))
         for topic, number, key in own:
-            if not query.wants_partition(topic, number) or (query.resets and key not in found.commits):
+            if not query.wants_partition(topic, number) or (query.resets and key not in commits):
                 continue
             removal = found.removed.get(key)
-            counting = found.commits.get(key) if removal is None else removal.commit
+            counting = commits.get(key) if removal is None else removal.commit
             fields = None if counting is None else commit_fields(counting)
             producer, waiting = pending.get(key, (None, None))
             expires = None

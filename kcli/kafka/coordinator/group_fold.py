@@ -18,6 +18,7 @@ from formats.errors import FormatError
 from formats.messages.decode import decode_key, decode_value
 from formats.messages.reader import Unknown
 from formats.names import CONSUMER_OFFSETS
+from kcli.kafka.coordinator.commit_table import TYPE_SIZE, Commit, CommitKey, CommitTable
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Ints, Marker
 
 CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
@@ -32,20 +33,10 @@ GROUP_TYPES = {
 OF_GROUPS = {GROUP_METADATA, 3, 11, 17}
 """Records that hold the epoch of a group: a tombstone of one removes it."""
 GROUP_FIELDS = ("group", "groupId")
-TYPE_SIZE, LENGTH_SIZE, PARTITION_SIZE = 2, 2, 4
+LENGTH_SIZE, PARTITION_SIZE = 2, 4
 
 Fields: TypeAlias = dict[str, Any]
 Flags: TypeAlias = NDArray[np.bool_]
-CommitKey: TypeAlias = bytes
-"""FoldedGroup, topic and partition as in the key of a commit, after its type."""
-
-
-class Commit(NamedTuple):
-    """A commit as stored: the offset and timestamp of its record, and its value."""
-
-    record_offset: int
-    timestamp: int
-    value: bytes
 
 
 class RemovedCommit(NamedTuple):
@@ -93,7 +84,7 @@ class GroupFold:
     """
 
     def __init__(self, *, keeps_removed: bool = False, watch: Watch | None = None) -> None:
-        self.commits: dict[CommitKey, Commit] = {}
+        self._commits = CommitTable()
         self.pending: dict[int, dict[CommitKey, Commit]] = {}
         self.groups: dict[str, FoldedGroup] = {}
         self.removed: dict[CommitKey, RemovedCommit] = {}
@@ -128,45 +119,33 @@ class GroupFold:
                     self._replay(run, number)
 
     def _commit(self, records: CoordinatorRecords) -> None:
-        data = records.data
-        starts = (records.key_start + TYPE_SIZE).tolist()
-        keys = [
-            data[start:end]
-            for start, end in zip(starts, (records.key_start + records.key_length).tolist(), strict=True)
-        ]
-        values = [
-            data[start:end]
-            for start, end in zip(
-                records.value_start.tolist(),
-                (records.value_start + records.value_length).tolist(),
-                strict=True,
-            )
-        ]
-        commits = map(Commit, records.offset.tolist(), records.timestamp.tolist(), values)
-        tombstones = (records.value_length < 0).nonzero()[0].tolist()
-        if records.producer_id != NO_PRODUCER_ID or self._one_by_one or tombstones:
-            removed = set(tombstones)
-            for number, (key, commit) in enumerate(zip(keys, commits, strict=True)):
-                if number in removed:
-                    self._remove(key, commit)
-                elif records.producer_id == NO_PRODUCER_ID:
-                    self._put(key, commit)
-                else:
-                    self.pending.setdefault(records.producer_id, {})[key] = commit
-                    self._simple[group_of(key)] = None
-        else:
-            self.commits.update(zip(keys, commits, strict=True))
+        tombstones = records.value_length < 0
+        is_plain = records.producer_id == NO_PRODUCER_ID and not self._one_by_one and not tombstones.any()
+        if is_plain and self._commits.put_all(records):
+            return
+        for number, (offset, timestamp) in enumerate(
+            zip(records.offset.tolist(), records.timestamp.tolist(), strict=True)
+        ):
+            key, value = (records.key(number) or b"")[TYPE_SIZE:], records.value(number)
+            commit = Commit(offset, timestamp, value or b"")
+            if value is None:
+                self._remove(key, commit)
+            elif records.producer_id == NO_PRODUCER_ID:
+                self._put(key, commit)
+            else:
+                self.pending.setdefault(records.producer_id, {})[key] = commit
+                self._simple[group_of(key)] = None
 
     def _put(self, key: CommitKey, commit: Commit) -> None:
         if self._watch is not None:
             self._watch(key, commit, None)
         self.removed.pop(key, None)
-        self.commits[key] = commit
+        self._commits.put(key, commit)
 
     def _remove(self, key: CommitKey, tombstone: Commit) -> None:
         for commits in self.pending.values():
             commits.pop(key, None)
-        commit = self.commits.pop(key, None)
+        commit = self._commits.pop(key)
         if commit is not None:
             self._simple[group_of(key)] = None
             removal = RemovedCommit(tombstone.record_offset, tombstone.timestamp, commit)
@@ -178,7 +157,7 @@ class GroupFold:
     def _end(self, marker: Marker) -> None:
         """End the transaction of a producer: its commits count where none that is newer does."""
         for key, commit in self.pending.pop(marker.producer_id, {}).items():
-            counting = self.commits.get(key)
+            counting = self._commits.get(key)
             if marker.is_commit and (counting is None or commit.record_offset > counting.record_offset):
                 self._put(key, commit)
 
@@ -228,9 +207,14 @@ class GroupFold:
 
     # What it comes to
 
+    @property
+    def commits(self) -> dict[CommitKey, Commit]:
+        """The commits that count."""
+        return {key: commit for key in self._commits if (commit := self._commits.get(key)) is not None}
+
     def all_groups(self) -> dict[str, FoldedGroup]:
         """Return every group by its id, sorted: those with records, and those that commits make."""
-        simple = {group_of(key) for key in self.commits} | self._simple.keys()
+        simple = {group_of(key) for key in self._commits} | self._simple.keys()
         ids = {one.decode(errors="replace") for one in simple} | self.groups.keys()
         return {one: self.groups.get(one) or FoldedGroup(CLASSIC) for one in sorted(ids)}
 
