@@ -2,7 +2,10 @@
 
 import struct
 
+import numpy as np
+
 from formats.primitives import uuid_bytes
+from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords
 from tests.builders import put_record, put_records
 from tests.partitions import epoch_lines, log_dir, put_range, segment
 
@@ -66,6 +69,15 @@ def commit(base, group="g", topic="orders", partition=0, offset=5, producer=-1, 
     """Return a batch of one commit."""
     pair = commit_key(group, topic, partition), commit_value(offset, **value)
     return batch(base, pair, producer=producer, timestamp=timestamp)
+
+
+def put_columns(pairs):
+    """Return records as columns, from keys and values that are no null."""
+    data, rows = b"", []
+    for key, value in pairs:
+        rows.append((0, 0, len(data), len(key), len(data) + len(key), len(value), 0))
+        data += key + value
+    return CoordinatorRecords(data, "", -1, *np.array(rows, np.int64).T)
 
 
 def coordinator(root, *batches, number=0, **dir_options):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from tests.recordings.brokers import LONGEST, Cluster, answered, remote_storage, wait
@@ -144,6 +144,8 @@ def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
             "tiered": TIERED,
         }.items():
             create(cluster, {name: configs}, [[1]] * PARTITIONS[name])
+        commit = ConsumerGroupTopicPartitions("readers", [TopicPartition("compacted", 0, 0)])
+        answered(lambda: cluster.admin.alter_consumer_group_offsets([commit])["readers"].result(30))
         workload = Workload(cluster, log_dirs)
         workload.start()
         try:

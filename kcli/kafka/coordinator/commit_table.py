@@ -25,7 +25,7 @@ SHORT_VALUE = 48
 FIRST_SLOTS = 1 << 10
 MULTIPLIER, SEED = np.uint64(0x9E3779B97F4A7C15), np.uint64(secrets.randbits(64))
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-REMOVED = -1
+NO_COMMIT = -1
 
 
 class Commit(NamedTuple):
@@ -44,7 +44,7 @@ class CommitTable:
         self._hashes, self._slot_of_hash = np.zeros(0, np.uint64), np.zeros(0, np.int64)
         self._offset = np.zeros(FIRST_SLOTS, np.int64)
         self._timestamp = np.zeros(FIRST_SLOTS, np.int64)
-        self._size = np.full(FIRST_SLOTS, REMOVED, np.int64)
+        self._size = np.full(FIRST_SLOTS, NO_COMMIT, np.int64)
         self._value = np.zeros((FIRST_SLOTS, SHORT_VALUE), np.uint8)
         self._long: dict[int, bytes] = {}
 
@@ -72,7 +72,7 @@ class CommitTable:
         """Remove the commit of a key; return it."""
         found = self.get(key)
         if found is not None:
-            self._size[self._slots[key]] = REMOVED
+            self._size[self._slots[key]] = NO_COMMIT
         return found
 
     def put_all(self, records: "CoordinatorRecords") -> bool:
@@ -80,7 +80,7 @@ class CommitTable:
         if int(records.key_length.max(initial=0)) > LONGEST_KEY:
             return False
         slots = self._slots_of(records, hashes(records))
-        newest = np.full(len(self._slots), REMOVED)
+        newest = np.full(len(self._slots), NO_COMMIT)
         newest[slots] = np.arange(len(slots))  # of a slot that comes twice the last counts
         changed = (newest >= 0).nonzero()[0]
         numbers = newest[changed]
@@ -117,7 +117,7 @@ class CommitTable:
             self._offset, self._timestamp = (
                 np.resize(one, 2 * slot) for one in (self._offset, self._timestamp)
             )
-            self._size = np.concatenate((self._size, np.full(slot, REMOVED)))
+            self._size = np.concatenate((self._size, np.full(slot, NO_COMMIT)))
             self._value = np.concatenate((self._value, np.zeros_like(self._value)))
         return slot
 

@@ -3,13 +3,12 @@
 import random
 import struct
 
-import numpy as np
 import pytest
 
 from formats.errors import FormatError
 from formats.messages.decode import decode_key, decode_value
 from formats.messages.reader import Unknown
-from kcli.kafka.coordinator.coordinator_log import CoordinatorLog, CoordinatorRecords
+from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
 from kcli.kafka.coordinator.group_fold import (
     GroupFold,
     commit_fields,
@@ -31,6 +30,7 @@ from tests.groups import (
     coordinator,
     group_key,
     group_value,
+    put_columns,
 )
 from tests.partitions import unit
 from tests.transactions import ended
@@ -125,15 +125,6 @@ def test_what_a_coordinator_cannot_read_is_named_and_the_rest_is_folded(tmp_path
     assert [one.offset for one in found.troubles] == [1] * troubles
     assert found.unknown == unknown
     assert counting(found) == {("g", "orders", 0): 1, ("g", "orders", 1): 2}
-
-
-def put_columns(pairs):
-    """Return records as columns, from keys and values that are no null."""
-    data, rows = b"", []
-    for key, value in pairs:
-        rows.append((0, 0, len(data), len(key), len(data) + len(key), len(value), 0))
-        data += key + value
-    return CoordinatorRecords(data, "", -1, *np.array(rows, np.int64).T)
 
 
 def is_read(key, value):
