@@ -66,6 +66,8 @@ COMMANDS = (
     ("replica elect --isr 1",),
     ("checkpoint show",),
     ("startup",),
+    ("txn open", "txn list"),
+    ("producers",),
     ("failover --broker 1 --all",),
     ('sql SELECT(count(*))FROM"batches"', 'sql SELECT(count(*))FROM"findings"'),
 )
