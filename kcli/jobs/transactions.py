@@ -242,8 +242,8 @@ class Coordinators:
             return True, f"no transactional id has producer id {row.producer_id}"
         lacking = f"no partition of {TRANSACTION_STATE} is here"
         if cluster_id in self._whole:
-            of = "" if count is None else f" of {count}"
-            lacking = f"{len(here)}{of} partitions of {TRANSACTION_STATE} here do not know its producer id"
+            known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
+            lacking = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
         age = self._now_ms - row.last_timestamp
         if age > self._longest_ms:
             return True, f"{lacking}, and nothing was written for {duration(age)}"
@@ -291,7 +291,9 @@ class OpenTransactions:
     def hanging(self, target: Target) -> list[OpenTransactionRow]:
         """Return the open transactions of a partition that hang by the word of a coordinator."""
         found = self._targets.get(target.shown)
-        return [] if found is None or is_running(found) else [row for row in self._read(found) if row.hanging]
+        if found is None or not self._coordinating or is_running(found):
+            return []
+        return [row for row in self._read(found) if row.hanging]
 
     @cached_property
     def _settled(self) -> Coordinators:

@@ -408,8 +408,7 @@ class DirectoryCheck(DirectoryScan):
 
     def _hanging(self, target: Target) -> Iterator[Finding]:
         """Yield which open transactions of a partition hang, by what their coordinators here know."""
-        summary = None if self.total is None else self.total.summary
-        if summary is None or summary.transactions is None or not summary.transactions.open:
+        if self._judge is None or not self._judge.has_open_transactions:
             return
         for row in self._run.transactions().hanging(target):
             who = f"producer {row.producer_id}/{row.producer_epoch}"

@@ -82,6 +82,11 @@ class PartitionJudge:
         self._before: SegmentFacts | None = None
         self._of_transactions: tuple[Finding, ...] = ()
 
+    @property
+    def has_open_transactions(self) -> bool:
+        """Whether a transaction may be open behind the segments that were added."""
+        return self._producers.may_be_open
+
     def add(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield what a segment and those before it show together."""
         if self._before is not None:

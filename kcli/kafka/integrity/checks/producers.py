@@ -272,6 +272,11 @@ class ProducerMap:
         if len(self.runs) > MOST_IDS:
             self.runs = None
 
+    @property
+    def may_be_open(self) -> bool:
+        """Whether a transaction is open, or too many producers are there to know."""
+        return self.runs is None or any(run.open_since != NOT_KNOWN for run in self.runs.values())
+
     def begins(self, facts: ProducerFacts) -> frozenset[int]:
         """Return where transactions begin that are open before a segment, or asked for in it."""
         return facts.begins | {run.open_since for run in (self.runs or {}).values()}
