@@ -12,9 +12,17 @@ if TYPE_CHECKING:
     from kcli.logdir.find import Found
 
 
+DISK_SUM_GROUPS = ("topic", "log-dir", "state")
+
+
 def ls(
     *,
     recover: bool = option("--recover", "After an unclean stop, recover logs of any size as a broker does."),
+    by: str | None = option(
+        "--by",
+        "One line each: what they take on disk, and what of it goes by itself.",
+        choices=DISK_SUM_GROUPS,
+    ),
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -28,7 +36,7 @@ def ls(
     Example: kcli ls /var/lib/kafka/data
     """
     from kcli.cli.inputs import broker_of
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import NOT_TOGETHER, TWICE, with_contradictions
     from kcli.jobs.common import OF_LOG_DIRS
@@ -41,6 +49,23 @@ def ls(
     )
     from kcli.logdir.find import Note
 
+    inputs = inputs._replace(include_leftovers=True)
+    if by is not None:
+        from kcli.jobs.disk_sums import DiskSums, disk_sums
+        from kcli.rows.partitions import DISK_SUM
+
+        run(
+            Command(
+                name="ls",
+                job=partial(disk_sums, by=by),
+                answer=Answer((DISK_SUM,)),
+                reduce=lambda _: DiskSums(),
+                rows_from_reduce=True,
+            ),
+            inputs,
+            output,
+            engine,
+        )
     config, apart = broker_of(inputs)
     plans: list[StartPlan] = []
 
@@ -60,4 +85,4 @@ def ls(
         return partial(jobs.ls, recover=recover, fates=replica_fates(plans))
 
     command = Command(name="ls", job=jobs.ls, job_of=job_of, expand=expand)
-    run(command, inputs.with_paths(apart)._replace(include_leftovers=True), output, engine)
+    run(command, inputs.with_paths(apart), output, engine)

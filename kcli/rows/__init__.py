@@ -60,7 +60,7 @@ COMMANDS = {
     "txn list": "transactions.TRANSACTION",
     "txn open": "transactions.HELD_TRANSACTION",
     "retention": "retention.LOG_RETENTION retention.RETENTION_PARTITION",
-    "ls": "partitions.LISTED_PARTITION",
+    "ls": "partitions.LISTED_PARTITION partitions.DISK_SUM",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",
     "diff": "checks.RUN_DIFF",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from kcli.rows.declare import columns_of, row_type
+from kcli.rows.declare import Timestamp, columns_of, row_type
 
 
 class Where(NamedTuple):
@@ -44,9 +44,32 @@ class PartitionRow(NamedTuple):
     state: Annotated[str, "normal, delete, stray or future"]
 
 
+class DiskSumRow(NamedTuple):
+    """What the partition directories of a topic, a log dir or a state take on disk."""
+
+    by: Annotated[str, "topic, log-dir or state"]
+    name: Annotated[str, "of the topic, the log dir or the state"]
+    partitions: Annotated[int, "partition directories"]
+    segments: Annotated[int, "segments"] = 0
+    log_bytes: Annotated[int, "bytes of its .log files"] = 0
+    index_bytes: Annotated[int, "bytes of its indexes up to their last entries"] = 0
+    preallocated_bytes: Annotated[int, "bytes behind these: zeros, a start cuts them"] = 0
+    other_bytes: Annotated[int, "bytes of its other files"] = 0
+    leaving_bytes: Annotated[
+        int,
+        "on disk, of -delete directories and .deleted, .cleaned, .swap files: a running broker frees them",
+    ] = 0
+    disk_bytes: Annotated[int, "that all of them take on disk: less where a file has holes"] = 0
+    oldest_timestamp: Annotated[Timestamp | None, "smallest that a segment begins with; null for none"] = None
+    newest_timestamp: Annotated[Timestamp | None, "largest of the time indexes; null for none"] = None
+    file_system_bytes: Annotated[int | None, "size of the log dir's file system; of a log-dir alone"] = None
+    file_system_free_bytes: Annotated[int | None, "free for the broker there; of a log-dir alone"] = None
+
+
 WHERE = columns_of(Where)
 FROM_FILE = columns_of(FromFile)
 LISTED_PARTITION = row_type("partition", PartitionRow)
+DISK_SUM = row_type("disk_sum", DiskSumRow)
 
 
 class CheckpointRow(NamedTuple):

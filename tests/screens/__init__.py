@@ -90,6 +90,7 @@ CASES = {
     "group-history": "group history --group billing,reports groups",
     "txn-list": "txn list kcli-demo",
     "txn-open": "txn open --at 2027-01-15T08:10:00Z transactions",
+    "ls-by-topic": "ls --by topic kcli-demo",
     "retention": "retention --at 2026-11-29T14:17:00Z kcli-demo",
     "producers": "producers --at 2026-11-21T14:18:00Z kcli-demo --topic payments",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",

@@ -101,12 +101,13 @@ def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
 def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
     """Return a segment whose indexes end with their last entry that is not zero."""
     return segment._replace(
-        offset_index=segment.offset_index._replace(entries=_written_entries(segment.offset_index)),
-        time_index=segment.time_index._replace(entries=_written_entries(segment.time_index)),
+        offset_index=segment.offset_index._replace(entries=written_entries(segment.offset_index)),
+        time_index=segment.time_index._replace(entries=written_entries(segment.time_index)),
     )
 
 
-def _written_entries(index: Index[Any]) -> int:
+def written_entries(index: Index[Any]) -> int:
+    """Return how many entries of an index are written: those before zeros at its end."""
     with index.reader() as get:
         return bisect_left(range(index.entries), 1, key=lambda slot: not any(get(slot)))
 

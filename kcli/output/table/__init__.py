@@ -41,6 +41,7 @@ DRAWINGS = {
     "group_commit": "group.CHANGE_VIEW",
     "transaction": "transactions.TRANSACTIONAL_IDS",
     "open_transaction": "transactions.OPEN_TRANSACTIONS",
+    "disk_sum": "ls.DISK_SUMS",
     "retention": "retention.draw_segments",
     "retention_partition": "retention.COMPACTED_LOGS",
     "scan_partition": "scan.view_partitions",

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formats.names import CLUSTER_METADATA
-from kcli.output.table.columns import NUMBER, SIZE, STYLES, ShownColumn, by_dir, codes, severity_of
+from kcli.output.table.columns import NUMBER, SIZE, STYLES, TIME, ShownColumn, by_dir, codes, severity_of
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, size
-from kcli.rows.partitions import CheckpointRow, PartitionRow
+from kcli.rows.partitions import CheckpointRow, DiskSumRow, PartitionRow
 
 NORMAL = "normal"
 FROM_HEADERS = "headers"
@@ -94,4 +94,31 @@ CHECKPOINT_VIEW = TableView(
     ),
     verdict=_checkpoints_verdict,
     severity=lambda row: "warning" if row.violations else None,
+)
+
+
+def _disk_verdict(rows: Sequence[DiskSumRow]) -> str:
+    disk, leaving = (sum(getattr(row, name) for row in rows) for name in ("disk_bytes", "leaving_bytes"))
+    goes = f" {size(leaving)} of it go by themselves once the broker runs." if leaving else ""
+    largest = max(rows, key=lambda row: row.disk_bytes)
+    share = f" {largest.name} takes {largest.disk_bytes / disk:.0%}." if disk and len(rows) > 1 else ""
+    return f"{size(disk)} on disk.{share}{goes}"
+
+
+DISK_SUMS = TableView(
+    columns=(
+        ShownColumn("NAME", "name"),
+        ShownColumn("DISK", "disk_bytes", SIZE),
+        ShownColumn("LOG", "log_bytes", SIZE, rank=1),
+        ShownColumn("INDEX", "index_bytes", SIZE, rank=6),
+        ShownColumn("PREALLOCATED", "preallocated_bytes", SIZE, rank=7),
+        ShownColumn("LEAVES", "leaving_bytes", SIZE),
+        ShownColumn("FREE", "file_system_free_bytes", SIZE),
+        ShownColumn("OF", "file_system_bytes", SIZE, rank=2),
+        ShownColumn("PARTITIONS", "partitions", NUMBER, rank=4),
+        ShownColumn("SEGS", "segments", NUMBER, rank=5),
+        ShownColumn("OLDEST (UTC)", "oldest_timestamp", TIME, rank=8),
+        ShownColumn("NEWEST (UTC)", "newest_timestamp", TIME, rank=3),
+    ),
+    verdict=_disk_verdict,
 )

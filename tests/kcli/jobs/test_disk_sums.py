@@ -1,0 +1,55 @@
+"""What topics, log dirs and states take on disk, and what of it goes by itself."""
+
+import pytest
+
+from tests.commands.answers import ask
+from tests.partitions import log_dir, offset_entries, put_range, segment, time_entries
+
+BATCH = put_range(0, 10, timestamp=1000, step=0)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    root = log_dir(tmp_path / "d")
+    index = offset_entries((5, 100)) + bytes(800)
+    segment(root / "orders-0", 0, BATCH, index, time_entries((3000, 9)) + bytes(1200))
+    segment(root / "orders-1", 0, b"")
+    segment(root / "orders-1", 7, BATCH)
+    (root / "orders-1" / f"{0:020}.log.deleted").write_bytes(BATCH)
+    segment(root / "clicks-0.0123456789abcdef0123456789abcdef-delete", 0, BATCH)
+    return root
+
+
+def sums(path, by):
+    document, status = ask("ls", path, "--by", by)
+    assert status == 0
+    return {row["name"]: row for row in document["rows"]}
+
+
+def test_a_topic_has_the_sum_of_its_partitions(directory):
+    by_topic = sums(directory, "topic")
+    assert set(by_topic) == {"orders", "clicks"}
+    orders = by_topic["orders"]
+    assert (orders["partitions"], orders["segments"], orders["log_bytes"]) == (2, 3, 2 * len(BATCH))
+    assert (orders["index_bytes"], orders["preallocated_bytes"]) == (8 + 12, 800 + 1200)
+    assert (orders["oldest_timestamp"], orders["newest_timestamp"]) == (1000, 3000)
+    assert orders["leaving_bytes"] > 0
+    assert orders["file_system_bytes"] is None
+
+
+def test_what_waits_for_deletion_leaves_whole(directory):
+    states = sums(directory, "state")
+    leaving = states["delete"]
+    assert leaving["leaving_bytes"] == leaving["disk_bytes"] > 0
+    assert leaving["log_bytes"] == 0
+    assert states["normal"]["partitions"] == 2
+
+
+def test_a_log_dir_has_its_file_system(directory):
+    (row,) = sums(directory, "log-dir").values()
+    assert row["file_system_bytes"] > row["file_system_free_bytes"] >= 0
+    assert row["partitions"] == 3
+
+
+def test_workers_give_the_same_rows(directory):
+    assert ask("ls", directory, "--by", "topic") == ask("ls", directory, "--by", "topic", "--jobs", 2)
