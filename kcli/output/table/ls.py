@@ -113,7 +113,7 @@ DISK_SUMS = TableView(
         ShownColumn("INDEX", "index_bytes", SIZE, rank=6),
         ShownColumn("PREALLOCATED", "preallocated_bytes", SIZE, rank=7),
         ShownColumn("LEAVES", "leaving_bytes", SIZE),
-        ShownColumn("FREE", "file_system_free_bytes", SIZE),
+        ShownColumn("FREE", "file_system_free_bytes", SIZE, rank=1),
         ShownColumn("OF", "file_system_bytes", SIZE, rank=2),
         ShownColumn("PARTITIONS", "partitions", NUMBER, rank=4),
         ShownColumn("SEGS", "segments", NUMBER, rank=5),
