@@ -6,8 +6,8 @@ from glob import has_magic
 from typing import Any
 
 from kcli.cli.option import option
-from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import parse_time, split_list
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_release, parse_time, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT64, integer
@@ -25,7 +25,7 @@ UP_TO = option(
 )
 FIRST_TIME_MS = 100_000_000_000
 """Digits as long as these are a time."""
-CSV, RESET_OFFSETS = "csv", "reset-offsets"
+RESET_OFFSETS = "reset-offsets"
 
 
 def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: Any, **more: Any) -> None:
@@ -64,19 +64,25 @@ def list_groups(
     *,
     group: list[str] | None = NAMES,
     at: str | None = UP_TO,
+    kafka_version: str | None = option(
+        "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
+    ),
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
 ) -> None:
     """Print every group: its state, members, and how much it has committed.
 
-    --topic, --partition: of the users; groups that committed for them.
+    --topic, --partition: of the users; groups that committed for them. A record at which the load of a
+    coordinator would end is a finding.
 
     Example: kcli group list /var/lib/kafka/data
     """
     from kcli.jobs import group as jobs
+    from kcli.kafka.kraft.meta_properties import NEWEST
 
-    _run("group list", jobs.list_groups, group, at, inputs, output, engine)
+    version = NEWEST if kafka_version is None else parse_release(kafka_version)
+    _run("group list", jobs.list_groups, group, at, inputs, output, engine, version=version)
 
 
 @app.command("offsets")
@@ -101,7 +107,9 @@ def offsets(
     Example: kcli group offsets --group billing /var/lib/kafka/data
     """
     if line_format is not None:
-        if output.format != CSV or everything:
+        from kcli.output.formats import CSV
+
+        if output.format != CSV.name or everything:
             raise UsageError("--format reset-offsets needs -o csv, without --all")
         names = split_list(group)
         is_one = len(names) == 1 and not has_magic(names[0])

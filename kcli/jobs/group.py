@@ -35,6 +35,7 @@ from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.meta_properties import NEWEST, Version
 from kcli.kafka.kraft.metadata_loader import image_in
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
@@ -62,9 +63,7 @@ from kcli.rows.groups import (
     MemberPartition,
 )
 
-UNLOADABLE = "COORD-002"
-MOST_TROUBLES = 10
-"""Records of one partition that are reported one by one."""
+UNLOADABLE, PASSED_OVER = "COORD-002", "COORD-003"
 DIVERGED, UNKNOWN = "diverged", "unknown"
 
 
@@ -72,8 +71,8 @@ DIVERGED, UNKNOWN = "diverged", "unknown"
 class GroupQuery:
     """Which groups, of which topics; up to which offset or time of the log; when `now` is for what expires.
 
-    `groups` are names or globs, none for all. `removed`: commits that tombstones removed, too; `resets`: only
-    those that count, for who sets the offsets of another cluster.
+    `groups` are names or globs, none for all. `version`: the release of the coordinator. `removed`: commits
+    that tombstones removed, too; `resets`: only those that count, to set the offsets of another cluster.
     """
 
     now_ms: int
@@ -82,6 +81,7 @@ class GroupQuery:
     last_offset: int | None = None
     last_time_ms: int | None = None
     removed: bool = False
+    version: Version = NEWEST
     resets: bool = False
 
     def wants(self, group_id: str) -> bool:
@@ -92,6 +92,8 @@ class GroupQuery:
         """Whether the commits about a partition are asked for."""
         return not self.selection.names or self.selection.wants(PartitionDir(topic, number))
 
+
+EVERY_GROUP = GroupQuery(now_ms=0)
 
 # The units
 
@@ -135,13 +137,22 @@ def fold(
     """Yield what is wrong with the log of a coordinator's partition; return what its records come to."""
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
-    found = GroupFold(keeps_removed=query.removed, watch=watch)
+    found = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
     found.fold(log)
     yield from log.findings
-    for one in found.troubles[:MOST_TROUBLES]:
-        message = f"offset {one.offset}: {one.reason}"
-        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    yield from load_findings(partition, found)
     return found
+
+
+def load_findings(partition: Partition, found: GroupFold) -> Iterator[Finding]:
+    """Yield at which record the load of a partition ends, and what it passes over."""
+    for one in found.troubles[:1]:
+        more = f"; and {len(found.troubles) - 1} later ones" if len(found.troubles) > 1 else ""
+        message = f"offset {one.offset}: {one.reason}{more}"
+        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    if found.unknown:
+        message = f"passed over: {found.unknown} of its records"
+        yield Finding(PASSED_OVER, message, dir=partition.shown)
 
 
 def _coordinator(partition: Partition) -> Coordinator:
@@ -152,7 +163,7 @@ def _coordinator(partition: Partition) -> Coordinator:
 # `group list`
 
 
-def list_groups(unit: Unit, *, query: GroupQuery) -> Outcome:
+def list_groups(unit: Unit, *, query: GroupQuery = EVERY_GROUP) -> Outcome:
     """Return a row for each group, by its id."""
 
     def rows(partition: Partition) -> Yield:

@@ -218,3 +218,12 @@ def test_of_several_brokers_the_longest_copy_is_read(tmp_path):
     (row,) = found["rows"]
     assert (row["committed_offset"], row["dir"]) == (2, f"{tmp_path}/b/__consumer_offsets-0")
     assert "REPL-007" in codes(found)
+
+
+def test_a_record_that_ends_the_load_is_named_by_check_too(tmp_path):
+    bad = batch(1, (group_key("g"), b"\0\x63"))
+    directory = coordinator(tmp_path / "d", commit(0), bad, commit(2, partition=1))
+    for words in (("group", "list"), ("check",)):
+        (finding,) = (one for one in ask(*words, directory)[0]["findings"] if one["code"] == "COORD-002")
+        assert finding["found"] == 1, words
+        assert "a value of unknown version 99" in finding["message"]

@@ -27,6 +27,8 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
+from kcli.jobs.group import UNLOADABLE, is_of_coordinator
+from kcli.jobs.group import list_groups as listed_groups
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
@@ -156,6 +158,8 @@ class CheckLog:
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         if unit.target.name is not None and unit.target.name.topic == TRANSACTION_STATE:
             findings = tuple(one for one in listed_transactions(unit).findings if one.code.startswith("TXN-"))
+        if is_of_coordinator(unit.target):
+            findings = tuple(one for one in listed_groups(unit).findings if one.code == UNLOADABLE)
         return CheckedUnit(scanned, findings, result)
 
     def _segment(self, unit: Unit) -> CheckedUnit:

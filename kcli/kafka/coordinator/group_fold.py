@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from formats.batch import NO_PRODUCER_ID
 from formats.errors import FormatError
 from formats.messages.decode import decode_key, decode_value
-from formats.messages.reader import Unknown
+from formats.messages.reader import Message, Unknown
 from formats.names import CONSUMER_OFFSETS
+from formats.primitives import int32, string_bytes
 from kcli.kafka.coordinator.commit_table import TYPE_SIZE, Commit, CommitKey, CommitTable
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Ints, Marker
+from kcli.kafka.coordinator.transactions import FLEXIBLE_FROM, PASSES_OVER_TYPES
+from kcli.kafka.kraft.meta_properties import NEWEST, Version
 
 CLASSIC, CONSUMER, SHARE, STREAMS = "classic", "consumer", "share", "streams"
 OFFSET_COMMIT, GROUP_METADATA = 1, 2
@@ -30,8 +33,12 @@ GROUP_TYPES = {
     **dict.fromkeys((17, 19, 20, 21, 22, 23), STREAMS),
 }
 """The type of group that a type of record is about."""
-OF_GROUPS = {GROUP_METADATA, 3, 11, 17}
+TOMBSTONES = {CONSUMER: (5, 8, 7, 6, 3), SHARE: (10, 14, 13, 12, 11), STREAMS: (19, 22, 21, 20, 17)}
+"""Records whose tombstones have an order: of a member, its assignment and target, all targets, the group."""
+OF_GROUPS = frozenset(types[-1] for types in TOMBSTONES.values())
 """Records that hold the epoch of a group: a tombstone of one removes it."""
+NEW_COORDINATOR_FROM = (4, 0)
+"""The first release whose coordinator knows other groups than classic ones."""
 GROUP_FIELDS = ("group", "groupId")
 LENGTH_SIZE, PARTITION_SIZE = 2, 4
 
@@ -57,6 +64,30 @@ class FoldedGroup:
 
     type: str
     records: dict[tuple[int, str | None], Fields] = field(default_factory=dict)
+    left: set[str | None] = field(default_factory=set)
+    """Members whose current assignment was removed: only then may they be."""
+
+    def remove(self, number: int, name: str | None) -> str | None:
+        """Take a tombstone of a record of a type; return why its replay fails."""
+        member, current, target, targets, whole = TOMBSTONES[self.type]
+        why = None
+        if number == member:
+            is_member = (member, name) in self.records or (current, name) in self.records
+            if is_member and name not in self.left:
+                why = f"the tombstone of member {name} comes before that of its assignment"
+            elif is_member and (target, name) in self.records:
+                why = f"the tombstone of member {name} comes before that of its target assignment"
+            self.records.pop((current, name), None)
+        elif number == current:
+            self.left.add(name)
+        elif number == targets and self.of_type(target):
+            why = "the tombstone of the target assignment comes before those of its members"
+        elif number == whole and (self.of_type(member) or self.of_type(current)):
+            why = "the tombstone of the group comes before those of its members"
+        elif number == whole and (targets, None) in self.records:
+            why = "the tombstone of the group comes before that of its target assignment"
+        self.records.pop((number, name), None)
+        return why
 
     def of_type(self, number: int) -> dict[str, Fields]:
         """Return the records of a type by what their key names beside the group."""
@@ -80,10 +111,14 @@ class GroupFold:
     """Takes records and markers in order; `keeps_removed` keeps what tombstones remove.
 
     `pending`: the commits of transactions that are open, by producer. `watch` sees each change of a commit
-    that counts. `unknown`: records of types that are not known, which a coordinator passes over.
+    that counts. `version`: the release of the coordinator; `troubles` are the records at which its load ends,
+    `unknown` counts those that it passes over. Here what follows them is folded, too.
     """
 
-    def __init__(self, *, keeps_removed: bool = False, watch: Watch | None = None) -> None:
+    def __init__(
+        self, *, keeps_removed: bool = False, watch: Watch | None = None, version: Version = NEWEST
+    ) -> None:
+        self.version = version
         self._commits = CommitTable()
         self.pending: dict[int, dict[CommitKey, Commit]] = {}
         self.groups: dict[str, FoldedGroup] = {}
@@ -91,6 +126,7 @@ class GroupFold:
         self.troubles: list[Trouble] = []
         self.unknown = 0
         self._simple: dict[bytes, None] = {}
+        self._highest = 4 if version >= FLEXIBLE_FROM else 3
         self._one_by_one = keeps_removed or watch is not None
         self._keeps_removed, self._watch = keeps_removed, watch
 
@@ -105,7 +141,7 @@ class GroupFold:
     # Runs of commits, and other records between them
 
     def _take(self, records: CoordinatorRecords) -> None:
-        is_commit = is_whole_commit(records)
+        is_commit = is_whole_commit(records, self._highest)
         if is_commit.all():
             self._commit(records)
             return
@@ -167,43 +203,68 @@ class GroupFold:
         key, value = records.key(number), records.value(number)
         try:
             name = decode_key(CONSUMER_OFFSETS, key, replace_invalid_utf8=True)
-            if isinstance(name, Unknown):
-                self.unknown += 1
+            if not self._is_known(records, number, name):
                 return
-            message = None
-            if value is not None:
-                message = decode_value(CONSUMER_OFFSETS, name.api_key, value, replace_invalid_utf8=True)
-            if isinstance(message, Unknown):
-                reason = f"version {message.version} of a value of type {name.api_key} is not known"
-                self._trouble(records, number, reason)
-                return
+            fields = None if value is None else self._value(records, number, name.api_key, value)
         except FormatError as error:
             self._trouble(records, number, str(error))
             return
+        if isinstance(name, Unknown) or isinstance(fields, Unknown):
+            return
         if name.api_key in GROUP_TYPES:
-            self._change(name.api_key, name.fields, None if message is None else message.fields)
-        elif key is not None:
+            why = self._change(name.api_key, name.fields, fields)
+            if why is not None and self.version >= NEW_COORDINATOR_FROM:
+                self._trouble(records, number, f"IllegalStateException: {why}")
+        else:
             self._commit(records.taken(slice(number, number + 1)))
+
+    def _is_known(self, records: CoordinatorRecords, number: int, name: Message | Unknown) -> bool:
+        """Whether a type of record is one to fold; the release may know fewer."""
+        is_new = name.api_key > GROUP_METADATA and self.version < NEW_COORDINATOR_FROM
+        if isinstance(name, Unknown) or is_new:
+            self.unknown += 1
+            if self.version < PASSES_OVER_TYPES:
+                self._trouble(records, number, f"a record of unknown type {name.api_key}")
+        return not isinstance(name, Unknown)
+
+    def _value(self, records: CoordinatorRecords, number: int, kind: int, value: bytes) -> Fields | Unknown:
+        message = decode_value(CONSUMER_OFFSETS, kind, value, replace_invalid_utf8=True)
+        if isinstance(message, Unknown) or (
+            kind <= GROUP_METADATA and (message.version or 0) > self._highest
+        ):
+            reason = f"a value of unknown version {message.version} of a record of type {kind}"
+            self._trouble(records, number, reason)
+        return message if isinstance(message, Unknown) else message.fields
 
     def _trouble(self, records: CoordinatorRecords, number: int, reason: str) -> None:
         place = int(records.offset[number]), records.path, int(records.position[number])
         self.troubles.append(Trouble(*place, reason))
 
-    def _change(self, number: int, key: Fields, value: Fields | None) -> None:
+    def _change(self, number: int, key: Fields, value: Fields | None) -> str | None:
+        """Take a record of a group; return why its replay fails."""
         group_id = next(str(key[name]) for name in GROUP_FIELDS if name in key)
         rest = next((str(value) for name, value in key.items() if name not in GROUP_FIELDS), None)
-        group = self.groups.get(group_id)
+        group, own = self.groups.get(group_id), GROUP_TYPES[number]
+        if number == GROUP_METADATA and value is None:
+            self.groups.pop(group_id, None)
+            self._simple.pop(group_id.encode(), None)
+            return None
+        why = None
+        if group is not None and group.type != own and number != GROUP_METADATA:
+            is_simple = group.type == CLASSIC and not group.fields(GROUP_METADATA).get("protocolType")
+            why = None if is_simple and own != SHARE else f"group {group_id} is not a {own} group"
+            group = None
         if value is not None:
-            if group is None or group.type != GROUP_TYPES[number]:
-                group = self.groups[group_id] = FoldedGroup(GROUP_TYPES[number])
+            if group is None or group.type != own:
+                group = self.groups[group_id] = FoldedGroup(own)
             group.records[number, rest] = value
-        elif number in OF_GROUPS:
-            if group is not None and (number == GROUP_METADATA or GROUP_TYPES[number] == group.type):
-                del self.groups[group_id]
-            if number == GROUP_METADATA:
-                self._simple.pop(group_id.encode(), None)
+            if own in TOMBSTONES and number == TOMBSTONES[own][1]:
+                group.left.discard(rest)
         elif group is not None:
-            group.records.pop((number, rest), None)
+            why = why or group.remove(number, rest)
+            if number in OF_GROUPS:
+                del self.groups[group_id]
+        return why
 
     # What it comes to
 
@@ -219,7 +280,7 @@ class GroupFold:
         return {one: self.groups.get(one) or FoldedGroup(CLASSIC) for one in sorted(ids)}
 
 
-def is_whole_commit(records: CoordinatorRecords) -> Flags:
+def is_whole_commit(records: CoordinatorRecords, highest: int = 4) -> Flags:
     """Return which records are commits, or their tombstones, whose key and value can be read to the end.
 
     The reader of single records says what is wrong with the others. Its fast twin: values of version 0 to 3
@@ -247,7 +308,13 @@ def is_whole_commit(records: CoordinatorRecords) -> Flags:
     tags = data.take(tags_at, mode="clip")
     end = tags_at + np.where(tags == 0, 1, 19) - records.value_start
     has_topic_id = (tags == 1) & (short(tags_at + 1) == 16)
-    is_new = (version == 4) & (compact > 0) & (compact < 0x80) & ((tags == 0) | has_topic_id)
+    is_new = (
+        (version == 4)
+        & (version <= highest)
+        & (compact > 0)
+        & (compact < 0x80)
+        & ((tags == 0) | has_topic_id)
+    )
     is_value = is_old | (is_new & (end <= records.value_length))
     found: Flags = is_read & (is_value | (records.value_length < 0))
     return found
@@ -255,15 +322,13 @@ def is_whole_commit(records: CoordinatorRecords) -> Flags:
 
 def group_of(key: CommitKey) -> bytes:
     """Return the group of a commit's key."""
-    return key[LENGTH_SIZE : LENGTH_SIZE + int.from_bytes(key[:LENGTH_SIZE])]
+    return string_bytes(key, 0)[0] or b""
 
 
 def topic_partition(key: CommitKey) -> tuple[str, int]:
     """Return the topic and the partition of a commit's key."""
-    at = LENGTH_SIZE + len(group_of(key))
-    end = at + LENGTH_SIZE + int.from_bytes(key[at : at + LENGTH_SIZE])
-    topic = key[at + LENGTH_SIZE : end].decode(errors="replace")
-    return topic, int.from_bytes(key[end : end + PARTITION_SIZE], signed=True)
+    topic, at = string_bytes(key, string_bytes(key, 0)[1])
+    return (topic or b"").decode(errors="replace"), int32(key, at)[0]
 
 
 def commit_fields(commit: Commit) -> Fields:

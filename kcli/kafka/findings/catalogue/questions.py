@@ -108,11 +108,17 @@ QUESTIONS: dict[str, Rule] = {
     ),
     "COORD-002": Rule(
         "error",
-        "A record would stop the coordinator when it loads the partition.",
-        "It passes over records of types that it does not know. Where one has an unknown version, or "
-        "cannot be read, it does not load the partition: its groups get COORDINATOR_NOT_AVAILABLE.",
-        "Let another replica lead the partition, if its copy is whole. Or start the release that wrote the "
-        "record.",
+        "A record of __consumer_offsets ends the load of its partition.",
+        "From 4.0 on its coordinator serves none of the groups of the partition: they get "
+        "COORDINATOR_NOT_AVAILABLE. Before it serves what it has read by then: later commits are lost to it.",
+        "kcli dump --records shows the record. Let another replica lead the partition if its copy is whole, "
+        "or start a release that reads the record.",
+    ),
+    "COORD-003": Rule(
+        "info",
+        "Records of __consumer_offsets are of types that the release does not know.",
+        "The coordinator passes over them, as after a downgrade (KIP-915): their groups do not exist to it.",
+        "The answers here have the groups of types that kcli knows.",
     ),
     "TXN-001": Rule(
         "error",

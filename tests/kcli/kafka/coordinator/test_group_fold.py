@@ -160,3 +160,57 @@ def test_the_quick_look_at_commits_takes_none_that_the_reader_refuses():
         assert not is_commit or is_read(*pair), pair
         taken += is_commit
     assert taken > 1000
+
+
+def short_value(kind):
+    """Return a value of version 0 that is short: an epoch, nothing in its lists."""
+    return {
+        3: struct.pack(">hib", 0, 4, 0),
+        6: struct.pack(">hib", 0, 4, 0),
+        7: b"\0\0\1\0",
+        8: struct.pack(">hiib", 0, 4, 4, 0) + b"\1\1\0",
+        11: struct.pack(">hiqb", 0, 4, 0, 0),
+    }[kind]
+
+
+def member_key(kind):
+    return group_key("c", kind) + b"\0\1m"
+
+
+MEMBER = struct.pack(">h", 0) + b"\0\0\1\1\1\0\0\0\0\1\0\0"
+CONSUMER_GROUP = (
+    (group_key("c", 3), short_value(3)),
+    (member_key(5), MEMBER),
+    (group_key("c", 6), short_value(6)),
+    (member_key(7), short_value(7)),
+    (member_key(8), short_value(8)),
+)
+
+
+def stops(tmp_path, *pairs, **options):
+    """Return at which of some records the load ends, behind those of a consumer group with a member."""
+    found = folded(tmp_path, batch(0, *CONSUMER_GROUP, *pairs), **options)
+    return [one.offset - len(CONSUMER_GROUP) for one in found.troubles]
+
+
+def test_a_consumer_group_is_removed_by_tombstones_in_the_order_of_the_coordinator(tmp_path):
+    whole = [(member_key(8), None), (member_key(7), None), (member_key(5), None)]
+    whole += [(group_key("c", 6), None), (group_key("c", 3), None)]
+    found = folded(tmp_path / "a", batch(0, *CONSUMER_GROUP))
+    assert (found.troubles, state_of(found.all_groups()["c"])) == ([], "Stable")
+    found = folded(tmp_path / "b", batch(0, *CONSUMER_GROUP, *whole))
+    assert (found.troubles, found.all_groups()) == ([], {})
+    assert stops(tmp_path / "c", whole[2]) == [0]
+    assert stops(tmp_path / "d", whole[0], whole[2]) == [1]
+    assert stops(tmp_path / "e", whole[3]) == [0]
+    assert stops(tmp_path / "f", whole[4]) == [0]
+    assert stops(tmp_path / "g", *whole[:3], whole[4]) == [3]
+    assert stops(tmp_path / "h", (group_key("c", 11), short_value(11))) == [0]
+
+
+def test_releases_before_know_fewer_types_and_versions(tmp_path):
+    assert stops(tmp_path / "a", version=(3, 9)) == []
+    assert stops(tmp_path / "b", version=(3, 4)) == [-5, -4, -3, -2, -1]
+    new = (commit_key("g", "orders", 0), commit_value(1, version=4))
+    assert [one.offset for one in folded(tmp_path / "c", batch(0, new), version=(3, 4)).troubles] == [0]
+    assert not folded(tmp_path / "d", batch(0, new), version=(3, 5)).troubles
