@@ -63,6 +63,7 @@ class Readings:
             yield f"no document: {error}"
             return
         yield from (f"error {error}" for error in answer["errors"])
+        yield from (f"no producer of it went away: {row}" for row in answer["rows"] if row.get("hanging"))
         for finding in answer["findings"]:
             self.codes[finding["code"]] += 1
             if finding["severity"] != "info" and finding["code"] not in ABOUT_THE_QUESTION:
