@@ -142,7 +142,8 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         )
     else:
         row = _with_fate(_with_log(row, partition, log), log, fate)
-        unstable, needed = log.producers.first_unstable_offset, bytes_needed(log, row.files)
+        unstable = log.producers.first_unstable_offset
+        needed = bytes_needed(partition.path, log, row.files)
     failure = log if isinstance(log, StartFailure) else None
     known.append(StartedPartition(row, partition.target.log_dir, unstable, failure, needed))
     yield row

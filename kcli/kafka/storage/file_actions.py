@@ -13,7 +13,7 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, FileName, canonical_name, parse_file
 from kcli.kafka.storage.leader_epochs import EpochCache
 from kcli.kafka.storage.loaded_log import METADATA_TOPIC_ID, LoadedLog
-from kcli.kafka.storage.log_segment import Index, LoadedSegment, size_of
+from kcli.kafka.storage.log_segment import Index, LoadedSegment, bytes_on_disk, size_of
 from kcli.kafka.storage.producer_state import EMPTY_SNAPSHOT, Producer
 from kcli.kafka.storage.surviving_files import offset_of
 from kcli.logdir.buffers import DataFile
@@ -83,11 +83,11 @@ def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]
     return tuple(sorted(changes))
 
 
-def bytes_needed(log: LoadedLog, changes: Iterable[FileChange]) -> int:
-    """Return how many bytes a start takes of the disk for files of a log that it creates or writes anew.
+def bytes_needed(path: str, log: LoadedLog, changes: Iterable[FileChange]) -> int:
+    """Return the bytes of disk that a start takes for files of a log at `path` that it makes or rewrites.
 
-    In blocks. Indexes are written in place, and what is preallocated of them takes none; a
-    leader-epoch-checkpoint is written beside the old one.
+    In blocks. Indexes are written in place: what is preallocated of them takes no block before there are
+    entries, and a block that is there none; a leader-epoch-checkpoint is written beside the old one.
     """
     entries = {
         f"{segment.base_offset:020d}{suffix}": index.entries * ENTRY_SIZES[suffix]
@@ -98,8 +98,9 @@ def bytes_needed(log: LoadedLog, changes: Iterable[FileChange]) -> int:
     for change in changes:
         if change.action in {"create", "rewrite"}:
             after = min(change.size_after or 0, entries.get(change.file, change.size_after or 0))
-            before = 0 if change.file == LEADER_EPOCH_CHECKPOINT else change.size_before or 0
-            total += max(0, in_blocks(after) - in_blocks(before))
+            there = change.action == "rewrite" and change.file != LEADER_EPOCH_CHECKPOINT
+            before = bytes_on_disk(os.path.join(path, change.file)) if there else 0
+            total += max(0, in_blocks(after) - before)
     return total
 
 

@@ -191,8 +191,17 @@ def file_index(layout: Layout[E], path: str) -> Index[E]:
 
 def size_of(path: str) -> int:
     """Return the size of a file in bytes; FileError if it has none to tell."""
+    return _status(path).st_size
+
+
+def bytes_on_disk(path: str) -> int:
+    """Return what a file takes of the disk, without its holes; FileError if it has none to tell."""
+    return _status(path).st_blocks * 512
+
+
+def _status(path: str) -> os.stat_result:
     try:
-        return os.stat(path).st_size
+        return os.stat(path)
     except OSError as error:
         raise file_error(path, error) from error
 
