@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from tests.processes import free_base_port
-from tests.recordings.brokers import Cluster, wait
+from tests.recordings.brokers import Cluster, Node, wait
 from tests.recordings.client import create, records, send
 
 pytestmark = pytest.mark.oracle
@@ -20,10 +20,16 @@ SETTINGS = {
     "metadata.log.max.record.bytes.between.snapshots": 1500,
 }
 CONTROLLERS = (100, 101, 102)
+VOTERS = (1, 2, 3)
+"""Controllers whose voters are in their log."""
+PATIENT = {**SETTINGS, "controller.quorum.fetch.timeout.ms": 6000}
+"""No other controller leads because the machine is busy."""
 ROLES = {**dict.fromkeys(CONTROLLERS, "controller"), 1: "broker", 2: "broker", 3: "broker"}
 BEHIND_SECONDS = 2
 """A record every half a second goes to the metadata log: so long, and a paused controller is behind."""
 NOW = ("leader", "isr", "leader_epoch", "partition_epoch")
+LEADS, ASKS = "to Leader", "to (Prospective|Candidate)"
+"""What a controller says of its next state."""
 LOST = 8
 """Records that broker 1 alone has when it is killed."""
 
@@ -67,8 +73,20 @@ def take_away(cluster: Cluster, metadata: Metadata, broker: int, *, cleanly: boo
 
 def controllers(cluster: Cluster) -> dict[int, dict]:
     """Return what is said of the quorum by each controller's metadata log."""
-    paths = [cluster.nodes[number].folder / "metadata" / "__cluster_metadata-0" for number in CONTROLLERS]
+    paths = [node.folder / "metadata" / "__cluster_metadata-0" for node in cluster.controllers]
     return {row["node_id"]: row for row in asked("failover", "--controller", *paths)["rows"]}
+
+
+def ends(said: dict[int, dict]) -> dict[int, int]:
+    return {number: row["log_end_offset"] for number, row in said.items()}
+
+
+def starts(*nodes: Node) -> tuple[str, dict[int, bool | None]]:
+    """Return what is said of controllers that start: in words, and which of them may lead."""
+    dirs = [path for node in nodes for path in (node.logs, node.folder / "metadata")]
+    rows = [row for row in asked("startup", *dirs)["rows"] if row["type"] == "startup_broker"]
+    words = CliRunner().invoke(app, ["startup", *map(str, dirs), "-o", "table"]).stdout
+    return " ".join(words.split()), {row["broker_id"]: row["electable"] for row in rows}
 
 
 def take_the_controller_away(cluster: Cluster) -> None:
@@ -132,3 +150,35 @@ def test_the_controller_does_what_was_predicted(tmp_path: Path) -> None:
         line = rf"lossy-0.*Truncating to offset {with_3['truncate_to']} "
         wait(lambda: bool(cluster.nodes[1].said(line)), "broker 1 to truncate")
         take_the_controller_away(cluster)
+
+
+def test_the_controller_that_may_lead_leads(tmp_path: Path) -> None:
+    """Of three voters of a voters record one waits alone; of two the one that is ahead leads."""
+    roles = dict.fromkeys(VOTERS, "controller")
+    with Cluster(tmp_path, roles, free_base_port(), Random("voters"), PATIENT, is_dynamic=True) as cluster:
+        wait(lambda: None not in {row["leader"] for row in controllers(cluster).values()}, "a controller")
+        leader = controllers(cluster)[1]["leader"]
+        behind, ahead = (cluster.nodes[number] for number in VOTERS if number != leader)
+        behind.kill()
+
+        def is_ahead() -> bool:
+            found = ends(controllers(cluster))
+            return found[ahead.number] > found[behind.number]
+
+        wait(is_ahead, "records that one controller lacks")
+        ahead.kill()
+        cluster.nodes[leader].kill()
+        may_lead = {number: row["electable"] for number, row in controllers(cluster).items()}
+        assert may_lead == {leader: False, ahead.number: True, behind.number: False}
+        nodes = list(cluster.nodes.values())
+        assert starts(*nodes)[1] == {leader: True, ahead.number: True, behind.number: False}
+        words, said = starts(ahead, behind)
+        assert said == {ahead.number: True, behind.number: None}
+        assert f"Quorum: 2 of 3 voters would start here, node {ahead.number} may lead" in words
+        assert starts(ahead)[1] == {ahead.number: None}
+        ahead.start()
+        wait(lambda: len(ahead.said(ASKS)) > 1, "an election that fails")
+        assert not ahead.said(LEADS)
+        behind.start()
+        wait(lambda: bool(ahead.said(LEADS) or behind.said(LEADS)), "a leader")
+        assert not behind.said(LEADS)

@@ -111,9 +111,7 @@ class Node:
             "advertised.listeners": ",".join(listeners),
             "log.dirs": self.logs,
             "metadata.log.dir": self.logs if self.cluster.alone else self.folder / "metadata",
-            "controller.quorum.voters": ",".join(
-                f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers
-            ),
+            **self.cluster.quorum,
             **self.cluster.settings,
         }
         (self.folder / "server.properties").write_text(
@@ -126,6 +124,7 @@ class Node:
             self.cluster.id,
             "-c",
             str(self.folder / "server.properties"),
+            *self.cluster.format_options,
         )
 
     def launch(self) -> None:
@@ -191,15 +190,24 @@ class Cluster:
         base_port: int,
         random: Random,
         settings: Mapping[str, object] | None = None,
+        *,
+        is_dynamic: bool = False,
     ) -> None:
+        """Make a cluster; a dynamic one, of controllers alone, has its voters in the metadata log."""
         self.folder = folder.absolute()
         self.base_port = base_port
         self.settings = dict(settings or {})
         self.alone = len(roles) == 1
-        self.id = (
-            "K" + base64.urlsafe_b64encode(random.randbytes(16)).decode()[1:22]
-        )  # never begins with a dash
+        self.id = _uuid(random)
         self.nodes = {number: Node(self, number, role) for number, role in roles.items()}
+        ports = {node.number: f"127.0.0.1:{node.port + 500}" for node in self.controllers}
+        voters = [f"{number}@{server}" for number, server in ports.items()]
+        self.quorum = {"controller.quorum.voters": ",".join(voters)}
+        self.format_options: list[str] = []
+        if is_dynamic:
+            self.quorum = {"controller.quorum.bootstrap.servers": ",".join(ports.values())}
+            initial = ",".join(f"{voter}:{_uuid(random)}" for voter in voters)
+            self.format_options = ["--initial-controllers", initial]
 
     @property
     def controllers(self) -> list[Node]:
@@ -239,6 +247,11 @@ class Cluster:
 
     def wait_partitions(self, holds: Callable[[object], bool], what: str) -> None:
         wait(lambda: all(holds(partition) for _, partition in self.partitions()), what)
+
+
+def _uuid(random: Random) -> str:
+    """Return an id as Kafka writes it, which never begins with a dash."""
+    return "K" + base64.urlsafe_b64encode(random.randbytes(16)).decode()[1:22]
 
 
 def wait(holds: Callable[[], bool], what: str, seconds: float = LONGEST) -> None:
