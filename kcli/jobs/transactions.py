@@ -159,7 +159,7 @@ def _open_rows(partition: Partition, loaded: LoadedLog) -> Iterator[OpenTransact
     state = loaded.producers
     if not state.ongoing:
         return
-    stable, place = min(state.ongoing), where(partition)
+    stable, place = max(min(state.ongoing), loaded.log_start_offset), where(partition)
     waiting = data_records(loaded, stable)
     for start_offset, producer_id in sorted(state.ongoing.items()):
         producer = state.producers[producer_id]
@@ -240,7 +240,7 @@ class Coordinators:
         here, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
         if count is not None and here >= set(range(count)):
             return True, f"no transactional id has producer id {row.producer_id}"
-        lacking = f"no partition of {TRANSACTION_STATE} is here"
+        lacking = f"no partition of {TRANSACTION_STATE} that loads is here"
         if cluster_id in self._whole:
             known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
             lacking = f"{known} of {TRANSACTION_STATE} here do not know its producer id"

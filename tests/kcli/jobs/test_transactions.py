@@ -2,6 +2,7 @@
 
 import pytest
 
+from kcli.jobs import transactions
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
 from tests.partitions import locked, segment
@@ -84,12 +85,34 @@ def test_without_the_word_of_a_coordinator_the_age_decides(root):
     assert {row["hanging"] for row in opened(root, status=0)} == {None}
     rows = opened(root, "--max-timeout", "1ms")
     assert [row["hanging"] for row in rows] == [True, None]
-    assert rows[0]["reason"].startswith("no partition of __transaction_state is here, and nothing was")
+    assert rows[0]["reason"].startswith(
+        "no partition of __transaction_state that loads is here, and nothing was"
+    )
 
     coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
     rows = opened(root, status=0)
     assert [row["hanging"] for row in rows] == [None, False]
     assert "the partitions of __transaction_state here do not know" in rows[0]["reason"]
+
+
+def test_a_producer_id_that_no_coordinator_knows_hangs_where_all_are_here(root, monkeypatch):
+    monkeypatch.setattr(transactions, "partition_counts", lambda _: {"abc": 2})
+    coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
+    assert opened(root, status=0)[0]["reason"].startswith("1 of 2 partitions of __transaction_state here")
+
+    coordinator(root, (key_of("idle"), value_of(6, 0, "Empty")), number=1)
+    assert [(row["hanging"], row["reason"]) for row in opened(root)] == [
+        (True, "no transactional id has producer id 7"),
+        (False, "tax is Ongoing"),
+    ]
+
+    coordinator(root, (key_of("idle"), b"\0"), number=1)  # it may say more than can be read
+    assert [row["hanging"] for row in opened(root)] == [None, False]
+
+
+def test_a_transaction_from_before_the_log_start_holds_the_log_start(root):
+    (root / "log-start-offset-checkpoint").write_text("0\n1\npayments 0 4\n")
+    assert {row["last_stable_offset"] for row in opened(root, status=0)} == {4}
 
 
 def test_topics_are_those_of_data_partitions(root):
