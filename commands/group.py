@@ -30,6 +30,7 @@ RESET_OFFSETS = "reset-offsets"
 
 def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: Any, **more: Any) -> None:
     """Run a job of `kcli.jobs.group` with the query that the options make."""
+    from formats.names import CONSUMER_OFFSETS
     from kcli.cli.run import Command, RowTopics, run
     from kcli.jobs import group as jobs
 
@@ -49,11 +50,12 @@ def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: A
         **more,
     )
     message = f"no group here is {' or '.join(groups)}: kcli group list shows all" if groups else None
+    topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
     command = Command(
         name=name,
         job=partial(job, query=query),
         expand=jobs.expand,
-        split=jobs.split,
+        split=lambda units, _: jobs.split(units, topics),
         topics=RowTopics(jobs.topics, without_rows=message),
     )
     run(command, inputs, output, engine)

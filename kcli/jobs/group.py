@@ -5,12 +5,12 @@ logs that commits are about.
 """
 
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 
-from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, PartitionDir
+from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, topic_id_of
 from kcli.jobs.copies import counted_copies, refuse_without
@@ -25,6 +25,7 @@ from kcli.kafka.coordinator.group_fold import (
     FoldedGroup,
     GroupFold,
     RemovedCommit,
+    Trouble,
     Watch,
     by_group,
     commit_fields,
@@ -32,6 +33,7 @@ from kcli.kafka.coordinator.group_fold import (
     topic_partition,
 )
 from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members_of, state_of
+from kcli.kafka.coordinator.share_state import UNSET, fold_share_state
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
@@ -94,6 +96,8 @@ class GroupQuery:
 
 
 EVERY_GROUP = GroupQuery(now_ms=0)
+OFFSET_TOPICS = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
+"""The topics that say which offset a group reads next: share groups have theirs in the second."""
 
 # The units
 
@@ -104,17 +108,17 @@ def expand(found: Found) -> Found:
     return refuse_without(CONSUMER_OFFSETS, counted, found)
 
 
-def is_of_coordinator(target: Target) -> bool:
-    """Whether a target is a partition of __consumer_offsets."""
-    return target.kind == PARTITION and target.name is not None and target.name.topic == CONSUMER_OFFSETS
+def is_of_coordinator(target: Target, topics: Container[str] = (CONSUMER_OFFSETS,)) -> bool:
+    """Whether a target is a partition of __consumer_offsets, or of one of some topics."""
+    return target.kind == PARTITION and target.name is not None and target.name.topic in topics
 
 
-def split(units: list[Unit], _: bool = False) -> list[Unit]:  # noqa: FBT001, FBT002 - as every split
+def split(units: list[Unit], topics: Container[str] = (CONSUMER_OFFSETS,)) -> list[Unit]:
     """Return a unit for each coordinator's partition, the other partitions of its cluster behind it."""
-    others = [unit.target for unit in units if not is_of_coordinator(unit.target)]
+    others = [unit.target for unit in units if not is_of_coordinator(unit.target, OFFSET_TOPICS)]
     return [
         replace(unit, number=number, targets=(unit.target, *_same_cluster(unit.target, others)))
-        for number, unit in enumerate(one for one in units if is_of_coordinator(one.target))
+        for number, unit in enumerate(one for one in units if is_of_coordinator(one.target, topics))
     ]
 
 
@@ -140,19 +144,19 @@ def fold(
     found = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
     found.fold(log)
     yield from log.findings
-    yield from load_findings(partition, found)
-    return found
-
-
-def load_findings(partition: Partition, found: GroupFold) -> Iterator[Finding]:
-    """Yield at which record the load of a partition ends, and what it passes over."""
-    for one in found.troubles[:1]:
-        more = f"; and {len(found.troubles) - 1} later ones" if len(found.troubles) > 1 else ""
-        message = f"offset {one.offset}: {one.reason}{more}"
-        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    yield from _load_findings(partition, found.troubles)
     if found.unknown:
         message = f"passed over: {found.unknown} of its records"
         yield Finding(PASSED_OVER, message, dir=partition.shown)
+    return found
+
+
+def _load_findings(partition: Partition, troubles: list[Trouble]) -> Iterator[Finding]:
+    """Yield at which record the load of a partition ends."""
+    for one in troubles[:1]:
+        more = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
+        message = f"offset {one.offset}: {one.reason}{more}"
+        yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
 
 
 def _coordinator(partition: Partition) -> Coordinator:
@@ -211,6 +215,8 @@ def _protocol(group: FoldedGroup) -> str | None:
 def offsets(unit: Unit, *, query: GroupQuery) -> Outcome:
     """Return a row for each commit that counts, by group, topic and partition."""
     logs = {(one.name.topic, one.name.partition): one for one in unit.targets[1:] if one.name is not None}
+    if is_of_coordinator(unit.target, (SHARE_GROUP_STATE,)):
+        return answer(unit, partial(_share_rows, query, unit.targets, logs))
     return answer(unit, partial(_offset_rows, query, logs))
 
 
@@ -221,7 +227,7 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
     commits = found.commits
     keys = {**commits, **found.removed, **dict.fromkeys(pending)}
     retention = partition.target.server.offsets_retention_ms
-    unread: set[tuple[str, int]] = set()
+    unread: set[Target] = set()
     for group_id, own in by_group(keys):
         if not query.wants(group_id):
             continue
@@ -236,11 +242,7 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
             expires = None
             if fields is not None and removal is None and waiting is None:
                 expires = expiry.of(topic, fields, retention)
-            target = logs.get((topic, number))
-            log, problem = (None, None) if target is None else _log_of(target, _version(target))
-            if problem is not None and target is not None and (topic, number) not in unread:
-                unread.add((topic, number))
-                yield Finding("LOG-008", problem.message, target.shown, problem.path, problem.position)
+            log = yield from _known_log(logs, topic, number, unread)
             yield GroupOffsetRow(
                 place,
                 group_id,
@@ -258,6 +260,61 @@ def _offset_rows(query: GroupQuery, logs: dict[tuple[str, int], Target], partiti
                 pending_producer_id=producer,
                 removed_by=None if removal is None else removal.record_offset,
             )
+
+
+def _known_log(
+    logs: dict[tuple[str, int], Target], topic: str, number: int, unread: set[Target]
+) -> Generator[Finding, None, "LogFacts | None"]:
+    """Return the log of a partition, None where it is not here; yield once why it cannot be read."""
+    target = logs.get((topic, number))
+    if target is None:
+        return None
+    log, problem = _log_of(target, _version(target))
+    if problem is not None and target not in unread:
+        unread.add(target)
+        yield Finding("LOG-008", problem.message, target.shown, problem.path, problem.position)
+    return log
+
+
+def _share_rows(
+    query: GroupQuery, targets: tuple[Target, ...], logs: dict[tuple[str, int], Target], partition: Partition
+) -> Yield:
+    """Yield where share groups read on. An offset of __consumer_offsets says nothing of their state."""
+    if query.last_offset is not None:
+        return
+    loaded = yield from start(partition, exact=not is_running(partition.target))
+    source = CoordinatorLog(partition, loaded, verified_windows, None, query.last_time_ms)
+    states, troubles = fold_share_state(source)
+    yield from source.findings
+    yield from _load_findings(partition, troubles)
+    place, names, unread = _coordinator(partition), _topic_names(targets), set[Target]()
+    for (group_id, topic_id, number), one in sorted(states.items()):
+        topic = names.get(topic_id, topic_id)
+        is_set = one.start_offset != UNSET
+        if (
+            not query.wants(group_id)
+            or not query.wants_partition(topic, number)
+            or (query.resets and not is_set)
+        ):
+            continue
+        log = yield from _known_log(logs, topic, number, unread)
+        lag = None if log is None or not is_set else log.lag(one.start_offset + max(one.done, 0))
+        fields = {"offset": one.start_offset, "leaderEpoch": -1}
+        yield GroupOffsetRow(
+            *(place, group_id, topic, number, one.start_offset if is_set else None, one.leader_epoch),
+            metadata=None,
+            commit_timestamp=one.timestamp,
+            expire_timestamp=None,
+            expired=False,
+            log_start_offset=None if log is None else log.log_start_offset,
+            log_end_offset=None if log is None else log.log_end_offset,
+            high_watermark=None if log is None else log.high_watermark,
+            lag=lag,
+            position=UNKNOWN if log is None or not is_set else position_of(fields, log),
+            pending_offset=None,
+            pending_producer_id=None,
+            removed_by=None,
+        )
 
 
 def _committed(fields: Fields | None) -> tuple[int | None, int | None, str | None, int | None]:

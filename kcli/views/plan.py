@@ -179,10 +179,14 @@ def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCom
 
 def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
     asked = groups.GroupQuery(now_ms=time.time_ns() // 1_000_000, selection=query.selection)
-    job = groups.list_groups if query.view == definitions.GROUP_LIST else groups.offsets
-    return ViewCommand(
-        partial(job, query=asked), PARTITIONS_ONLY, groups.expand, lambda units, _: groups.split(units)
-    )
+    is_list = query.view == definitions.GROUP_LIST
+    job = groups.list_groups if is_list else groups.offsets
+    topics = groups.OFFSET_TOPICS[: 1 if is_list else None]
+
+    def split(units: list[Unit], _workers: int) -> list[Unit]:
+        return groups.split(units, topics)
+
+    return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, groups.expand, split)
 
 
 def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:

@@ -55,7 +55,8 @@ def _note(row: GroupOffsetRow) -> str:
         position = side if position == "out-of-range" else BAD[position]
     pending = "" if row.pending_offset is None else f"{row.pending_offset} pending"
     removed = "" if row.removed_by is None else f"removed at {row.removed_by}"
-    known = position if row.removed_by is None and row.committed_offset is not None else ""
+    known = "" if row.removed_by is not None or (pending and row.committed_offset is None) else position
+    known = "no offset yet" if known and row.committed_offset is None else known
     return joined((known, pending, removed, "expired" if row.expired else ""))
 
 
@@ -64,7 +65,9 @@ def _offset_severity(row: GroupOffsetRow) -> str | None:
         return "info"
     if row.position in BAD:
         return "error"
-    return "warning" if row.expired or row.pending_offset is not None else ""
+    if row.expired or row.pending_offset is not None:
+        return "warning"
+    return None if row.committed_offset is None else ""
 
 
 def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:

@@ -108,7 +108,7 @@ QUESTIONS: dict[str, Rule] = {
     ),
     "COORD-002": Rule(
         "error",
-        "A record of __consumer_offsets ends the load of its partition.",
+        "A record of __consumer_offsets, or of __share_group_state, ends the load of its partition.",
         "From 4.0 on its coordinator serves none of the groups of the partition: they get "
         "COORDINATOR_NOT_AVAILABLE. Before it serves what it has read by then: later commits are lost to it.",
         "kcli dump --records shows the record. Let another replica lead the partition if its copy is whole, "
