@@ -33,6 +33,7 @@ LAST_CLIENT_VERSION, CLIENT_VERSION_FROM = 2, (4, 0)
 UNENDING_BEFORE = (3, 9, 2)
 """Releases before this one do not read on from a batch without a record: at the log end, for ever."""
 
+KNOWS_NO_MORE = "the coordinator knows nothing after it"
 STOPS, PASSES_OVER, NEVER_ENDS = "TXN-001", "TXN-002", "TXN-003"
 
 
@@ -83,9 +84,7 @@ class TransactionStates:
                     passed_over.append(Finding(PASSES_OVER, f"offset {offset}: {why}", *place))
                 elif self.stop is None:
                     self.stop = offset
-                    yield Finding(
-                        STOPS, f"offset {offset}: {why}; the coordinator knows nothing after it", *place
-                    )
+                    yield Finding(STOPS, f"offset {offset}: {why}; {KNOWS_NO_MORE}", *place)
         if passed_over:
             yield passed_over[0]._replace(more=len(passed_over) - 1)
 

@@ -57,11 +57,12 @@ TRANSACTIONAL_IDS = TableView(
         ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
         ShownColumn("PRODUCER", _producer),
         ShownColumn("STATE", "state", style=lambda state: "yellow" if state in UNDER_WAY else ""),
-        ShownColumn("UPDATED (UTC)", "last_update_timestamp", TIME_OF_DAY),
+        ShownColumn("UPDATED (UTC)", "last_update_timestamp", TIME_OF_DAY, rank=2),
         ShownColumn("TIMEOUT", "timeout_ms", DURATION, rank=3),
         ShownColumn("PARTITIONS", lambda row: joined(map(str, row.partitions)), rank=1, least=16),
     ),
     verdict=_transactions_verdict,
+    order=lambda row: row.state not in UNDER_WAY,
 )
 
 HANGS = {True: "yes", False: "no", None: "unknown"}

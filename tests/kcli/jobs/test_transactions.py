@@ -5,7 +5,7 @@ import pytest
 from kcli.jobs import transactions
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
-from tests.partitions import locked, segment
+from tests.partitions import locked, offset_entries, segment
 from tests.transactions import (
     NOW,
     PAYMENTS,
@@ -145,7 +145,16 @@ def test_bytes_that_cannot_be_read_leave_what_is_behind_them(root):
     answer, status = ask("txn", "list", root)
     assert [row["transactional_id"] for row in answer["rows"]] == ["a", "c"]
     assert {"COORD-001", "LOG-003"} <= {*codes(answer)}
+    assert "TXN-001" not in codes(answer)  # a coordinator looks at no checksum
     assert status == 1
+
+    size = len(data) // 3
+    data[size + 8 : size + 12] = bytes([0, 0, 0, 1])  # the length of the second batch
+    log.write_bytes(data)
+    log.with_suffix(".index").write_bytes(offset_entries((2, 2 * size)))  # a clean start begins there
+    answer, _ = ask("txn", "list", root)
+    assert [row["transactional_id"] for row in answer["rows"]] == ["a", "c"]
+    assert {"LOG-002", "TXN-001"} <= {*codes(answer)}
     missing, status = ask("txn", "list", root / "payments-0")
     assert (missing["errors"][0]["message"], status) == ("no partition of __transaction_state is here", 3)
 
