@@ -31,8 +31,9 @@ RESET_OFFSETS = "reset-offsets"
 def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: Any, **more: Any) -> None:
     """Run a job of `kcli.jobs.group` with the query that the options make."""
     from formats.names import CONSUMER_OFFSETS
-    from kcli.cli.run import Command, RowTopics, run
+    from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import group as jobs
+    from kcli.rows.groups import GROUP_ROW, GROUP_STORAGE
 
     inputs, output, engine = given
     last_offset = last_time = None
@@ -50,10 +51,13 @@ def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: A
         **more,
     )
     message = f"no group here is {' or '.join(groups)}: kcli group list shows all" if groups else None
+    types = {jobs.list_groups: GROUP_ROW, jobs.storage: GROUP_STORAGE}
+    possible = frozenset({types[job].name}) if job in types else None
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
     command = Command(
         name=name,
         job=partial(job, query=query),
+        answer=Answer(possible=possible),
         expand=jobs.expand,
         split=lambda units, _: jobs.split(units, topics),
         topics=RowTopics(jobs.topics, without_rows=message),
@@ -69,6 +73,7 @@ def list_groups(
     kafka_version: str | None = option(
         "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
     ),
+    by_bytes: bool = option("--storage", "What the records of each group take in the log, by type."),
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -84,7 +89,8 @@ def list_groups(
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     version = NEWEST if kafka_version is None else parse_release(kafka_version)
-    _run("group list", jobs.list_groups, group, at, inputs, output, engine, version=version)
+    job = jobs.storage if by_bytes else jobs.list_groups
+    _run("group list", job, group, at, inputs, output, engine, version=version)
 
 
 @app.command("offsets")

@@ -86,6 +86,7 @@ ELSEWHERE = {
     "kcli/jobs/salvage/selected_batches.py": "tests/commands/test_salvage.py",
     "kcli/jobs/scan/log_targets.py": "tests/kcli/jobs/scan/test_scan.py",
     "kcli/jobs/log_search.py": "tests/kcli/jobs/test_lookup.py",
+    "kcli/kafka/coordinator/storage_use.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/*": "tests/kcli/kafka/coordinator/test_group_fold.py",
     "kcli/jobs/group.py": "tests/commands/test_group.py",
     # log dirs

@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 
+from formats.messages.decode import KEYS
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import cleaner_point
 from kcli.jobs.common import Yield, answer, topic_id_of
 from kcli.jobs.copies import counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
 from kcli.jobs.metadata_partitions import cluster_of
 from kcli.jobs.replica_pairs import as_running
 from kcli.kafka.coordinator.commit_table import Commit, CommitKey
-from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
+from kcli.kafka.coordinator.coordinator_log import CoordinatorLog, Marker
 from kcli.kafka.coordinator.group_fold import (
     GROUP_METADATA,
     Fields,
@@ -34,6 +36,7 @@ from kcli.kafka.coordinator.group_fold import (
 )
 from kcli.kafka.coordinator.group_state import expiry_of, generation_of, members_of, state_of
 from kcli.kafka.coordinator.share_state import UNSET, fold_share_state
+from kcli.kafka.coordinator.storage_use import StorageUse
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
@@ -62,6 +65,7 @@ from kcli.rows.groups import (
     GroupMemberRow,
     GroupOffsetRow,
     GroupRow,
+    GroupStorageRow,
     MemberPartition,
 )
 
@@ -194,6 +198,28 @@ def list_groups(unit: Unit, *, query: GroupQuery = EVERY_GROUP) -> Outcome:
                     committed_partitions=len(own),
                     last_commit_timestamp=max((one["commitTimestamp"] for one in fields), default=None),
                 )
+
+    return answer(unit, rows)
+
+
+def storage(unit: Unit, *, query: GroupQuery) -> Outcome:
+    """Return a row for each type of record of each group, the largest first."""
+
+    def rows(partition: Partition) -> Yield:
+        use = StorageUse((yield from cleaner_point(partition)))
+        loaded = yield from start(partition, exact=not is_running(partition.target))
+        log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
+        for part in log:
+            if not isinstance(part, Marker):
+                use.take(part)
+        yield from log.findings
+        place = _coordinator(partition)
+        for one in use.largest_first():
+            if query.wants(one.group_id):
+                schema = KEYS[CONSUMER_OFFSETS].get(one.record_type)
+                kind = str(one.record_type) if schema is None else schema.name.removesuffix("Key")
+                counts = one.records, one.tombstones, one.size, one.dirty_size
+                yield GroupStorageRow(place, one.group_id, kind, *counts)
 
     return answer(unit, rows)
 

@@ -52,7 +52,7 @@ COMMANDS = {
     "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
     "partition-for": "lookups.PARTITION_FOR",
     "uuid": "lookups.UUID",
-    "group list": "groups.GROUP_ROW",
+    "group list": "groups.GROUP_ROW groups.GROUP_STORAGE",
     "group offsets": "groups.GROUP_OFFSET",
     "group members": "groups.GROUP_MEMBER",
     "group history": "groups.GROUP_COMMIT",

@@ -94,6 +94,19 @@ class GroupCommitRow(NamedTuple):
     change: Annotated[str, "first, forward, back, same or removed"]
 
 
+class GroupStorageRow(NamedTuple):
+    """What the records of a type of a group take in the log of its coordinator."""
+
+    coordinator: Coordinator
+    group_id: Annotated[str, "of the group"]
+    record_type: Annotated[str, "as OffsetCommit or GroupMetadata; the number of a type that is not known"]
+    records: Annotated[int, "how many, older ones and tombstones among them"]
+    tombstones: Annotated[int, "how many of them"]
+    record_bytes: Annotated[int, "of their keys and values, before compression"]
+    dirty_bytes: Annotated[int, "those that the cleaner has not reached, by cleaner-offset-checkpoint"]
+
+
+GROUP_STORAGE = row_type("group_storage", GroupStorageRow)
 GROUP_ROW = row_type("group", GroupRow)
 GROUP_OFFSET = row_type("group_offset", GroupOffsetRow)
 GROUP_MEMBER = row_type("group_member", GroupMemberRow)

@@ -227,3 +227,19 @@ def test_a_record_that_ends_the_load_is_named_by_check_too(tmp_path):
         (finding,) = (one for one in ask(*words, directory)[0]["findings"] if one["code"] == "COORD-002")
         assert finding["found"] == 1, words
         assert "a value of unknown version 99" in finding["message"]
+
+
+def test_storage_counts_what_each_group_writes(tmp_path):
+    log = commit(0, offset=2), commit(1, offset=3), batch(2, (commit_key("g", "orders", 0), None))
+    directory = coordinator(tmp_path / "d", *log, batch(3, (group_key("other"), group_value())))
+    (tmp_path / "d" / "cleaner-offset-checkpoint").write_text("0\n1\n__consumer_offsets 0 1\n")
+    rows = document("group", "list", "--storage", directory)["rows"]
+    key, value = len(commit_key("g", "orders", 0)), 24
+    assert [(row["group_id"], row["record_type"], row["records"], row["tombstones"]) for row in rows] == [
+        ("g", "OffsetCommit", 3, 1),
+        ("other", "GroupMetadata", 1, 0),
+    ]
+    assert (rows[0]["record_bytes"], rows[0]["dirty_bytes"]) == (3 * key + 2 * value, 2 * key + value)
+    assert [
+        row["group_id"] for row in document("group", "list", "--storage", "--group", "o*", directory)["rows"]
+    ] == ["other"]

@@ -123,9 +123,13 @@ class CommitTable:
 
 
 def hashes(records: "CoordinatorRecords") -> Hashes:
-    """Return a hash of each key after its type; behind each lies its value, of eight bytes at least."""
-    start, length = records.key_start + TYPE_SIZE, records.key_length - TYPE_SIZE
-    words = np.ndarray((max(len(records.data) - WORD + 1, 0),), "<u8", records.data, strides=(1,))
+    """Return a hash of each key after its type."""
+    return hash_bytes(records.data, records.key_start + TYPE_SIZE, records.key_length - TYPE_SIZE)
+
+
+def hash_bytes(data: bytes, start: "Ints", length: "Ints") -> Hashes:
+    """Return a hash of each of some pieces of data, of which eight bytes or more follow the last."""
+    words = np.ndarray((max(len(data) - WORD + 1, 0),), "<u8", data, strides=(1,))
     found = SEED ^ length.astype(np.uint64)
     for at in range(0, int(length.max(initial=0)), WORD):
         left = length - at

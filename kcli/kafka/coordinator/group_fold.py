@@ -7,6 +7,7 @@ marker, and dropped if that aborts. A group of commits alone is a classic one wi
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -280,6 +281,13 @@ class GroupFold:
         return {one: self.groups.get(one) or FoldedGroup(CLASSIC) for one in sorted(ids)}
 
 
+def shorts(data: NDArray[np.uint8], at: Ints) -> Ints:
+    """Return the numbers of two bytes at some places."""
+    high, low = (data.take(at + one, mode="clip").astype(np.int64) for one in (0, 1))
+    found: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
+    return found
+
+
 def is_whole_commit(records: CoordinatorRecords, highest: int = 4) -> Flags:
     """Return which records are commits, or their tombstones, whose key and value can be read to the end.
 
@@ -287,12 +295,7 @@ def is_whole_commit(records: CoordinatorRecords, highest: int = 4) -> Flags:
     end with timestamps behind the metadata, of version 4 they are left to the reader unless short.
     """
     data = np.frombuffer(records.data, np.uint8)
-
-    def short(at: Ints) -> Ints:
-        high, low = (data.take(at + one, mode="clip").astype(np.int64) for one in (0, 1))
-        found: Ints = ((high << 8 | low) ^ 0x8000) - 0x8000
-        return found
-
+    short = partial(shorts, data)
     start, length = records.key_start, records.key_length
     group = short(start + TYPE_SIZE)
     topic = short(start + TYPE_SIZE + LENGTH_SIZE + group)

@@ -37,6 +37,7 @@ DRAWINGS = {
     "producer": "transactions.REMEMBERED_PRODUCERS",
     "group": "group.GROUP_VIEW",
     "group_offset": "group.COMMIT_VIEW",
+    "group_storage": "group.STORAGE_VIEW",
     "group_member": "group.MEMBER_VIEW",
     "group_commit": "group.CHANGE_VIEW",
     "transaction": "transactions.TRANSACTIONAL_IDS",

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
-from kcli.output.table.columns import CHANGE, COUNT, DEFINED, NUMBER, TIME, TIME_OF_DAY, ShownColumn
+from kcli.output.table.columns import CHANGE, COUNT, DEFINED, NUMBER, SIZE, TIME, TIME_OF_DAY, ShownColumn
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableView
-from kcli.output.units import counted, joined, number
-from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow
+from kcli.output.units import counted, joined, number, size
+from kcli.rows.groups import GroupMemberRow, GroupOffsetRow, GroupRow, GroupStorageRow
 
 BAD = {"out-of-range": "out of range", "diverged": "diverged"}
 OF_BROKER = SharedColumn(
@@ -43,6 +43,27 @@ GROUP_VIEW = TableView(
     ),
     shared=(OF_BROKER, OF_CLUSTER),
     verdict=_groups_verdict,
+)
+
+
+def _storage_verdict(rows: Sequence[GroupStorageRow]) -> str:
+    total, dirty = sum(row.record_bytes for row in rows), sum(row.dirty_bytes for row in rows)
+    counts = f"{counted(sum(row.records for row in rows), 'record')}, {size(total)}"
+    return f"{counts}; {size(dirty)} of them not cleaned yet."
+
+
+STORAGE_VIEW = TableView(
+    columns=(
+        ShownColumn("GROUP", "group_id", style="bold", may_overflow=True),
+        ShownColumn("RECORDS OF TYPE", "record_type", least=20),
+        ShownColumn("RECORDS", "records", COUNT),
+        ShownColumn("TOMBSTONES", "tombstones", COUNT, rank=2),
+        ShownColumn("BYTES", "record_bytes", SIZE),
+        ShownColumn("DIRTY", "dirty_bytes", SIZE, rank=1),
+    ),
+    shared=(OF_BROKER, OF_CLUSTER),
+    verdict=_storage_verdict,
+    order=lambda row: -row.record_bytes,
 )
 
 
