@@ -10,7 +10,6 @@ ELSEWHERE = {
     "kcli/cli/boundary.py": "tests/commands/test_exit_status.py",
     "kcli/cli/dump_options.py": "tests/commands/test_dump.py",
     "kcli/cli/option.py": "tests/commands/test_options.py",
-    "kcli/cli/metadata.py": "tests/commands/test_elect.py",
     "kcli/cli/parsers.py": "tests/commands/test_options.py",
     "kcli/cli/printing.py": "tests/commands/test_rlmm.py",
     "kcli/cli/status.py": "tests/commands/test_exit_status.py",
@@ -88,6 +87,10 @@ ELSEWHERE = {
     "kcli/jobs/log_search.py": "tests/kcli/jobs/test_lookup.py",
     "kcli/kafka/coordinator/storage_use.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/*": "tests/kcli/kafka/coordinator/test_group_fold.py",
+    "kcli/kafka/kraft/metadata_kinds.py": "tests/oracle/test_metadata_image_oracle.py",
+    "kcli/kafka/kraft/metadata_changes.py": "tests/commands/test_metadata.py",
+    "kcli/jobs/metadata.py": "tests/commands/test_metadata.py",
+    "kcli/jobs/metadata_export.py": "tests/commands/test_metadata.py",
     "kcli/jobs/group.py": "tests/commands/test_group.py",
     # log dirs
     "kcli/logdir/classify.py": "tests/kcli/logdir/test_find.py",

@@ -9,6 +9,7 @@ TOPICS = (
     "truncation",
     "replication",
     "failover",
+    "metadata",
     "lookup",
     "group",
     "transactions",

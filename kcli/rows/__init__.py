@@ -52,6 +52,15 @@ COMMANDS = {
     "lookup timestamp": "lookups.LOOKUP_TIMESTAMP",
     "partition-for": "lookups.PARTITION_FOR",
     "uuid": "lookups.UUID",
+    "metadata show": (
+        "metadata.METADATA_SUMMARY metadata.METADATA_TOPIC metadata.METADATA_PARTITION "
+        "metadata.METADATA_BROKER metadata.METADATA_CONTROLLER metadata.METADATA_CONFIG "
+        "metadata.METADATA_FEATURE metadata.METADATA_ACL metadata.METADATA_QUOTA metadata.METADATA_SCRAM "
+        "metadata.METADATA_TOKEN metadata.METADATA_PRODUCER_IDS metadata.METADATA_VOTER"
+    ),
+    "metadata history": "metadata.METADATA_CHANGE",
+    "metadata diff": "metadata.METADATA_DIFFERENCE",
+    "metadata export": "metadata.METADATA_COMMAND",
     "group list": "groups.GROUP_ROW groups.GROUP_STORAGE",
     "group offsets": "groups.GROUP_OFFSET",
     "group members": "groups.GROUP_MEMBER",

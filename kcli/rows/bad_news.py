@@ -39,6 +39,7 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "election": _loses_committed,
     "epoch_diff": lambda row: row.divergence_offset is not None,
     "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),
+    "metadata_difference": lambda _: True,
     "group_offset": lambda row: row.position in {"out-of-range", "diverged"},
     "open_transaction": lambda row: row.hanging is True,
     "position": lambda row: row.outcome in {"truncated", "undefined", "out-of-range"},

@@ -11,6 +11,7 @@ from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
 from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
+from kcli.rows.metadata import METADATA_BROKER, METADATA_CONFIG, METADATA_PARTITION, METADATA_TOPIC
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.retention import LOG_RETENTION
@@ -30,7 +31,15 @@ TRANSACTIONS = "transactions"
 RETAINED = "retention"
 FINDINGS = "findings"
 
-OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS})
+METADATA_VIEWS = {
+    "metadata_topics": "topics",
+    "metadata_partitions": "partitions",
+    "metadata_brokers": "brokers",
+    "metadata_configs": "configs",
+}
+"""Views of the cluster's metadata, and the words of their kinds."""
+
+OF_USERS = frozenset({RLMM, GROUP_LIST, GROUP_OFFSETS, *METADATA_VIEWS})
 """Views whose topics are those of the users, not of the directories that are read."""
 
 MOMENT = "moment"
@@ -75,6 +84,13 @@ VIEWS: dict[str, RowType] = {
     REMEMBERED: PRODUCER,
     GROUP_LIST: GROUP_ROW,
     GROUP_OFFSETS: GROUP_OFFSET,
+    **dict(
+        zip(
+            METADATA_VIEWS,
+            (METADATA_TOPIC, METADATA_PARTITION, METADATA_BROKER, METADATA_CONFIG),
+            strict=True,
+        )
+    ),
     TRANSACTIONS: TRANSACTION,
     RETAINED: LOG_RETENTION,
     FINDINGS: FINDING,

@@ -21,6 +21,7 @@ from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.jobs import group as groups
+from kcli.jobs import metadata as metadata_jobs
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
@@ -189,6 +190,14 @@ def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewC
     return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, groups.expand, split)
 
 
+def _metadata(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+    kind = definitions.METADATA_VIEWS[query.view]
+    asked = metadata_jobs.MetadataQuery(kinds=(kind,), selection=query.selection)
+    return ViewCommand(
+        partial(metadata_jobs.show, query=asked), metadata_jobs.METADATA_FILES, metadata_jobs.expand
+    )
+
+
 def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(found))
     job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
@@ -222,6 +231,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     definitions.REMEMBERED: _producers,
     definitions.GROUP_LIST: _groups,
     definitions.GROUP_OFFSETS: _groups,
+    **dict.fromkeys(definitions.METADATA_VIEWS, _metadata),
     definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
     definitions.RETAINED: lambda *_: ViewCommand(
         partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)), PARTITIONS_ONLY

@@ -5,7 +5,9 @@ import json
 import jsonschema
 import pytest
 
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
 from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
+from tests.metadata_records import CLUSTER, batch, put_log
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +37,10 @@ RUNS = {
     "lookup timestamp": ("lookup", "timestamp", "max"),
     "ls": ("ls",),
     "producers": ("producers",),
+    "metadata show": ("metadata", "show", *IMAGE_KINDS),
+    "metadata history": ("metadata", "history"),
+    "metadata diff": ("metadata", "diff", "--from", "0"),
+    "metadata export": ("metadata", "export"),
     "group list": ("group", "list"),
     "group offsets": ("group", "offsets"),
     "group members": ("group", "members"),
@@ -79,6 +85,8 @@ def test_documents_match_their_schema(kcli, log_dir, command):
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
     if command.startswith("rlmm "):
         log_dir.partition("__remote_log_metadata-0")
+    if command.startswith("metadata "):
+        put_log(log_dir.path, *(batch(offset, value) for offset, value in enumerate(CLUSTER)))
     if command.startswith("group "):
         log_dir.partition("__consumer_offsets-0")
     paths = [log_dir.path] * (2 if command in {"epoch diff", "replica diff", "replica elect"} else 1)

@@ -8,6 +8,7 @@ must not be there, and stops; here it is passed over and reported.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.reader import Message
@@ -26,6 +27,18 @@ MIGRATING, UNASSIGNED, LOST = ("A" * 21 + last for last in "AQg")
 """Ids of log dirs that are none: unknown yet, not yet placed, gone offline (`DirectoryId`)."""
 
 Fields: TypeAlias = Mapping[str, Any]
+Entity: TypeAlias = tuple[tuple[str, str | None], ...]
+"""Types and names of who has a quota; of a default the name is None."""
+Watch: TypeAlias = Callable[[int, Message, Callable[[int, Message], None]], None]
+
+
+class Endpoint(NamedTuple):
+    """Where a listener is reached."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: str | None
 
 
 class Broker(NamedTuple):
@@ -35,6 +48,10 @@ class Broker(NamedTuple):
     is_fenced: bool
     is_shutting_down: bool = False
     directories: tuple[str, ...] = ()
+    incarnation_id: str | None = None
+    rack: str | None = None
+    endpoints: tuple[Fields, ...] = ()
+    cordoned: tuple[str, ...] | None = None
 
     @property
     def is_active(self) -> bool:
@@ -81,8 +98,10 @@ class Image:
     """The state that the records replayed so far make.
 
     `configs`: by (resource type, name). `offset`, `epoch`: of the last record. `misfits`: the records that
-    did not fit. `controllers`: those that are registered. `open_since`: the offset of a transaction's begin
-    that is not ended; its records are not in the image.
+    did not fit. `controllers`: those that are registered, `acls`, `scram` (user and mechanism) and `tokens`:
+    the fields of their records. `quotas`: by the types and names of an entity. `open_since`: the offset of a
+    transaction's begin that is not ended; its records are not in the image. `watch` is called in place of the
+    application of a record, which it is given.
     """
 
     brokers: dict[int, Broker] = field(default_factory=dict)
@@ -91,10 +110,16 @@ class Image:
     features: dict[str, int] = field(default_factory=dict)
     removed: list[DeletedTopic] = field(default_factory=list)
     misfits: list[Misfit] = field(default_factory=list)
-    controllers: set[int] = field(default_factory=set)
+    controllers: dict[int, Fields] = field(default_factory=dict)
+    acls: dict[str, Fields] = field(default_factory=dict)
+    quotas: dict[Entity, dict[str, float]] = field(default_factory=dict)
+    scram: dict[tuple[str, int], Fields] = field(default_factory=dict)
+    tokens: dict[str, Fields] = field(default_factory=dict)
+    next_producer_id: int = -1
     offset: int = -1
     epoch: int = -1
     open_since: int | None = None
+    watch: Watch | None = None
     _pending: list[tuple[int, Message]] = field(default_factory=list)
 
     def replay(self, offset: int, message: Message) -> None:
@@ -109,11 +134,17 @@ class Image:
             pending, self._pending, self.open_since = self._pending, [], None
             if message.name == "EndTransactionRecord":
                 for one in pending:
-                    self._apply(*one)
+                    self._seen(*one)
         elif self.open_since is not None:
             self._pending.append((offset, message))
         else:
+            self._seen(offset, message)
+
+    def _seen(self, offset: int, message: Message) -> None:
+        if self.watch is None:
             self._apply(offset, message)
+        else:
+            self.watch(offset, message, self._apply)
 
     def _apply(self, offset: int, message: Message) -> None:
         apply = _REPLAY_OF.get(message.name)
@@ -158,7 +189,15 @@ def _register(image: Image, _: int, fields: Fields) -> None:
         fields["fenced"],
         fields.get("inControlledShutdown", False),
         tuple(fields.get("logDirs", ())),
+        fields["incarnationId"],
+        fields["rack"],
+        tuple(fields["endPoints"]),
+        _texts(fields.get("cordonedLogDirs")),
     )
+
+
+def _texts(given: list[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(given)
 
 
 def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Broker | None]) -> Replay:
@@ -187,6 +226,8 @@ def _change_registration(found: Broker, fields: Fields) -> Broker:
         found = found._replace(is_shutting_down=True)
     if fields.get("logDirs"):
         found = found._replace(directories=tuple(fields["logDirs"]))
+    if fields.get("cordonedLogDirs") is not None:
+        found = found._replace(cordoned=tuple(fields["cordonedLogDirs"]))
     return found
 
 
@@ -290,11 +331,43 @@ def _clear_elr(image: Image, _: int, fields: Fields) -> str | None:
     return None
 
 
-def _unregister_controller(image: Image, _: int, fields: Fields) -> str | None:
-    if fields["controllerId"] not in image.controllers:
-        return f"controller {fields['controllerId']} is not registered"
-    image.controllers.remove(fields["controllerId"])
-    return None
+def _producer_ids(image: Image, _: int, fields: Fields) -> None:
+    image.next_producer_id = fields["nextProducerId"]
+
+
+def _quota(image: Image, _: int, fields: Fields) -> None:
+    entity = tuple(
+        (each["entityType"], each["entityName"])
+        for each in sorted(fields["entity"], key=itemgetter("entityType"))
+    )
+    limits = image.quotas.setdefault(entity, {})
+    if fields["remove"]:
+        limits.pop(fields["key"], None)
+    else:
+        limits[fields["key"]] = fields["value"]
+    if not limits:
+        del image.quotas[entity]
+
+
+def _set(attribute: str, *names: str) -> Replay:
+    """Return what keeps the fields of a record by its key, the fields of these names."""
+    key_of = itemgetter(*names)
+
+    def replay(image: Image, _: int, fields: Fields) -> None:
+        getattr(image, attribute)[key_of(fields)] = fields
+
+    return replay
+
+
+def _remove(attribute: str, *names: str, noun: str = "") -> Replay:
+    """Return what removes what `_set` keeps; with a `noun` it must be there."""
+    key_of = itemgetter(*names)
+
+    def replay(image: Image, _: int, fields: Fields) -> str | None:
+        found = getattr(image, attribute).pop(key_of(fields), None)
+        return f"{noun} {key_of(fields)} is not there" if found is None and noun else None
+
+    return replay
 
 
 _REPLAY_OF: dict[str, Replay] = {
@@ -310,7 +383,15 @@ _REPLAY_OF: dict[str, Replay] = {
     "ConfigRecord": _config,
     "FeatureLevelRecord": _feature,
     "ClearElrRecord": _clear_elr,
-    "RegisterControllerRecord": lambda image, _, fields: image.controllers.add(fields["controllerId"]),
-    "UnregisterControllerRecord": _unregister_controller,
+    "RegisterControllerRecord": _set("controllers", "controllerId"),
+    "UnregisterControllerRecord": _remove("controllers", "controllerId", noun="controller"),
+    "AccessControlEntryRecord": _set("acls", "id"),
+    "RemoveAccessControlEntryRecord": _remove("acls", "id", noun="the ACL"),
+    "ClientQuotaRecord": _quota,
+    "UserScramCredentialRecord": _set("scram", "name", "mechanism"),
+    "RemoveUserScramCredentialRecord": _remove("scram", "name", "mechanism"),
+    "DelegationTokenRecord": _set("tokens", "tokenId"),
+    "RemoveDelegationTokenRecord": _remove("tokens", "tokenId"),
+    "ProducerIdsRecord": _producer_ids,
 }
-"""Records of other types say nothing about who leads a partition."""
+"""Records of other types change nothing of the image."""

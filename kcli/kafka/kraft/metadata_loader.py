@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
@@ -26,12 +26,14 @@ from formats.errors import FormatError
 from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
 from formats.messages.metadata import METADATA_RECORDS, decode_metadata
 from formats.messages.reader import Unknown
-from formats.names import QUORUM_STATE, parse_file
+from formats.names import LOG, QUORUM_STATE, FileName, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message, with_count
+from kcli.kafka.findings.log_findings import damaged_range_text
 from kcli.kafka.kraft.log_settings import topic_config
-from kcli.kafka.kraft.metadata_image import Image
+from kcli.kafka.kraft.metadata_image import Image, Watch
+from kcli.kafka.kraft.metadata_snapshot import NO_FOOTER
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
@@ -39,8 +41,15 @@ from kcli.kafka.storage.metadata_log import LostEnd, lost_end, metadata_partitio
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.log_dirs import is_locked, is_running, metadata_log, version_of
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import END, TORN, Stop, describe_torn
+from kcli.logdir.segment import END, TORN, DamagedRange, Stop, describe_torn
 from kcli.logdir.targets import Target
+from kcli.words import INT64
+
+if TYPE_CHECKING:
+    from kcli.logdir.bulk import Window
+
+Walk: TypeAlias = Callable[[DataFile, int, int], Iterator["Window | DamagedRange | Stop"]]
+"""Goes through the batches of a file between two positions, past damage or up to it."""
 
 MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
@@ -85,10 +94,41 @@ class FeatureLevel(NamedTuple):
 
 
 class Voter(NamedTuple):
-    """A voter: its node.id, and of a VotersRecord (KIP-853) the directory.id of its metadata log dir."""
+    """A voter: its node.id; of a VotersRecord (KIP-853) also the directory.id of its metadata log dir."""
 
     node_id: int
     directory_id: str | None
+    endpoints: tuple[dict[str, Any], ...] = ()
+
+
+class Until(NamedTuple):
+    """The last record that counts, by its offset and its time (ms)."""
+
+    offset: int = INT64
+    timestamp: int = INT64
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a time bounds it."""
+        return self.timestamp < INT64
+
+    def is_past(self, offset: int, timestamp: int = 0) -> bool:
+        """Whether a record comes later."""
+        return offset > self.offset or timestamp > self.timestamp
+
+
+ALL_RECORDS = Until()
+MakeWatch: TypeAlias = Callable[["Metadata"], Watch]
+"""Makes what sees the changes of an image that begins."""
+
+
+def _up_to_damage(file: DataFile, start: int, end: int) -> Iterator["Window | DamagedRange | Stop"]:
+    from kcli.logdir.bulk import BulkWalk
+
+    walk = BulkWalk(file, start, end)
+    yield from walk
+    if walk.stop is not None:
+        yield walk.stop
 
 
 class Metadata:
@@ -99,7 +139,9 @@ class Metadata:
     first record of each; `undecodable`: the first one whose bytes are none of its type; `levels`: every level
     that a record gives a feature, in log order; `kraft_versions`: those of KRaftVersionRecords.
     `has_passed_over`: whether a newer snapshot could not be read. `log_start_offset`: of the log alone.
-    `lost`: what is gone of the log itself.
+    `lost`: what is gone of the log itself. `until`: the last record that counts, `has_reached` says that a
+    later one is there. `timestamp`: of the last record; `stamps`: epoch and time of
+    those in transactions. `is_whole`: whether nothing is damaged or missing.
     """
 
     def __init__(self, directory: str) -> None:
@@ -116,55 +158,89 @@ class Metadata:
         self.has_passed_over = False
         self.log_start_offset = 0
         self.lost: LostEnd | None = None
+        self.until = Until()
+        self.has_reached = False
+        self.is_whole = True
+        self.timestamp: int | None = None
+        self.stamps: dict[int, tuple[int, int]] = {}
 
-    def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
+    def read(
+        self, file: DataFile, path: str, start: int = 0, end: int | None = None, walk: Walk | None = None
+    ) -> bool:
         """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
 
-        `path` names it in findings. FileError for batches that cannot be read.
+        `path` names it in findings. FileError for batches that cannot be read; with a `walk` past damage each
+        is a finding.
         """
-        from kcli.logdir.bulk import BulkWalk
-
-        walk, ends_with_footer = BulkWalk(file, end=end), False
-        for window in walk:
-            fields = window.fields
-            last_offsets = fields["base_offset"].astype("i8") + fields["last_offset_delta"]
-            is_later, is_control = last_offsets >= start, fields["attributes"] & CONTROL_MASK != 0
-            # a message of magic 0 or 1 is none of a metadata log
-            is_read = ~is_legacy(fields["magic"]) & (is_later | is_control)
-            may_idle = is_later & (fields["attributes"] == 0) & (fields["records_count"] == 1)
-            may_idle &= (fields["batch_length"] == IDLE_LENGTH) & window.valid
-            for number in is_read.nonzero()[0].tolist():
-                position = int(window.positions[number])
-                if not is_later[number]:
-                    self._before(file, position)
-                    continue
-                records = position - window.base + HEADER_SIZE
-                ends_with_footer = False
-                if not (
-                    may_idle[number]
-                    and window.data[records : records + len(NO_OP_ALONE)] == NO_OP_ALONE
-                    and NO_OP in self.record_places
-                ):
-                    ends_with_footer = self._batch(file, position, path, start)
-                self.image.offset = int(last_offsets[number])
-                self.image.epoch = int(fields["partition_leader_epoch"][number])
+        ends_with_footer = False
+        for item in (walk or _up_to_damage)(file, 0, file.size if end is None else end):
+            if isinstance(item, (Stop, DamagedRange)):
+                self._cut(path, item)
+                continue
+            for number, data in self._batches(file, item, start):
+                position, ends_with_footer = int(item.positions[number]), False
+                offset, time = (int(item.fields[name][number]) for name in ("base_offset", "max_timestamp"))
+                if self.until.is_past(offset) or (not data and time > self.until.timestamp):
+                    self.has_reached = True
+                    return False
+                if not data:
+                    self.timestamp = time
+                else:
+                    try:
+                        ends_with_footer = self._batch(file, position, data, path, start)
+                    except FileError as error:
+                        if walk is None:
+                            raise
+                        self.lose(error.message, path, error.position)
+                if self.has_reached:
+                    return False
+                self.image.offset = offset + int(item.fields["last_offset_delta"][number])
+                self.image.epoch = int(item.fields["partition_leader_epoch"][number])
                 self.end_offset = self.image.offset + 1
-        if walk.stop is not None and walk.stop.reason != END:
-            self._cut(path, walk.stop)
         return ends_with_footer
 
-    def _batch(self, file: DataFile, position: int, path: str, start: int) -> bool:
+    def _batches(self, file: DataFile, window: "Window", start: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the number and bytes of each batch to be replayed, no bytes of one that changes nothing."""
+        fields = window.fields
+        is_later = fields["base_offset"].astype("i8") + fields["last_offset_delta"] >= start
+        # a message of magic 0 or 1 is none of a metadata log
+        is_read = ~is_legacy(fields["magic"]) & (is_later | (fields["attributes"] & CONTROL_MASK != 0))
+        may_idle = is_later & (fields["attributes"] == 0) & (fields["records_count"] == 1)
+        may_idle &= fields["batch_length"] == IDLE_LENGTH
+        if window.valid is not None:
+            may_idle &= window.valid
+        sizes = fields["batch_length"] + LOG_OVERHEAD
+        for number in is_read.nonzero()[0].tolist():
+            position, size = int(window.positions[number]), int(sizes[number])
+            if not is_later[number]:
+                self._before(file, position)
+                continue
+            at = position - window.base
+            if (
+                may_idle[number]
+                and window.data[at + HEADER_SIZE : at + HEADER_SIZE + len(NO_OP_ALONE)] == NO_OP_ALONE
+                and NO_OP in self.record_places
+            ):
+                yield number, b""
+            elif size > LARGEST_BATCH or at + size > len(window.data):
+                yield number, file.read(position, size if size <= LARGEST_BATCH else LARGEST_HEADER)
+            else:
+                yield number, bytes(window.data[at : at + size])
+
+    def _batch(self, file: DataFile, position: int, data: bytes, path: str, start: int) -> bool:
         """Replay one batch; return whether it holds a snapshot's footer."""
-        header, is_footer = read_header(file.read(position, LARGEST_HEADER)), False
+        header, is_footer = read_header(data), False
         if header.size > LARGEST_BATCH:
             raise FileError(
                 file.path, "limit", f"a batch of {header.size} bytes, {LARGEST_BATCH} at most", position
             )
-        data = file.read(position, header.size)
         if not is_valid(data):
             raise FileError(file.path, "corrupt", checksum_message(header.base_offset), position)
         try:
             for record in batch_records(data, LARGEST_BATCH):
+                if self.until.is_past(record.offset, record.timestamp):
+                    self.has_reached = True
+                    return False
                 if header.is_control:
                     control = control_record(record.key, record.value)
                     is_footer = control.type == SNAPSHOT_FOOTER
@@ -174,6 +250,8 @@ class Metadata:
                         place = RecordPlace(record.offset, path, position)
                         self.kraft_versions.append(FeatureLevel(place, "kraft.version", int(str(level))))
                 elif record.offset >= start:
+                    self.image.offset, self.image.epoch = record.offset, header.partition_leader_epoch
+                    self.end_offset, self.timestamp = record.offset + 1, record.timestamp
                     self._data(record.offset, record.value, path, position)
         except FormatError as error:
             raise file_error(file.path, error) from error
@@ -198,7 +276,8 @@ class Metadata:
         fields: dict[str, Any] = found.value.fields
         if found.type == KRAFT_VOTERS:
             self.voters = tuple(
-                Voter(voter["voterId"], voter["voterDirectoryId"]) for voter in fields["voters"]
+                Voter(voter["voterId"], voter["voterDirectoryId"], tuple(voter["endpoints"]))
+                for voter in fields["voters"]
             )
         else:
             voters = tuple(voter["voterId"] for voter in fields["voters"])
@@ -239,6 +318,8 @@ class Metadata:
                 fields = message.fields
                 level = FeatureLevel(place, str(fields["name"]), int(str(fields["featureLevel"])))
                 self.levels.append(level)
+            if self.image.open_since is not None:
+                self.stamps[offset] = self.image.epoch, self.timestamp or 0
             self.image.replay(offset, message)
 
     def _unreadable(self, offset: int, reason: str, path: str, position: int) -> None:
@@ -249,10 +330,24 @@ class Metadata:
             self.findings[known[0]] = first._replace(more=(first.more or 0) + 1)
         else:
             self.findings.append(Finding(UNREADABLE, message, self.directory, path, position, more=0))
+        self.is_whole = False
 
-    def _cut(self, path: str, stop: Stop) -> None:
-        words = describe_torn(stop) if stop.reason in TORN else stop.reason
-        self.findings.append(Finding(NOT_WHOLE, words, self.directory, path, stop.position))
+    def take_end(self, name: FileName) -> None:
+        """Take the end of a snapshot from its name: inside it offsets begin at 0."""
+        if name.base_offset is not None and name.epoch is not None:
+            self.end_offset = name.base_offset
+            self.image.offset, self.image.epoch = name.base_offset - 1, name.epoch
+
+    def _cut(self, path: str, item: Stop | DamagedRange) -> None:
+        if isinstance(item, DamagedRange):
+            self.lose(damaged_range_text(item), path, item.start)
+        elif item.reason != END:
+            self.lose(describe_torn(item) if item.reason in TORN else item.reason, path, item.position)
+
+    def lose(self, words: str, path: str, position: int | None) -> None:
+        """Keep that something cannot be read, or is not here."""
+        self.is_whole = False
+        self.findings.append(Finding(NOT_WHOLE, words, self.directory, path, position))
 
     def undecodable_findings(self) -> Iterator[Finding]:
         """Yield that a node ends at a record which cannot be decoded, as a start with this log says."""
@@ -281,9 +376,7 @@ def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
     if not is_whole and name.base_offset is not None:
         raise FileError(path, "incomplete", "a snapshot that does not end with its footer")
     found.quorum = None
-    if name.base_offset is not None and name.epoch is not None:  # inside it offsets begin at 0
-        found.end_offset = name.base_offset
-        found.image.offset, found.image.epoch = name.base_offset - 1, name.epoch
+    found.take_end(name)
     return found
 
 
@@ -298,6 +391,11 @@ def metadata_of_log(
         if segment.log_path is not None and segment.log_size:
             with segment.log() as file:
                 found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
+    _take_quorum_state(found, partition)
+    return found
+
+
+def _take_quorum_state(found: Metadata, partition: Partition) -> None:
     path = os.path.join(partition.path, QUORUM_STATE)
     data = read_optional(path)
     if data is not None:
@@ -306,13 +404,70 @@ def metadata_of_log(
         except FormatError as error:
             shown_as = shown_path(partition, path)
             found.findings.append(Finding(NO_QUORUM_STATE, str(error), found.directory, shown_as))
+
+
+def metadata_at(
+    partition: Partition, walk: Walk, until: Until = ALL_RECORDS, watch: MakeWatch | None = None
+) -> Metadata:
+    """Return what a metadata log says up to a record, past damage: its newest snapshot and the log after it.
+
+    With a `watch`, which sees every change, by the oldest snapshot that the log reaches: none where the log
+    begins with offset 0. FileError where nothing of that time is here.
+    """
+    segments = [(one.base_offset, one.path("log")) for one in partition.segments]
+    first = segments[0][0] if segments else None
+    found = _newest_snapshot(partition, until, None if watch is None else first)
+    start, found.until = found.end_offset, until
+    if watch is not None:
+        found.image.watch = watch(found)
+    ends = [*(base for base, _ in segments[1:]), INT64]
+    for (base, path), end in zip(segments, ends, strict=True):
+        if found.has_reached or until.is_past(base):
+            break
+        if end <= start:
+            continue
+        if base > found.end_offset:
+            found.lose(f"offsets {found.end_offset}..{base - 1} are not here", partition.shown, None)
+        with DataFile(path) as file:
+            found.read(file, shown_path(partition, path), start, walk=walk)
+    if found.image.offset < 0:
+        words = f"what is here begins at offset {first}" if first else "no record of it is here"
+        raise FileError(partition.shown, "nothing-to-read", words)
+    _take_quorum_state(found, partition)
     return found
 
 
-def _newest_snapshot(partition: Partition) -> Metadata:
-    """Return what the newest snapshot holds that can be read; nothing without one."""
+def metadata_of_file(
+    path: str, shown_as: str, walk: Walk, until: Until = ALL_RECORDS, watch: MakeWatch | None = None
+) -> Metadata:
+    """Return what one segment of the metadata log says, or a snapshot of it, past damage."""
+    found = Metadata(os.path.dirname(shown_as) or ".")
+    name, found.until = parse_file(os.path.basename(path)), until
+    if watch is not None:
+        found.image.watch = watch(found)
+    if name.kind == LOG and name.base_offset:
+        found.lose(f"offsets 0..{name.base_offset - 1} are not here", shown_as, None)
+    with DataFile(path) as file:
+        has_footer = found.read(file, shown_as, walk=walk)
+    if name.kind != LOG and not has_footer and name.epoch is not None:
+        found.lose(NO_FOOTER, shown_as, None)
+    if name.kind != LOG:
+        found.take_end(name)
+    return found
+
+
+def _newest_snapshot(
+    partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None
+) -> Metadata:
+    """Return what the newest snapshot up to a record holds that can be read; nothing without one.
+
+    With the offset that a log has `reached` backwards the oldest one from there on; none for 0.
+    """
     passed_over: list[Finding] = []
-    for _, file in sorted(snapshots(partition.names, 0).items(), reverse=True):
+    known = sorted(snapshots(partition.names, reached or 0).items(), reverse=reached is None)
+    for (_, end_offset), file in known if reached != 0 else ():
+        if until.is_past(end_offset - 1):
+            continue
         path = os.path.join(partition.path, file)
         try:
             found = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
@@ -321,6 +476,8 @@ def _newest_snapshot(partition: Partition) -> Metadata:
             passed_over.append(
                 Finding(NOT_WHOLE, message, partition.shown, shown_path(partition, path), error.position)
             )
+            continue
+        if until.is_past(0, found.timestamp or 0):
             continue
         found.directory = partition.shown
         found.findings[:0] = passed_over

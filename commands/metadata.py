@@ -1,0 +1,207 @@
+"""`kcli metadata`: what a KRaft cluster knows of itself, by the records of its metadata log."""
+
+import os
+from collections.abc import Collection
+from functools import partial
+from glob import has_magic
+from typing import Any
+
+from kcli.cli.option import option
+from kcli.cli.options import EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_time
+from kcli.cli.status import UsageError
+from kcli.cli.typer_command import Group
+from kcli.words import INT32, INT64, integer
+
+app = Group(
+    no_args_is_help=True,
+    help="What a KRaft cluster knows, by its metadata log: topics, brokers, settings, ACLs; their changes.",
+)
+
+UP_TO_RECORD = option(
+    "--at OFFSET|TIME",
+    "Records up to this offset of the metadata log, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
+    "digits or more).",
+)
+SECRETS = option("--secrets", "Show the values of secret settings.")
+FIRST_TIME_MS = 100_000_000_000
+"""Digits as long as these are a time."""
+
+
+def _until(word: str | None) -> Any:
+    """Return the last record that counts."""
+    from kcli.kafka.kraft.metadata_loader import Until
+
+    if word is None:
+        return Until()
+    if word.isdecimal() and int(word) < FIRST_TIME_MS:
+        return Until(offset=integer(word, "offset", 0, INT64))
+    return Until(timestamp=parse_time(word))
+
+
+@app.command("show")
+def show(
+    *,
+    at: str | None = UP_TO_RECORD,
+    secrets: bool = SECRETS,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print what the cluster knows: a summary, or all of the kinds that are named before PATH.
+
+    Kinds: topics, partitions, brokers, controllers, configs, features, acls, quotas, scram, tokens,
+    producer-ids, voters. PATH is __cluster_metadata-0, the log dir around it, a segment or a .checkpoint.
+
+    Example: kcli metadata show topics partitions /var/lib/kafka/data
+    """
+    from kcli.cli.run import Answer, Command, run
+    from kcli.jobs import metadata as jobs
+    from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
+    from kcli.rows import row_types
+
+    kinds, rest = _kinds_and_inputs(inputs, IMAGE_KINDS)
+    query = jobs.MetadataQuery(kinds=kinds, until=_until(at), selection=inputs.selection(), secrets=secrets)
+    types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
+    command = Command(
+        name="metadata show",
+        job=partial(jobs.show, query=query),
+        accepts=jobs.METADATA_FILES,
+        expand=jobs.expand,
+        answer=Answer(possible=frozenset(types[kind].name for kind in kinds or ("",))),
+    )
+    run(command, rest, output, engine)
+
+
+@app.command("history")
+def history(
+    *,
+    node: int | None = option("--node N", "Changes of this broker or controller, too.", min=0, max=INT32),
+    topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
+    at: str | None = UP_TO_RECORD,
+    secrets: bool = SECRETS,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print what each record changed, in the order of the log.
+
+    Words before PATH choose a TOPIC or TOPIC-PARTITION, and then the fencing of the brokers of its
+    replicas is shown, too. It begins with the oldest snapshot or
+    segment that is here.
+
+    Example: kcli metadata history orders-3 /var/lib/kafka/data
+    """
+    from kcli.cli.run import Command, RowTopics, run
+    from kcli.jobs import metadata as jobs
+
+    names, paths = _names_and_paths(inputs.paths or [])
+    query = jobs.MetadataQuery(
+        until=_until(at),
+        selection=inputs.selection(),
+        secrets=secrets,
+        names=names,
+        node=node,
+        topic_id=topic_id,
+    )
+    message = f"no change here is of {' or '.join(names)}" if names else None
+    command = Command(
+        name="metadata history",
+        job=partial(jobs.history, query=query),
+        accepts=jobs.METADATA_FILES,
+        expand=jobs.expand,
+        topics=RowTopics(lambda _: (), without_rows=message),
+    )
+    run(command, inputs.without_selection()._replace(paths=paths), output, engine)
+
+
+def _names_and_paths(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the words that name topics or partitions, and those that are paths.
+
+    A directory of a partition is a name: it has no metadata records.
+    """
+    from formats.names import CLUSTER_METADATA, parse_partition_dir
+
+    def is_path(word: str) -> bool:
+        if os.sep in word or word == "-" or has_magic(word):
+            return True
+        name = parse_partition_dir(word)
+        return os.path.lexists(word) and (name is None or name.topic == CLUSTER_METADATA)
+
+    names = tuple(word for word in words if not is_path(word))
+    return names, [word for word in words if is_path(word)]
+
+
+@app.command("diff")
+def diff(
+    *,
+    since: str | None = option("--from OFFSET|TIME", "Compare one log at this moment with itself at --to."),
+    to: str | None = option("--to OFFSET|TIME", "The later moment; without it the end."),
+    secrets: bool = SECRETS,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print what differs between two images: of two nodes, of a snapshot and a log, before and after.
+
+    Status 1 where they differ.
+
+    Example: kcli metadata diff controller1/data controller2/data
+    """
+    from kcli.cli.inputs import comparing
+    from kcli.cli.run import Command, run
+    from kcli.jobs import metadata as jobs
+
+    if to is not None and since is None:
+        raise UsageError("--to needs --from: from which moment on?")
+    query = jobs.MetadataQuery(
+        until=_until(to),
+        since=None if since is None else _until(since),
+        selection=inputs.selection(),
+        secrets=secrets,
+    )
+    job = partial(jobs.diff, query=query)
+    command = Command(name="metadata diff", job=job, accepts=jobs.METADATA_FILES, expand=jobs.expand)
+    if since is None:
+        expand, split = comparing(jobs.pairs, jobs.expand)
+        command = command._replace(expand=expand, split=split, compares=True)
+    run(command, inputs.without_selection(), output, engine)
+
+
+@app.command("export")
+def export(
+    *,
+    at: str | None = UP_TO_RECORD,
+    secrets: bool = SECRETS,
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print the commands that make topics, settings, ACLs and quotas again on another cluster.
+
+    Kinds before PATH: topics, configs, acls, quotas, scram. -o text prints a script; set BOOTSTRAP for it.
+
+    Example: kcli metadata export -o text /var/lib/kafka/data > again.sh
+    """
+    from kcli.cli.run import Answer, Command, run
+    from kcli.jobs import metadata as jobs
+    from kcli.jobs import metadata_export
+
+    kinds, rest = _kinds_and_inputs(inputs, metadata_export.EXPORTED)
+    query = jobs.MetadataQuery(kinds=kinds, until=_until(at), selection=inputs.selection(), secrets=secrets)
+    command = Command(
+        name="metadata export",
+        job=partial(metadata_export.export, query=query),
+        accepts=jobs.METADATA_FILES,
+        expand=jobs.expand,
+        answer=Answer(text=metadata_export.lines),
+    )
+    run(command, rest, output, engine)
+
+
+def _kinds_and_inputs(inputs: Inputs, kinds: Collection[str]) -> tuple[tuple[str, ...], Inputs]:
+    """Return the kinds among the words before the paths, and the inputs without them."""
+    words = inputs.paths or []
+    named = tuple(dict.fromkeys(word for word in words if word in kinds))
+    rest = [word for word in words if word not in kinds]
+    return named, inputs.without_selection()._replace(paths=rest)

@@ -1,0 +1,332 @@
+"""What `kcli metadata` runs: the image of a metadata log at a moment, as rows of each kind."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, PartitionDir
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import failover
+from kcli.jobs.common import Yield, answer
+from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.metadata_changes import (
+    ChangeWatch,
+    Difference,
+    MetadataChange,
+    differences,
+    is_about_node,
+)
+from kcli.kafka.kraft.metadata_image import METADATA_VERSION, TOPIC
+from kcli.kafka.kraft.metadata_kinds import (
+    IMAGE_KINDS,
+    RESOURCE_TYPES,
+    Facts,
+    Key,
+    voters,
+    without_secrets,
+)
+from kcli.kafka.kraft.metadata_loader import (
+    ALL_RECORDS,
+    TOPIC_REMOVED,
+    MakeWatch,
+    Metadata,
+    Until,
+    metadata_at,
+    metadata_of_file,
+)
+from kcli.logdir.buffers import FileError
+from kcli.logdir.find import Found
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
+from kcli.rows import Item
+from kcli.rows.metadata import (
+    MetadataAclRow,
+    MetadataBrokerRow,
+    MetadataChangeRow,
+    MetadataConfigRow,
+    MetadataControllerRow,
+    MetadataDifferenceRow,
+    MetadataFeatureRow,
+    MetadataPartitionRow,
+    MetadataPlace,
+    MetadataProducerIdsRow,
+    MetadataQuotaRow,
+    MetadataScramRow,
+    MetadataSummaryRow,
+    MetadataTokenRow,
+    MetadataTopicRow,
+    MetadataVoterRow,
+)
+
+METADATA_FILES = frozenset({PARTITION, KRAFT_SNAPSHOT, LOG})
+"""Kinds of targets that hold metadata records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataQuery:
+    """Which kinds, none for a summary; up to which record; of which topics; whether secrets are shown.
+
+    `names` of topics and partitions, `node` and `topic_id`: whose changes; `since`: the first of two moments.
+    """
+
+    kinds: tuple[str, ...] = ()
+    until: Until = ALL_RECORDS
+    selection: Selection = ALL_PARTITIONS
+    secrets: bool = False
+
+    names: tuple[str, ...] = ()
+    node: int | None = None
+    topic_id: str | None = None
+    since: Until | None = None
+
+    def shown(self, settings: Facts) -> Facts:
+        """Return settings as they may be shown."""
+        return settings if self.secrets else without_secrets(settings)
+
+    def wants(self, topic: str, partition: int | None = None) -> bool:
+        """Whether a topic, or a partition of it, is asked for."""
+        selection = (
+            self.selection if partition is not None else self.selection._replace(partitions=frozenset())
+        )
+        return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
+
+
+def expand(found: Found) -> Found:
+    """Return the same with the metadata log alone of each log dir that was named."""
+    return failover.expand(found)
+
+
+def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | None = None) -> Metadata:
+    """Return what a metadata log, a segment or a snapshot says up to a record; FileError for other files."""
+    is_metadata = target.name is None or target.name.topic == CLUSTER_METADATA
+    if target.kind != PARTITION and is_metadata:
+        return metadata_of_file(target.path, target.shown, verified_windows, until, watch)
+    if not is_metadata or target.name is None:
+        raise FileError(target.path, "wrong-kind", f"this is no {CLUSTER_METADATA}-0, and no file of one")
+    return metadata_at(partition, verified_windows, until, watch)
+
+
+def place_of(partition: Partition, found: Metadata) -> MetadataPlace:
+    """Return the columns that say where a row is from."""
+    facts = partition.directory
+    return MetadataPlace(found.directory, facts.broker_id, facts.cluster_id)
+
+
+def said(found: Metadata) -> Iterator[Item]:
+    """Yield the findings of an image; those of deleted topics are changes."""
+    yield from (one for one in found.said() if one.code != TOPIC_REMOVED)
+
+
+def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
+    """Return a row for each that is known of the kinds asked for, by name."""
+
+    def rows(partition: Partition) -> Yield:
+        found = read(unit.target, partition, query.until)
+        place = place_of(partition, found)
+        yield from said(found)
+        if not query.kinds:
+            yield _summary(place, found)
+        for kind in query.kinds:
+            for key in IMAGE_KINDS[kind].keys(found):
+                facts = IMAGE_KINDS[kind].facts(found, key)
+                if facts is not None and wants(query, kind, key, facts):
+                    yield from _ROWS_OF[kind](place, key, facts, query)
+
+    return answer(unit, rows)
+
+
+def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
+    """Whether what has a topic is of one that is asked for; the rest is unless some are."""
+    if not query.selection.names:
+        return True
+    if kind == "configs":
+        return key[0] == TOPIC and query.wants(key[1])
+    return "topic" in facts and query.wants(facts["topic"], facts.get("partition"))
+
+
+def _plain(row: Callable[..., Any]) -> Callable[[MetadataPlace, Key, Facts, MetadataQuery], Iterator[Any]]:
+    def rows(place: MetadataPlace, _: Key, facts: Facts, __: MetadataQuery) -> Iterator[Any]:
+        yield row(place, **facts)
+
+    return rows
+
+
+def _topics(place: MetadataPlace, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+    yield MetadataTopicRow(place, **{**facts, "configs": query.shown(facts["configs"])})
+
+
+def _configs(place: MetadataPlace, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+    kind, name = RESOURCE_TYPES.get(key[0], str(key[0])), key[1]
+    yield from (
+        MetadataConfigRow(place, kind, name, setting, value)
+        for setting, value in sorted(query.shown(facts).items())
+    )
+
+
+def _quotas(place: MetadataPlace, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[Any]:
+    yield from (MetadataQuotaRow(place, dict(key), name, value) for name, value in sorted(facts.items()))
+
+
+_ROWS_OF: dict[str, Callable[[MetadataPlace, Key, Facts, MetadataQuery], Iterator[Any]]] = {
+    "topics": _topics,
+    "partitions": _plain(MetadataPartitionRow),
+    "brokers": _plain(MetadataBrokerRow),
+    "controllers": _plain(MetadataControllerRow),
+    "configs": _configs,
+    "features": _plain(MetadataFeatureRow),
+    "acls": _plain(MetadataAclRow),
+    "quotas": _quotas,
+    "scram": _plain(MetadataScramRow),
+    "tokens": _plain(MetadataTokenRow),
+    "producer-ids": _plain(MetadataProducerIdsRow),
+    "voters": _plain(MetadataVoterRow),
+}
+
+
+def _summary(place: MetadataPlace, found: Metadata) -> MetadataSummaryRow:
+    image, states = found.image, [state for _, _, state in found.image.partitions()]
+    return MetadataSummaryRow(
+        place,
+        metadata_offset=image.offset,
+        metadata_epoch=image.epoch,
+        timestamp=found.timestamp,
+        complete=found.is_whole and not image.misfits,
+        metadata_version=image.features.get(METADATA_VERSION),
+        leader=None if found.quorum is None else found.quorum.leader,
+        voters=tuple(sorted(voters(found))),
+        topics=len(image.topics),
+        partitions=len(states),
+        partitions_without_leader=sum(state.leader < 0 for state in states),
+        partitions_below_replicas=sum(len(state.isr) < len(state.replicas) for state in states),
+        brokers=len(image.brokers),
+        brokers_fenced=tuple(sorted(one for one, broker in image.brokers.items() if broker.is_fenced)),
+        controllers=len(image.controllers),
+        configs=sum(map(len, image.configs.values())),
+        features=len(image.features),
+        acls=len(image.acls),
+        quotas=sum(map(len, image.quotas.values())),
+        scram=len(image.scram),
+        tokens=len(image.tokens),
+        next_producer_id=None if image.next_producer_id < 0 else image.next_producer_id,
+    )
+
+
+# Changes
+
+
+def history(unit: Unit, *, query: MetadataQuery) -> Outcome:
+    """Return a row for each change of what is asked for, in the order of the log."""
+
+    def rows(partition: Partition) -> Yield:
+        changes: list[MetadataChange] = []
+        watch = partial(ChangeWatch, take=_Chosen(query, changes.append))
+        found = read(unit.target, partition, query.until, watch)
+        place = place_of(partition, found)
+        yield from said(found)
+        for one in changes:
+            hides = one.kind == "config"
+            both = (one.before, one.after)
+            before, after = (query.shown(facts) if hides else _plain_json(facts) for facts in both)
+            yield MetadataChangeRow(place, *one[:5], one.name, one.change, before, after)
+
+    return answer(unit, rows)
+
+
+class _Chosen:
+    """Hands on the changes that a query is about; of a partition also those of its replicas' brokers."""
+
+    def __init__(self, query: MetadataQuery, take: Callable[[MetadataChange], None]) -> None:
+        self._query, self._take = query, take
+        self._replicas: set[int] = set()
+        self._chooses = bool(query.names or query.node is not None or query.topic_id or query.selection.names)
+
+    def __call__(self, change: MetadataChange) -> None:
+        """Hand on a change that is asked for."""
+        if not self._chooses or self._is_of_topic(change) or self._is_of_node(change):
+            self._take(change)
+            self._replicas.update(change.replicas)
+        elif change.kind == "broker" and change.key in self._replicas:
+            self._take(change)
+
+    def _is_of_topic(self, change: MetadataChange) -> bool:
+        query = self._query
+        if change.topic is None:
+            return False
+        topic_id, topic = change.topic
+        partition = change.key[1] if change.kind == "partition" else None
+        if query.topic_id is not None:
+            return topic_id == query.topic_id
+        if query.selection.names:
+            return query.wants(topic, partition)
+        return topic in query.names or (partition is not None and f"{topic}-{partition}" in query.names)
+
+    def _is_of_node(self, change: MetadataChange) -> bool:
+        return self._query.node is not None and is_about_node(change, self._query.node)
+
+
+# Differences
+
+
+def pairs(units: Sequence[Unit]) -> list[Unit]:
+    """Return a unit for the first image with each of the others."""
+    targets = [unit.target for unit in units]
+    others = targets[1:] or targets[:0]
+    if not others:
+        return list(units)
+    return [Unit(number=number, targets=(targets[0], other)) for number, other in enumerate(others)]
+
+
+def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
+    """Return a row for each difference between two images, or between two moments of one log."""
+
+    def rows(partition: Partition) -> Yield:
+        second = unit.targets[-1]
+        other = partition if second is unit.target else Partition(second)
+        before = read(unit.target, partition, query.since or query.until)
+        after = read(second, other, query.until)
+        yield from dict.fromkeys([*said(before), *said(after)])
+        place = place_of(partition, before)
+        for one in differences(before, after):
+            if _is_of(query, one):
+                hides = one.kind == "config" or one.field == "configs"
+                shown = [
+                    _text(value, hides and not query.secrets, one.field) for value in (one.before, one.after)
+                ]
+                yield MetadataDifferenceRow(
+                    place, after.directory, one.kind, one.name, one.change, one.field, *shown
+                )
+
+    return answer(unit, rows)
+
+
+def _is_of(query: MetadataQuery, one: Difference) -> bool:
+    if not query.selection.names:
+        return True
+    if one.kind == "config":
+        return one.key[0] == TOPIC and query.wants(one.key[1])
+    if one.kind == "partition":
+        topic, _, number = one.name.rpartition("-")
+        return query.wants(topic, int(number))
+    return one.kind == "topic" and query.wants(one.name)
+
+
+def _text(value: object, hides: bool, name: str | None) -> str | None:  # noqa: FBT001
+    if hides and isinstance(value, dict):
+        value = without_secrets(value)
+    elif hides and value is not None and name is not None:
+        value = without_secrets({name: value})[name]
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(_plain_json(value), separators=(",", ":"))
+
+
+def _plain_json(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, dict):
+        return {name: _plain_json(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        names, items = getattr(value, "_fields", None), [_plain_json(one) for one in value]
+        return items if names is None else dict(zip(names, items, strict=True))
+    return value

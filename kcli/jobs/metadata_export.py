@@ -1,0 +1,153 @@
+"""`metadata export`: topics, settings, ACLs and quotas as the command lines that make them again."""
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer
+from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
+from kcli.kafka.kraft.metadata_image import TOPIC
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, RESOURCE_TYPES, Facts, Key, is_secret, resource_name
+from kcli.kafka.kraft.metadata_loader import Metadata
+from kcli.logdir.partition import Partition
+from kcli.rows import Item
+from kcli.rows.metadata import MetadataCommandRow
+
+EXPORTED = ("topics", "configs", "acls", "quotas", "scram")
+SERVER = '--bootstrap-server "$BOOTSTRAP"'
+MADE_BY_BROKERS = frozenset(
+    {CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, REMOTE_LOG_METADATA, SHARE_GROUP_STATE}
+)
+ENTITY_TYPES = {"TOPIC": "topics", "BROKER": "brokers", "CLIENT_METRICS": "client-metrics", "GROUP": "groups"}
+QUOTA_TYPES = {"user": "users", "client-id": "clients", "ip": "ips"}
+ACL_OPTIONS = {
+    "TOPIC": "--topic",
+    "GROUP": "--group",
+    "TRANSACTIONAL_ID": "--transactional-id",
+    "DELEGATION_TOKEN": "--delegation-token",
+    "USER": "--user-principal",
+}
+SEPARATORS = frozenset(",=[]")
+"""`kafka-configs.sh` takes a value with these in brackets; of brackets in it nothing is left."""
+
+
+def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
+    """Return a row for each command line, or for a comment on what no command can make again."""
+
+    def rows(partition: Partition) -> Yield:
+        found = read(unit.target, partition, query.until)
+        place = place_of(partition, found)
+        yield from said(found)
+        for kind in query.kinds or EXPORTED:
+            for key in IMAGE_KINDS[kind].keys(found):
+                facts = IMAGE_KINDS[kind].facts(found, key)
+                if facts is not None and wants(query, kind, key, facts):
+                    name = IMAGE_KINDS[kind].name(found, key)
+                    for line in _LINES_OF[kind](found, key, facts, query):
+                        yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
+
+    return answer(unit, rows)
+
+
+def _line(tool: str, *words: str) -> str:
+    return f"{tool}.sh {SERVER} {shlex.join(words)}"
+
+
+def _topic(found: Metadata, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[str]:
+    name, partitions = facts["topic"], found.image.topics[key].partitions
+    if name in MADE_BY_BROKERS or not partitions:
+        return
+    replicas = max(len(state.replicas) for state in partitions.values())
+    settings = ("=".join(pair) for pair in sorted(facts["configs"].items()) if _is_plain(pair[1]))
+    yield _line(
+        "kafka-topics",
+        *("--create", "--if-not-exists", "--topic", name),
+        *("--partitions", str(len(partitions)), "--replication-factor", str(replicas)),
+        *(word for setting in settings for word in ("--config", setting)),
+    )
+
+
+def _is_plain(value: str) -> bool:
+    """Whether `kafka-topics.sh` takes a value."""
+    return value != "" and "=" not in value
+
+
+def _alter(entity: Iterable[str], settings: Facts) -> str:
+    added = ",".join(f"{name}={_value(value)}" for name, value in sorted(settings.items()))
+    return _line("kafka-configs", "--alter", *entity, "--add-config", added)
+
+
+def _value(value: object) -> str:
+    text = f"{value:.17g}" if isinstance(value, float) else str(value)
+    return f"[{text}]" if SEPARATORS & set(text) else text
+
+
+def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
+    entity_type, name = ENTITY_TYPES.get(RESOURCE_TYPES.get(key[0], "")), key[1]
+    if entity_type is None or name in MADE_BY_BROKERS:
+        return
+    is_said = key[0] == TOPIC and "topics" in (query.kinds or EXPORTED)
+    kept = {
+        setting: value
+        for setting, value in facts.items()
+        if (query.secrets or not is_secret(setting)) and (not is_said or not _is_plain(value))
+    }
+    entity = ["--entity-type", entity_type, *(["--entity-name", name] if name else ["--entity-default"])]
+    if kept:
+        yield _alter(entity, kept)
+    for setting in sorted(facts):
+        if is_secret(setting) and not query.secrets:
+            yield f"# {_comment(resource_name(key))}: {_comment(setting)} is secret: use --secrets"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quota(_: Metadata, key: Key, facts: Facts, __: MetadataQuery) -> Iterator[str]:
+    entity: list[str] = []
+    for kind, name in key:
+        entity += ["--entity-type", QUOTA_TYPES.get(kind, kind)]
+        entity += ["--entity-default"] if name is None else ["--entity-name", name]
+    yield _alter(entity, facts)
+
+
+def _acl(_: Metadata, __: Key, facts: Facts, ___: MetadataQuery) -> Iterator[str]:
+    who = facts["permission"].lower()
+    resource = [ACL_OPTIONS.get(facts["resource_type"], ""), facts["resource_name"]]
+    pattern = ["--resource-pattern-type", facts["pattern_type"].lower()]
+    if facts["resource_type"] == "CLUSTER":
+        resource, pattern = ["--cluster"], []
+    elif not resource[0]:
+        yield f"# ACL {facts['id']} of {facts['resource_type']}: kafka-acls.sh knows no such resource"
+        return
+    operation = "".join(word.title() for word in facts["operation"].split("_"))
+    yield _line(
+        "kafka-acls",
+        *("--add", f"--{who}-principal", facts["principal"], f"--{who}-host", facts["host"]),
+        *("--operation", operation, *resource, *pattern),
+    )
+
+
+def _scram(_: Metadata, __: Key, facts: Facts, ___: MetadataQuery) -> Iterator[str]:
+    yield f"# user {_comment(facts['user'])}: {facts['mechanism']}: the metadata has no password"
+
+
+_LINES_OF = {"topics": _topic, "configs": _config, "acls": _acl, "quotas": _quota, "scram": _scram}
+
+
+def lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield the command lines of rows, each once, for -o text."""
+    seen: set[str] = set()
+    for row in rows:
+        assert isinstance(row, MetadataCommandRow)
+        if row.command not in seen:
+            seen.add(row.command)
+            yield row.command

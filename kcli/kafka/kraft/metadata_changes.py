@@ -1,0 +1,233 @@
+"""What each record of a metadata log changes of the image, and what differs between two images."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from formats.messages.reader import Message
+from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Fields
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key
+from kcli.kafka.kraft.metadata_loader import Metadata
+
+Subject: TypeAlias = tuple[str, Key]
+"""A kind, and the key of what a record is about."""
+COUNTED = frozenset({"partitions", "configs"})
+"""Facts of a topic that changes of other kinds make."""
+
+
+class MetadataChange(NamedTuple):
+    """A change that a record makes, of what there was before and after: only what changed.
+
+    `key`: of its kind. `topic`: that it is about; `nodes`: the brokers that it is about.
+    """
+
+    offset: int
+    epoch: int
+    timestamp: int
+    record_type: str
+    kind: str
+    key: Key
+    name: str
+    change: str
+    before: Facts
+    after: Facts
+    topic: tuple[str, str] | None = None
+    """Its id and name."""
+    replicas: tuple[int, ...] = ()
+
+
+class Difference(NamedTuple):
+    """A difference between two images: of what was added or removed all facts, else one field."""
+
+    kind: str
+    key: Key
+    name: str
+    change: str
+    field: str | None
+    before: object
+    after: object
+
+
+def _of_topic(found: Metadata, fields: Fields) -> Iterator[Subject]:
+    topic_id = fields["topicId"]
+    topic = found.image.topics.get(topic_id)
+    yield from (
+        (("partitions", (topic_id, number)) for number in sorted(topic.partitions) if topic) if topic else ()
+    )
+    if topic is not None:
+        yield "configs", (TOPIC, topic.name)
+    yield "topics", topic_id
+
+
+def _cleared(found: Metadata, fields: Fields) -> Iterator[Subject]:
+    for topic_id, topic in found.image.topics.items():
+        if fields["topicName"] in {"", topic.name}:
+            yield from (("partitions", (topic_id, number)) for number in topic.partitions)
+
+
+def _one(kind: str, *names: str) -> Callable[[Metadata, Fields], Iterable[Subject]]:
+    """Return the subject of a record whose fields of these names are its key."""
+    if len(names) == 1:
+        return lambda _, fields: [(kind, fields[names[0]])]
+    return lambda _, fields: [(kind, tuple(fields[name] for name in names))]
+
+
+def _quota(_: Metadata, fields: Fields) -> list[Subject]:
+    entity = ((each["entityType"], each["entityName"]) for each in fields["entity"])
+    return [("quotas", tuple(sorted(entity, key=lambda pair: pair[0])))]
+
+
+SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
+    "RegisterBrokerRecord": _one("brokers", "brokerId"),
+    "UnregisterBrokerRecord": _one("brokers", "brokerId"),
+    "FenceBrokerRecord": _one("brokers", "id"),
+    "UnfenceBrokerRecord": _one("brokers", "id"),
+    "BrokerRegistrationChangeRecord": _one("brokers", "brokerId"),
+    "TopicRecord": _one("topics", "topicId"),
+    "RemoveTopicRecord": _of_topic,
+    "PartitionRecord": _one("partitions", "topicId", "partitionId"),
+    "PartitionChangeRecord": _one("partitions", "topicId", "partitionId"),
+    "ClearElrRecord": _cleared,
+    "ConfigRecord": _one("configs", "resourceType", "resourceName"),
+    "FeatureLevelRecord": _one("features", "name"),
+    "RegisterControllerRecord": _one("controllers", "controllerId"),
+    "UnregisterControllerRecord": _one("controllers", "controllerId"),
+    "AccessControlEntryRecord": _one("acls", "id"),
+    "RemoveAccessControlEntryRecord": _one("acls", "id"),
+    "ClientQuotaRecord": _quota,
+    "UserScramCredentialRecord": _one("scram", "name", "mechanism"),
+    "RemoveUserScramCredentialRecord": _one("scram", "name", "mechanism"),
+    "DelegationTokenRecord": _one("tokens", "tokenId"),
+    "RemoveDelegationTokenRecord": _one("tokens", "tokenId"),
+    "ProducerIdsRecord": lambda *_: [("producer-ids", ())],
+}
+"""What the records of each type are about."""
+
+
+class ChangeWatch:
+    """Sees the records that an image takes, and hands on what each changes."""
+
+    def __init__(self, found: Metadata, take: Callable[[MetadataChange], None]) -> None:
+        self._found, self._take = found, take
+
+    def __call__(self, offset: int, message: Message, apply: Callable[[int, Message], None]) -> None:
+        """Apply a record, and hand on its changes."""
+        found, subjects_of = self._found, SUBJECTS.get(message.name)
+        if subjects_of is None:
+            apply(offset, message)
+            return
+        known = [(*subject, *self._state(*subject)) for subject in subjects_of(found, message.fields)]
+        apply(offset, message)
+        for kind, key, before, name, old_topic in known:
+            after, new_name, new_topic = self._state(kind, key)
+            if before == after:
+                continue
+            gone, come = changed(before or {}, after or {})
+            epoch, timestamp = found.stamps.get(offset, (found.image.epoch, found.timestamp or -1))
+            self._take(
+                MetadataChange(
+                    offset,
+                    epoch,
+                    timestamp,
+                    message.name,
+                    IMAGE_KINDS[kind].noun,
+                    key,
+                    new_name if after is not None else name,
+                    _word(kind, before, after, come),
+                    gone,
+                    come,
+                    new_topic or old_topic,
+                    tuple((after or before or {}).get("replicas", ())),
+                )
+            )
+
+    def _state(self, kind: str, key: Key) -> tuple[Facts | None, str, tuple[str, str] | None]:
+        """Return the facts of what a record is about, its name, and its topic."""
+        facts, name, topic = (
+            IMAGE_KINDS[kind].facts(self._found, key),
+            IMAGE_KINDS[kind].name(self._found, key),
+            None,
+        )
+        if facts is not None and "topic_id" in facts:
+            topic = facts["topic_id"], facts["topic"]
+        if facts is not None and kind == "topics":
+            name = f"topic {name}"
+            facts = {field: value for field, value in facts.items() if field not in COUNTED}
+        if kind == "configs" and key[0] == TOPIC:
+            topic = "", key[1]
+        return facts, name, topic
+
+
+def changed(before: Facts, after: Facts) -> tuple[Facts, Facts]:
+    """Return what of the facts before and after is not the same."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return (
+        {name: before[name] for name in names if name in before},
+        {name: after[name] for name in names if name in after},
+    )
+
+
+WORDS_OF_A_PARTITION = {
+    "replicas": "replicas",
+    "adding_replicas": "replicas",
+    "removing_replicas": "replicas",
+    "leader": "leader",
+    "isr": "isr",
+    "elr": "elr",
+    "last_known_elr": "elr",
+    "directories": "directories",
+    "leader_recovery_state": "recovered",
+    "leader_epoch": "leader",
+}
+"""The first of these facts that changes names the change."""
+
+
+def _word(kind: str, before: Facts | None, after: Facts | None, come: Facts) -> str:
+    """Return a short word for a change."""
+    if kind in {"configs", "quotas"}:
+        return IMAGE_KINDS[kind].noun
+    if before is None or after is None:
+        words = (
+            ("registered", "unregistered") if kind in {"brokers", "controllers"} else ("created", "deleted")
+        )
+        return words[after is None]
+    if kind == "partitions":
+        return next((word for fact, word in WORDS_OF_A_PARTITION.items() if fact in come), "epoch")
+    if "fenced" in come and "incarnation_id" not in come:
+        return "fenced" if come["fenced"] else "unfenced"
+    words_of_a_node = {"incarnation_id": "registered", "in_controlled_shutdown": "shutdown"}
+    return next(
+        (word for fact, word in words_of_a_node.items() if fact in come), WORD_OF_KIND.get(kind, "changed")
+    )
+
+
+WORD_OF_KIND = {"brokers": "log-dirs", "features": "level", "producer-ids": "block"}
+
+
+def differences(before: Metadata, after: Metadata) -> Iterator[Difference]:
+    """Yield what differs between two images, by kind."""
+    for kind in IMAGE_KINDS.values():
+        names = {key: kind.name(found, key) for found in (before, after) for key in kind.keys(found)}
+        for key, name in sorted(names.items(), key=lambda item: _order(item[1])):
+            old, new = kind.facts(before, key), kind.facts(after, key)
+            if old is None:
+                yield Difference(kind.noun, key, name, "added", None, None, new)
+            elif new is None:
+                yield Difference(kind.noun, key, name, "removed", None, old, None)
+            else:
+                gone, come = changed(old, new)
+                for field in {**gone, **come}:
+                    if not (kind.noun == "topic" and field == "configs"):
+                        yield Difference(
+                            kind.noun, key, name, "changed", field, gone.get(field), come.get(field)
+                        )
+
+
+def _order(name: str) -> tuple[str, int]:
+    """Return the place of a name: partitions of a topic by their numbers."""
+    topic, _, number = name.rpartition("-")
+    return (topic, int(number)) if number.isdecimal() else (name, -1)
+
+
+def is_about_node(change: MetadataChange, node: int) -> bool:
+    """Whether a change is about a node: its registration, or its settings."""
+    return bool(change.key == (node if change.kind in {"broker", "controller"} else (BROKER, str(node))))

@@ -1,0 +1,382 @@
+"""The views of `metadata`: a summary, each kind of what a cluster knows, changes and differences."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from textwrap import wrap
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from kcli.kafka.kraft.metadata_image import Endpoint
+from kcli.output.screen import Screen
+from kcli.output.table.columns import (
+    CHANGED_TEXT,
+    COUNT,
+    DEFINED,
+    NUMBER,
+    TIME,
+    TIME_OF_DAY,
+    ShownColumn,
+)
+from kcli.output.table.fitted_table import StyledLines, sentences
+from kcli.output.table.shared_columns import SharedColumn
+from kcli.output.table.table_view import TableView
+from kcli.output.units import counted, joined, moment, number
+from kcli.rows.metadata import (
+    MetadataChangeRow,
+    MetadataCommandRow,
+    MetadataDifferenceRow,
+    MetadataPartitionRow,
+    MetadataSummaryRow,
+)
+
+OF_DIR = SharedColumn("DIR", attrgetter("place.dir"), "{}", ("metadata log",), are_paths=True)
+OF_NODE = SharedColumn("NODE", attrgetter("place.broker_id"), "node {}", (), NUMBER, rank=7, is_last=True)
+CLUSTER_OF_IMAGE = SharedColumn("", attrgetter("place.cluster_id"), "cluster {}", ("cluster",))
+PLACE = (OF_DIR, OF_NODE, CLUSTER_OF_IMAGE)
+NONE = -1
+
+
+def ids(given: Sequence[int]) -> str:
+    """Return ids of brokers: 1,2,3."""
+    return ",".join(map(str, given))
+
+
+def _listeners(given: Sequence[Endpoint]) -> str:
+    return joined(f"{one.name}://{one.host}:{one.port}" for one in given)
+
+
+def _settings(given: dict[str, Any]) -> str:
+    return joined(f"{name}={value}" for name, value in given.items())
+
+
+def _view(noun: str, *columns: ShownColumn, **more: Any) -> TableView:
+    return TableView(
+        columns=columns, shared=PLACE, **{"verdict": lambda rows: f"{counted(len(rows), noun)}.", **more}
+    )
+
+
+def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterator[RenderableType]:
+    for row in rows:
+        time = "" if row.timestamp is None else f", {moment(row.timestamp)} UTC"
+        trouble = [
+            f"{number(row.partitions_without_leader)} without a leader"
+            if row.partitions_without_leader
+            else "",
+            f"{number(row.partitions_below_replicas)} with replicas out of the ISR"
+            if row.partitions_below_replicas
+            else "",
+        ]
+        fenced = f"{ids(row.brokers_fenced)} fenced" if row.brokers_fenced else ""
+        version = (
+            "" if row.metadata_version is None else f", metadata.version at level {row.metadata_version}"
+        )
+        leader = "leader unknown" if row.leader is None else f"leader {row.leader}"
+        facts = {
+            "record": f"offset {row.metadata_offset}, epoch {row.metadata_epoch}{time}",
+            "topics": number(row.topics),
+            "partitions": joined([number(row.partitions), *trouble]),
+            "brokers": joined([number(row.brokers), fenced]),
+            "controllers": joined(
+                [f"{number(row.controllers)} registered", f"voters {ids(row.voters)}", leader]
+            ),
+            "configs": f"{counted(row.configs, 'setting')}",
+            "features": f"{number(row.features)}{version}",
+            "acls": number(row.acls) if row.acls else "",
+            "quotas": number(row.quotas) if row.quotas else "",
+            "scram": number(row.scram) if row.scram else "",
+            "tokens": number(row.tokens) if row.tokens else "",
+            "producer-ids": "" if row.next_producer_id is None else f"next {row.next_producer_id}",
+        }
+        shown = {name: text for name, text in facts.items() if text}
+        yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in shown.items()], screen)
+        if not row.complete:
+            yield sentences(
+                screen, "This is incomplete: the findings say what cannot be read.", style="yellow"
+            )
+
+
+SUMMARY_TABLE = TableView(columns=(), shared=PLACE, is_listed=lambda _: False, above=_summary_lines)
+
+
+def _partitions_verdict(rows: Sequence[MetadataPartitionRow]) -> str:
+    without = sum(row.leader == NONE for row in rows)
+    behind = sum(len(row.isr) < len(row.replicas) for row in rows)
+    words = (
+        counted(len(rows), "partition"),
+        f"{number(without)} without a leader" if without else "",
+        f"{number(behind)} with replicas out of the ISR" if behind else "",
+    )
+    return f"{joined(words)}."
+
+
+def _partition_severity(row: MetadataPartitionRow) -> str | None:
+    if row.leader == NONE:
+        return "error"
+    return "warning" if len(row.isr) < len(row.replicas) else ""
+
+
+TOPIC_TABLE = _view(
+    "topic",
+    ShownColumn("TOPIC", "topic", style="bold", may_overflow=True),
+    ShownColumn("PARTITIONS", "partitions", COUNT),
+    ShownColumn("TOPIC ID", "topic_id", rank=2),
+    ShownColumn("SETTINGS", lambda row: _settings(row.configs), rank=1, least=20),
+)
+PARTITION_TABLE = _view(
+    "partition",
+    ShownColumn("PARTITION", lambda row: f"{row.topic}-{row.partition}", style="bold", may_overflow=True),
+    ShownColumn("LEADER", "leader", DEFINED),
+    ShownColumn("ISR", lambda row: ids(row.isr)),
+    ShownColumn("REPLICAS", lambda row: ids(row.replicas)),
+    ShownColumn("EPOCH", "leader_epoch", NUMBER),
+    ShownColumn("ELR", lambda row: ids(row.elr), rank=1),
+    ShownColumn("LAST LEADER", lambda row: ids(row.last_known_elr), rank=2),
+    ShownColumn("ADDING", lambda row: ids(row.adding_replicas), rank=3),
+    ShownColumn("REMOVING", lambda row: ids(row.removing_replicas), rank=3),
+    ShownColumn(
+        "STATE", lambda row: "" if row.leader_recovery_state == "RECOVERED" else "recovering", rank=4
+    ),
+    verdict=_partitions_verdict,
+    severity=_partition_severity,
+)
+BROKER_TABLE = _view(
+    "broker",
+    ShownColumn("BROKER", "node_id", NUMBER, style="bold"),
+    ShownColumn(
+        "STATE",
+        lambda row: "fenced" if row.fenced else "shutting down" if row.in_controlled_shutdown else "active",
+    ),
+    ShownColumn("EPOCH", "broker_epoch", NUMBER),
+    ShownColumn("RACK", "rack", rank=2),
+    ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), rank=1, least=24),
+    ShownColumn("LOG DIRS", lambda row: len(row.log_dirs), COUNT, rank=3),
+    ShownColumn("INCARNATION", "incarnation_id", rank=4),
+    severity=lambda row: "warning" if row.fenced or row.in_controlled_shutdown else "",
+)
+CONTROLLER_TABLE = _view(
+    "controller",
+    ShownColumn("CONTROLLER", "node_id", NUMBER, style="bold"),
+    ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), least=24),
+    ShownColumn("INCARNATION", "incarnation_id", rank=1),
+)
+CONFIG_TABLE = _view(
+    "setting",
+    ShownColumn("TYPE", lambda row: row.resource_type.lower()),
+    ShownColumn("NAME", lambda row: row.resource_name or "(default)", style="bold", may_overflow=True),
+    ShownColumn("SETTING", "name"),
+    ShownColumn("VALUE", "value", least=10),
+)
+FEATURE_TABLE = _view(
+    "feature", ShownColumn("FEATURE", "feature", style="bold"), ShownColumn("LEVEL", "level", NUMBER)
+)
+ACL_TABLE = _view(
+    "ACL",
+    ShownColumn("PRINCIPAL", "principal", style="bold"),
+    ShownColumn("", "permission"),
+    ShownColumn("OPERATION", "operation"),
+    ShownColumn("RESOURCE", lambda row: f"{row.resource_type} {row.resource_name}", least=12),
+    ShownColumn("PATTERN", "pattern_type", rank=1),
+    ShownColumn("HOST", "host", rank=2),
+    ShownColumn("ID", "id", rank=3),
+)
+QUOTA_TABLE = _view(
+    "limit",
+    ShownColumn(
+        "OF",
+        lambda row: joined(f"{kind} {name or '(default)'}" for kind, name in row.entity.items()),
+        style="bold",
+    ),
+    ShownColumn("LIMIT", "key"),
+    ShownColumn("VALUE", lambda row: f"{row.value:g}"),
+)
+SCRAM_TABLE = _view(
+    "credential",
+    ShownColumn("USER", "user", style="bold"),
+    ShownColumn("MECHANISM", "mechanism"),
+    ShownColumn("ITERATIONS", "iterations", NUMBER),
+)
+TOKEN_TABLE = _view(
+    "token",
+    ShownColumn("TOKEN", "token_id", style="bold"),
+    ShownColumn("OWNER", "owner"),
+    ShownColumn("EXPIRES (UTC)", "expiry_timestamp", TIME),
+    ShownColumn("AT LAST (UTC)", "max_timestamp", TIME, rank=1),
+    ShownColumn("RENEWERS", lambda row: joined(row.renewers), rank=2),
+    ShownColumn("REQUESTER", "requester", rank=3),
+)
+PRODUCER_ID_TABLE = _view(
+    "",
+    ShownColumn("NEXT PRODUCER ID", "next_producer_id", NUMBER),
+    verdict=lambda rows: (
+        f"The next block of producer ids begins with {joined(row.next_producer_id for row in rows)}."
+    ),
+)
+VOTER_TABLE = _view(
+    "voter",
+    ShownColumn("VOTER", "voter_id", NUMBER, style="bold"),
+    ShownColumn("DIRECTORY", "directory_id"),
+    ShownColumn("LISTENERS", lambda row: _listeners(row.endpoints), rank=1, least=24),
+    ShownColumn("KRAFT.VERSION", "kraft_version", NUMBER, rank=2),
+)
+
+
+# Changes
+
+
+def _pair(name: str) -> Callable[[MetadataChangeRow], Any]:
+    """Return what gives a fact of a partition before and after, where it changes."""
+
+    def pair(row: MetadataChangeRow) -> tuple[str, ...] | None:
+        values = [
+            facts[name] for facts in (row.before, row.after) if name in facts and row.kind == "partition"
+        ]
+        return tuple(map(_fact, values)) or None
+
+    return pair
+
+
+def _fact(value: Any) -> str:
+    """Return a fact as text, a list of brokers as `1,2`; no leader, and an empty list, as none."""
+    if isinstance(value, list):
+        return ids(value) or "none"
+    return "none" if value == NONE else str(value)
+
+
+def _other_facts(row: MetadataChangeRow) -> str:
+    """Return what changes besides the columns, in a few words."""
+    if row.kind not in {"partition", "broker", "topic", "controller"} or row.change in {
+        "replicas",
+        "log-dirs",
+    }:
+        names = {**row.before, **row.after}
+        return joined(
+            f"{name} {_fact(row.before[name])} -> {_fact(row.after.get(name))}"
+            if name in row.before
+            else f"{name} {_fact(row.after[name])}"
+            for name in names
+            if name not in {"partition_epoch", "leader_epoch", *SHOWN_FACTS}
+        )
+    return ""
+
+
+SHOWN_FACTS = ("leader", "isr")
+
+
+def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield a line for each replica of the one partition that the rows are about."""
+    partitions = {row.name for row in rows if row.kind == "partition"}
+    about = [row for row in rows if row.kind == "partition" or row.change in {"fenced", "unfenced"}]
+    if len(partitions) != 1 or len(about) < FEWEST_CHANGES:
+        return
+    symbols, leader, isr, fenced = screen.symbols, None, list[int](), set[int]()
+    replicas = {one for row in about for side in (row.before, row.after) for one in side.get("replicas", ())}
+    replicas |= {one for row in about for side in (row.before, row.after) for one in side.get("isr", ())}
+    first = next((row.before for row in about if row.before.get("isr")), {})
+    leader, isr = first.get("leader"), first.get("isr", [])
+    drawn: dict[int, list[str]] = {one: [] for one in sorted(replicas)}
+    for row in about:
+        if row.kind == "broker":
+            node = int(row.name.rpartition(" ")[2])
+            fenced = fenced | {node} if row.change == "fenced" else fenced - {node}
+        else:
+            leader, isr = row.after.get("leader", leader), row.after.get("isr", isr)
+        for one, cells in drawn.items():
+            mark = symbols.stays if one == leader else symbols.line if one in isr else symbols.note
+            cells.append(symbols.bad if one in fenced and one != leader else mark)
+    width = max((screen.width - LABEL) // len(about), 1)
+    last = about[-((screen.width - LABEL) // width) :]
+    if len(last) < len(about):
+        yield sentences(screen, f"The last {len(last)} of {len(about)} changes:")
+    lines: list[list[tuple[str, str]]] = []
+    for one, cells in drawn.items():
+        lane = "".join(cell * min(width, WIDEST) for cell in cells[-len(last) :])
+        lines.append([(f"  broker {one:<5}", "dim"), (lane, "")])
+    legend = (
+        f"{symbols.stays} leader  {symbols.line} in the ISR  {symbols.note} not in it  {symbols.bad} fenced"
+    )
+    yield StyledLines([*lines, [(" " * LABEL + legend, "dim")]], screen)
+    yield ""
+
+
+FEWEST_CHANGES, LABEL, WIDEST = 3, 14, 6
+
+
+def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
+    words = Counter(row.change for row in rows)
+    return (
+        f"{counted(len(rows), 'change')}: {joined(f'{count} {word}' for word, count in words.most_common())}."
+    )
+
+
+CHANGE_TABLE = TableView(
+    columns=(
+        ShownColumn("OFFSET", "metadata_offset", NUMBER),
+        ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
+        ShownColumn("CHANGE", "change", style="bold"),
+        ShownColumn("OF", "name", may_overflow=True),
+        ShownColumn("LEADER", _pair("leader"), CHANGED_TEXT),
+        ShownColumn("ISR", _pair("isr"), CHANGED_TEXT, rank=1),
+        ShownColumn("EPOCH", _pair("leader_epoch"), CHANGED_TEXT, rank=2),
+        ShownColumn("ELR", _pair("elr"), CHANGED_TEXT, rank=4),
+        ShownColumn("WHAT", _other_facts, rank=3, least=20),
+    ),
+    shared=PLACE,
+    verdict=_changes_verdict,
+    severity=lambda row: (
+        "error"
+        if row.kind == "partition" and row.after.get("leader") == NONE
+        else {"fenced": "warning", "deleted": "info"}.get(row.change)
+    ),
+    above=_lanes,
+)
+
+
+def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
+    kinds = Counter(row.kind for row in {(row.kind, row.name): row for row in rows}.values())
+    return f"They differ in {joined(counted(count, kind) for kind, count in kinds.items())}."
+
+
+DIFFERENCE_TABLE = TableView(
+    columns=(
+        ShownColumn("", "kind", style="dim"),
+        ShownColumn("NAME", "name", style="bold", may_overflow=True),
+        ShownColumn("CHANGE", lambda row: row.field or row.change),
+        ShownColumn("BEFORE", lambda row: None if row.field is None else row.before, least=10),
+        ShownColumn("AFTER", lambda row: None if row.field is None else row.after, least=10),
+    ),
+    shared=(
+        OF_DIR,
+        SharedColumn(
+            "OTHER",
+            lambda row: None if row.other_dir == row.place.dir else row.other_dir,
+            "and {}",
+            are_paths=True,
+        ),
+        CLUSTER_OF_IMAGE,
+    ),
+    verdict=_differences_verdict,
+)
+
+
+def _commands(rows: Sequence[MetadataCommandRow], screen: Screen) -> Iterator[RenderableType]:
+    for command in dict.fromkeys(row.command for row in rows):
+        lines = [command]
+        if "'" not in command and not command.startswith("#"):
+            lines = wrap(
+                command, screen.width - len(CONTINUED), break_on_hyphens=False, break_long_words=False
+            )
+        yield Text(" \\\n    ".join(lines), no_wrap=True, overflow="ignore")
+
+
+CONTINUED = "     \\"
+
+
+COMMAND_TABLE = TableView(
+    columns=(),
+    is_listed=lambda _: False,
+    above=_commands,
+    closing=lambda _: "-o text prints the lines alone, for a file. BOOTSTRAP is the cluster to be filled.",
+)

@@ -1,0 +1,271 @@
+"""`kcli metadata`: kinds, moments, changes, differences, command lines, damage."""
+
+import gzip
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS
+from tests.metadata_records import (
+    CLUSTER,
+    NOW,
+    TOPIC_ID,
+    batch,
+    change,
+    config,
+    partition,
+    put_log,
+    record,
+    topic,
+)
+
+RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
+SNAPSHOT = Path(__file__).parents[1] / "data" / "batches" / "snapshot.checkpoint.gz"
+SNAPSHOT_NAME = "00000000000000000184-0000000001.checkpoint"
+
+
+@pytest.fixture
+def log_dir(tmp_path):
+    """Return a log dir with something of every kind."""
+    return put_log(tmp_path / "d0", *(batch(offset, value) for offset, value in enumerate(CLUSTER)))
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Return the log dir of a broker whose cluster had its brokers stopped, killed and started."""
+    return put_log(tmp_path / "recorded", gzip.decompress(RECORDED.read_bytes()))
+
+
+def rows(done):
+    return json.loads(done.stdout)["rows"]
+
+
+def show(kcli, log_dir, *words):
+    return rows(kcli("metadata", "show", *words, log_dir, "-o", "json"))
+
+
+def test_a_summary_without_a_kind(kcli, log_dir):
+    (row,) = show(kcli, log_dir)
+    assert (row["metadata_offset"], row["complete"], row["metadata_version"]) == (14, True, 29)
+    assert (row["topics"], row["partitions"], row["brokers_fenced"], row["configs"]) == (1, 2, [1], 4)
+    assert (row["acls"], row["quotas"], row["scram"], row["tokens"], row["next_producer_id"]) == (
+        1,
+        1,
+        1,
+        1,
+        1000,
+    )
+
+
+def test_every_kind_has_its_rows(kcli, log_dir):
+    found = show(kcli, log_dir, *IMAGE_KINDS)
+    assert [row["type"] for row in found] == [
+        "metadata_topic",
+        *["metadata_partition"] * 2,
+        "metadata_broker",
+        "metadata_controller",
+        *["metadata_config"] * 4,
+        *(f"metadata_{kind}" for kind in ("feature", "acl", "quota", "scram", "token", "producer_ids")),
+    ]
+    by_type = {row["type"]: row for row in found}
+    assert by_type["metadata_topic"]["configs"] == {
+        "retention.ms": "1000",
+        "cleanup.policy": "compact,delete",
+    }
+    assert by_type["metadata_quota"]["entity"] == {"client-id": "c", "user": None}
+    assert by_type["metadata_acl"]["operation"] == "DESCRIBE_CONFIGS"
+    assert by_type["metadata_scram"] == {
+        **by_type["metadata_scram"],
+        "mechanism": "SCRAM-SHA-256",
+        "iterations": 4096,
+    }
+
+
+def test_secrets_are_hidden_unless_they_are_asked_for(kcli, log_dir):
+    words = ("metadata", "show", "configs", log_dir, "-o", "csv")
+    assert "hush" not in kcli(*words).stdout
+    assert "(hidden)" in kcli(*words).stdout
+    assert "hush" in kcli(*words, "--secrets").stdout
+    assert "hush" not in kcli("metadata", "history", log_dir, "-o", "csv").stdout
+    assert "hush" not in kcli("metadata", "diff", "--from", "0", log_dir, "-o", "csv").stdout
+    assert "hush" not in kcli("metadata", "export", log_dir, "-o", "csv").stdout
+
+
+@pytest.mark.parametrize(("at", "partitions"), [("2", 0), ("3", 1), ("4", 2), (str(NOW + 3), 1), ("14", 2)])
+def test_records_count_up_to_a_moment_with_it(kcli, log_dir, at, partitions):
+    assert len(show(kcli, log_dir, "partitions", "--at", at)) == partitions
+
+
+def test_topics_select(kcli, log_dir):
+    assert [row["partition"] for row in show(kcli, log_dir, "partitions", "--partition", "1")] == [1]
+    assert show(kcli, log_dir, "topics", "configs", "--topic", "other") == []
+
+
+def test_a_snapshot_is_where_an_answer_begins(kcli, tmp_path):
+    log_dir = put_log(tmp_path, batch(184, topic()), base=184)
+    path = log_dir / "__cluster_metadata-0" / SNAPSHOT_NAME
+    path.write_bytes(gzip.decompress(SNAPSHOT.read_bytes()))
+    before = {row["topic"] for row in show(kcli, log_dir, "topics", "--at", "183")}
+    assert before == {row["topic"] for row in show(kcli, path, "topics")}
+    assert {row["topic"] for row in show(kcli, log_dir, "topics")} == {*before, "orders"}
+    done = kcli("metadata", "show", log_dir, "--at", "9", "-o", "json")
+    assert done.exit_code == 3
+    assert "begins at offset 184" in json.loads(done.stdout)["errors"][0]["message"]
+
+
+def test_history_reaches_back_before_the_newest_snapshot(kcli, recorded):
+    snapshot = recorded / "__cluster_metadata-0" / SNAPSHOT_NAME
+    snapshot.write_bytes(gzip.decompress(SNAPSHOT.read_bytes()))
+    found = rows(kcli("metadata", "history", "f-zstd-0", recorded, "-o", "json"))
+    assert [row["metadata_offset"] for row in found if row["change"] == "leader"] == [64, 93, 198]
+    assert found[0]["change"] == "created"
+    leader = next(row for row in found if row["metadata_offset"] == 64)
+    assert (leader["before"]["leader"], leader["after"]["isr"]) == (1, [3, 2])
+    assert "replicas" not in leader["after"]
+    assert {row["name"] for row in found if row["change"] == "fenced"} == {"broker 1", "broker 2", "broker 3"}
+
+
+def test_history_names_what_ids_stand_for(kcli, tmp_path):
+    log_dir = put_log(
+        tmp_path,
+        batch(0, topic(), partition(0), record("NoOpRecord"), config(2, "orders", "retention.ms", "1")),
+        batch(4, change(leader=-1, isr=()), config(2, "orders", "retention.ms", "2")),
+        batch(6, record("RemoveTopicRecord", topicId=TOPIC_ID), topic("orders-0", "A" * 21 + "Q")),
+    )
+    found = rows(kcli("metadata", "history", log_dir, "-o", "json"))
+    assert [(row["metadata_offset"], row["kind"], row["name"], row["change"]) for row in found] == [
+        (0, "topic", "topic orders", "created"),
+        (1, "partition", "orders-0", "created"),
+        (3, "config", "topic orders", "config"),
+        (4, "partition", "orders-0", "leader"),
+        (5, "config", "topic orders", "config"),
+        (6, "partition", "orders-0", "deleted"),
+        (6, "config", "topic orders", "config"),
+        (6, "topic", "topic orders", "deleted"),
+        (7, "topic", "topic orders-0", "created"),
+    ]
+    assert (found[4]["before"], found[4]["after"]) == ({"retention.ms": "1"}, {"retention.ms": "2"})
+    of_id = rows(kcli("metadata", "history", "--topic-id", TOPIC_ID, log_dir, "-o", "json"))
+    assert {row["metadata_offset"] for row in of_id} == {0, 1, 4, 6}
+    assert kcli("metadata", "history", "nothing", log_dir).exit_code == 3
+
+
+def test_history_of_a_node(kcli, recorded):
+    found = rows(kcli("metadata", "history", "--node", "2", recorded, "-o", "json"))
+    assert {row["name"] for row in found} == {"broker 2"}
+    assert [row["change"] for row in found[:3]] == ["registered", "log-dirs", "unfenced"]
+
+
+def test_a_transaction_counts_from_its_end_and_names_its_own_offsets(kcli, tmp_path):
+    begin, end = record("BeginTransactionRecord"), record("EndTransactionRecord")
+    log_dir = put_log(tmp_path, batch(0, begin, topic(), partition(0)), batch(3, end, epoch=7))
+    assert show(kcli, log_dir, "topics", "--at", "2") == []
+    found = rows(kcli("metadata", "history", log_dir, "-o", "json"))
+    assert [(row["metadata_offset"], row["metadata_epoch"]) for row in found] == [(1, 1), (2, 1)]
+
+
+def test_diff_of_two_moments_and_of_two_logs(kcli, tmp_path, log_dir):
+    later = change(leader=2, isr=(2, 3))
+    other = put_log(
+        tmp_path / "d1",
+        *(batch(offset, value) for offset, value in enumerate(CLUSTER)),
+        batch(15, later, topic("new", "A" * 21 + "Q"), config(2, "orders", "retention.ms", None)),
+    )
+    done = kcli("metadata", "diff", log_dir, other, "-o", "json")
+    assert done.exit_code == 1
+    assert [
+        [row[name] for name in ("kind", "name", "change", "field", "before", "after")] for row in rows(done)
+    ] == [
+        ["topic", "new", "added", None, None, rows(done)[0]["after"]],
+        ["partition", "orders-0", "changed", "leader", "1", "2"],
+        ["partition", "orders-0", "changed", "isr", "[1,2,3]", "[2,3]"],
+        ["partition", "orders-0", "changed", "leader_epoch", "0", "1"],
+        ["partition", "orders-0", "changed", "partition_epoch", "0", "1"],
+        ["config", "topic orders", "changed", "retention.ms", "1000", None],
+    ]
+    moments = kcli("metadata", "diff", other, "--from", "14", "-o", "json")
+    assert [row["name"] for row in rows(moments)] == [row["name"] for row in rows(done)]
+    assert kcli("metadata", "diff", log_dir, log_dir).exit_code == 0
+    assert kcli("metadata", "diff", log_dir).exit_code == 2
+    assert kcli("metadata", "diff", "--to", "3", log_dir).exit_code == 2
+
+
+def test_export_quotes_for_a_shell_and_for_the_tools(kcli, log_dir):
+    lines = kcli("metadata", "export", "-o", "text", log_dir).stdout.splitlines()
+    words = [shlex.split(line.replace("$BOOTSTRAP", "B")) for line in lines if not line.startswith("#")]
+    assert [line[:3] for line in words] == [
+        [f"{tool}.sh", "--bootstrap-server", "B"]
+        for tool in ("kafka-topics", "kafka-configs", "kafka-acls", "kafka-configs")
+    ]
+    assert words[0][3:] == shlex.split(
+        "--create --if-not-exists --topic orders --partitions 2 --replication-factor 3 "
+        "--config cleanup.policy=compact,delete --config retention.ms=1000"
+    )
+    assert words[2][3:] == [
+        *("--add", "--allow-principal", "User:CN=a b", "--allow-host", "*", "--operation", "DescribeConfigs"),
+        *("--topic", "or'ders", "--resource-pattern-type", "prefixed"),
+    ]
+    assert words[3][4:] == shlex.split(
+        "--entity-type clients --entity-name c --entity-type users --entity-default "
+        "--add-config producer_byte_rate=1024.5"
+    )
+    assert [line for line in lines if line.startswith("#")] == [
+        "# broker 1: ssl.keystore.password is secret: use --secrets",
+        "# user u: SCRAM-SHA-256: the metadata has no password",
+    ]
+    (_, secret) = kcli(
+        "metadata", "export", "configs", "--secrets", "-o", "text", log_dir
+    ).stdout.splitlines()[1:]
+    assert shlex.split(secret)[-1] == "ssl.keystore.password=hush"
+
+
+def test_a_list_is_in_brackets_for_kafka_configs(kcli, log_dir):
+    lines = kcli("metadata", "export", "configs", "-o", "text", log_dir).stdout
+    assert "cleanup.policy=[compact,delete],retention.ms=1000" in lines
+
+
+def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tmp_path):
+    batches = [batch(offset, value) for offset, value in enumerate(CLUSTER)]
+    batches[5] = batches[5][:-1] + b"?"
+    log_dir = put_log(tmp_path, *batches)
+    done = kcli("metadata", "show", log_dir, "-o", "json")
+    document = json.loads(done.stdout)
+    (row,) = document["rows"]
+    assert (row["complete"], row["configs"], row["acls"], row["metadata_offset"]) == (False, 3, 1, 14)
+    assert [(one["code"], one["position"]) for one in document["findings"]] == [
+        ("META-003", sum(map(len, batches[:5])))
+    ]
+    torn = put_log(tmp_path / "torn", *batches[:5], batches[6][:20])
+    assert not show(kcli, torn)[0]["complete"]
+
+
+def test_segments_that_are_missing_are_said(kcli, tmp_path):
+    log_dir = put_log(tmp_path, batch(0, topic()))
+    put_log(tmp_path, batch(5, partition(0)), base=5)
+    done = json.loads(kcli("metadata", "show", log_dir, "-o", "json").stdout)
+    assert not done["rows"][0]["complete"]
+    assert "offsets 1..4 are not here" in done["findings"][0]["message"]
+    alone = kcli(
+        "metadata", "show", "partitions", log_dir / "__cluster_metadata-0" / f"{5:020d}.log", "-o", "json"
+    )
+    assert any("offsets 0..4 are not here" in one["message"] for one in json.loads(alone.stdout)["findings"])
+
+
+def test_other_directories_are_refused(kcli, log_dir):
+    other = log_dir / "orders-0"
+    other.mkdir()
+    assert kcli("metadata", "show", other).exit_code == 3
+    empty = log_dir.parent / "empty"
+    (empty / "orders-0").mkdir(parents=True)
+    done = kcli("metadata", "show", empty)
+    assert (done.exit_code, "no __cluster_metadata-0 is here" in done.stderr) == (3, True)
+
+
+def test_the_same_through_processes_and_sql(kcli, log_dir, recorded):
+    words = ("metadata", "show", *IMAGE_KINDS, log_dir, recorded, "-o", "ndjson")
+    assert kcli(*words, "--jobs", "2").stdout == kcli(*words).stdout
+    query = "SELECT topic, partition, leader FROM metadata_partitions ORDER BY ALL"
+    done = kcli("sql", query, log_dir, "-o", "csv", "--no-headers")
+    assert done.stdout.split() == ["orders,0,1", "orders,1,2"]
