@@ -143,10 +143,10 @@ def _is_shown(finding: Finding, output: Output) -> bool:
 
 
 def _count_unread(summary: RunSummary) -> Iterator[str]:
-    """Yield the line that counts the inputs that could not be read, if there were several inputs."""
+    """Yield the line that counts the inputs that gave an error, if there were several inputs."""
     count = summary.unread
     if count and summary.inputs > 1 and summary.failures[0].error != "nothing-matched":
-        yield f"kcli: {count} of {summary.inputs} inputs could not be read"
+        yield f"kcli: {count} of {summary.inputs} inputs gave an error"
 
 
 def _is_file_of_its_own() -> bool:

@@ -64,7 +64,7 @@ def test_a_directory_without_remote_log_metadata(tmp_path):
         error = json.loads(line)
         assert error["error"] in {"nothing-matched", "nothing-to-read"}
         assert "__remote_log_metadata" in error["message"]
-        assert "inputs could not be read" not in done.stderr
+        assert "inputs gave an error" not in done.stderr
 
 
 def test_a_range_of_user_partitions():
