@@ -17,7 +17,7 @@ from kcli import __version__
 from kcli.cli.boundary import boundary
 from kcli.cli.option import option, variables
 from kcli.cli.status import UsageError
-from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, keep_given
+from kcli.cli.typer_command import GIVEN, Group, GroupOfCommands, in_own_words, keep_given
 
 GROUPS = {
     "What is on disk": ("ls", "check", "diff", "salvage", "scan", "dump", "sql"),
@@ -76,14 +76,23 @@ class Commands(GroupOfCommands):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the words begin with; one that is unknown gives a suggestion."""
         self.named_below = args[1:2]
-        if args[0] in COMMAND_NAMES or args[0].startswith("-") or ctx.resilient_parsing:
-            return super().resolve_command(ctx, args)
-        from kcli.output.suggest import did_you_mean
+        return super().resolve_command(ctx, args)
 
-        with boundary():
-            advice = f"{OTHER_WORDS[args[0]]} answers that" if args[0] in OTHER_WORDS else ""
-            advice = advice or did_you_mean(args[0], COMMAND_NAMES).rstrip() or "kcli -h lists the commands"
-            raise UsageError(f"no such command: {args[0]}; {advice}")
+    def advice(self, path: str, word: str, names: list[str]) -> str:
+        """Return what to type in place of a word that is no command: other tools have words of their own."""
+        if word in OTHER_WORDS:
+            return f"{OTHER_WORDS[word]} answers that"
+        return super().advice(path, word, names)
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """Return the context of the options before the command."""
+        with in_own_words():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what is wrong with its words is said as all errors are."""
+        with in_own_words():
+            return super().invoke(ctx)
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that keeps what is given: --version looks for -v."""

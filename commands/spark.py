@@ -8,10 +8,7 @@ import typer
 
 from kcli.cli.option import argument, option
 from kcli.cli.status import MissingError, UsageError
-from kcli.cli.typer_command import Group
-
-WRONG_WORDS: Any = typer.BadParameter.__base__
-"""What a command line of wrong words raises: typer has no name of its own for it."""
+from kcli.cli.typer_command import WRONG_WORDS, Group, usage_words
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -131,4 +128,4 @@ def _parsed(words: list[str]) -> _Parsed:
     try:
         return _Parsed(command.make_context("kcli", list(rest)).params, rest)
     except WRONG_WORDS as error:
-        raise UsageError(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
+        raise UsageError(f"submit-command: kcli {' '.join(words)}: {usage_words(error)}") from error

@@ -3,7 +3,8 @@
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -19,6 +20,8 @@ WIDEST_HELP = 120
 LONGEST_SUMMARY = 1000
 GIVEN = "kcli.given"
 """In a context's meta: what the command line gives."""
+WRONG_WORDS: Any = typer.BadParameter.__base__
+"""What a command line raises that cannot be parsed: typer exports no name for it."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
 
 
@@ -46,7 +49,7 @@ class GroupedCommand(TyperCommand):
             try:
                 given, rest, order = parse(args)
             except Exception as error:
-                _advise(error, words, self.params)
+                _advise(error, words, ctx)
                 raise
             if not ctx.resilient_parsing:
                 with boundary():
@@ -131,6 +134,22 @@ def keep_given(parser: Any, ctx: Any) -> Any:
 class GroupOfCommands(TyperGroup):
     """A group whose help shows the whole summary of each command."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the words begin with; one that is unknown gives a suggestion."""
+        names = self.list_commands(ctx)
+        if args[0] in names or args[0].startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        with boundary():
+            path = ctx.command_path
+            words = f"{path} {args[0]}".removeprefix("kcli ")
+            raise UsageError(f"no such command: {words}; {self.advice(path, args[0], names)}")
+
+    def advice(self, path: str, word: str, names: list[str]) -> str:
+        """Return what to type in place of a word that is no command."""
+        from kcli.output.suggest import did_you_mean
+
+        return did_you_mean(word, names).rstrip() or f"{path} -h lists the commands"
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands."""
         self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
@@ -140,6 +159,30 @@ class GroupOfCommands(TyperGroup):
         commands = {name: self.get_command(ctx, name) for name in names}
         with formatter.section(title):
             formatter.write_dl([(name, summary(command)) for name, command in commands.items()])
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Let what the parser refuses end as every other wrong command line does; help that it raises passes."""
+    try:
+        yield
+    except WRONG_WORDS as error:
+        ctx = getattr(error, "ctx", None)
+        if ctx is not None and error.message == ctx.get_help():
+            raise
+        with boundary():
+            command = "kcli" if ctx is None else ctx.command_path
+            words = usage_words(error)
+            end = " " if words.endswith("?") else "; "
+            raise UsageError(f"{words}{end}{command} -h says what it takes") from error
+
+
+def usage_words(error: Any) -> str:
+    """Return what the parser refuses, in the words of kcli."""
+    text = error.format_message() if isinstance(error, typer.BadParameter) else error.message
+    text = re.sub(r"'(-[^']*|[A-Z][A-Z.]+)'", r"\1", text.removeprefix("Invalid value for ").rstrip("."))
+    close = getattr(error, "possibilities", None)
+    return text[:1].lower() + text[1:] + (f"; did you mean {' or '.join(sorted(close))}?" if close else "")
 
 
 def summary(command: Any) -> str:
@@ -163,19 +206,20 @@ def _without_bounds(text: str) -> str:
     return re.sub(r"x>=(-?[0-9]+)", r"at least \1", re.sub(r"(-?[0-9]+)<=x<=(-?[0-9]+)", r"\1..\2", text))
 
 
-def _advise(error: Any, words: list[str], params: list[Any]) -> None:
+def _advise(error: Any, words: list[str], ctx: Any) -> None:
     """Add to the message about an option that does not exist how to say what was meant.
 
     A time in the past, as in -1h, and a flag that settings switch on, as in --no-summary.
     """
+    error.ctx = getattr(error, "ctx", None) or ctx
     option = getattr(error, "option_name", "")
     flag = option.replace("--no-", "--", 1)
     if flag != option and any(
-        one.param_type_name == "option" and one.is_flag and flag in one.opts for one in params
+        one.param_type_name == "option" and one.is_flag and flag in one.opts for one in ctx.command.params
     ):
         variable = f"KCLI_{flag[2:].upper().replace('-', '_')}=0"
         error.message = (
-            f"No such option: {option}; where settings switch {flag} on, {variable} switches it off"
+            f"no such option: {option}; where settings switch {flag} on, {variable} switches it off"
         )
         error.possibilities = None
     if option[1:].isdigit():
@@ -183,7 +227,7 @@ def _advise(error: Any, words: list[str], params: list[Any]) -> None:
 
         times = [word[1:] for word in words if word.startswith(option) and DURATION_TEXT.fullmatch(word[1:])]
         if times:
-            error.message = f"No such option: -{times[0]}; for so long ago write {times[0]}"
+            error.message = f"no such option: -{times[0]}; for so long ago write {times[0]}"
 
 
 def _in_plain_words(message: str, number_type: Any) -> str:
