@@ -39,6 +39,7 @@ def ls(
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs import ls as jobs
     from kcli.jobs.check.contradictions import NOT_TOGETHER, TWICE, with_contradictions
+    from kcli.jobs.cluster_metadata import with_undecodable
     from kcli.jobs.common import OF_LOG_DIRS
     from kcli.kafka.kraft.start_plan import (
         StartPlan,
@@ -70,7 +71,7 @@ def ls(
     plans: list[StartPlan] = []
 
     def expand(found: "Found") -> "Found":
-        found = with_contradictions(found)
+        found = with_contradictions(found if found.named_log_dirs else with_undecodable(found))
         plans.extend(plans_at_rest(found.given_log_dirs, config))
         said = {note.path for note in found.notes if note.kind in {TWICE, NOT_TOGETHER}}
         notes = [

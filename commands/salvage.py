@@ -34,7 +34,7 @@ def salvage(
     Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/saved/orders-0
     """
     from kcli.cli.run import Command, run
-    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.salvage.salvage import Salvage
 
     if not out:
@@ -47,7 +47,7 @@ def salvage(
     command = Command(
         name="salvage",
         job=job,
-        expand=_one,
+        expand=lambda found: with_undecodable(_one(found)),
         job_of=lambda found: replace(job, known=known_settings(metadata_of(found))),
     )
     run(command, inputs._replace(paths=paths), output, engine._replace(jobs=1))

@@ -64,7 +64,7 @@ def startup(
     from kcli.cli.inputs import broker_of, named_paths
     from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
-    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
     from kcli.jobs.startup import broker_rows as broker
     from kcli.jobs.startup import replica_start as replicas
     from kcli.kafka.kraft.meta_properties import NEWEST
@@ -94,6 +94,7 @@ def startup(
     plans: list[StartPlan] = []
 
     def expand(found: "Found") -> "Found":
+        found = found if found.named_log_dirs else with_undecodable(found)
         expanded = broker.expand(with_quorum_states(found))
         named = [target.path for target in expanded.targets if target.kind == LOG_DIR]
         log_dirs = named or expanded.log_dirs

@@ -1,6 +1,7 @@
 """What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
 
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -10,12 +11,18 @@ from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
-from kcli.kafka.kraft.metadata_loader import Metadata, image_in, metadata_of_log, metadata_of_snapshot
+from kcli.kafka.kraft.metadata_loader import (
+    Metadata,
+    image_in,
+    metadata_of_log,
+    metadata_of_snapshot,
+    undecodable_findings,
+)
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.kraft.partition_state import PartitionState
 from kcli.kafka.storage.loaded_log import TopicConfig
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.find import Found, find
+from kcli.logdir.find import Found, Note, find
 from kcli.logdir.log_dirs import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection
@@ -87,6 +94,14 @@ def metadata_of(found: Found) -> list[KnownMetadata]:
             facts = directory_facts(log_dir)
             known.append(KnownMetadata(facts.cluster_id, facts.broker_id, log_dir, image))
     return known
+
+
+def with_undecodable(found: Found) -> Found:
+    """Return the same with a note about each record of the metadata here that cannot be decoded."""
+    by_place = {(target.log_dir, target.metadata_dir): target for target in found.targets if target.log_dir}
+    said = (finding for target in by_place.values() for finding in undecodable_findings(target))
+    notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in said)
+    return replace(found, notes=[*found.notes, *notes])
 
 
 def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:

@@ -45,6 +45,7 @@ NOTES = {
     "quorum-state": ("DIR-010", None),
     **{kind: (code, None) for code in OF_LOG_DIRS for kind in (code, f"{code} of a file")},
     "copies": ("REPL-007", None),
+    "undecodable": ("META-001", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
 DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", *OF_LOG_DIRS, "copies"})

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
-from kcli.jobs.cluster_metadata import metadata_of, newest_images
+from kcli.jobs.cluster_metadata import metadata_of, newest_images, with_undecodable
 from kcli.jobs.common import topic_id_of
 from kcli.jobs.metadata_partitions import cluster_of
 from kcli.kafka.findings.collector import collect_findings
@@ -37,7 +37,7 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
     Only directories that a broker serves count, no -delete, -stray or -future. A note says which copy it is.
     Targets that are no partition directories stay.
     """
-    result = replace(found, targets=[], notes=list(found.notes))
+    result = replace(found, targets=[], notes=list(with_undecodable(found).notes))
     copies: dict[tuple[str | None, str, int], list[Target]] = {}
     clusters = {cluster_of(target) for target in found.targets} - {None}
     only = next(iter(clusters)) if len(clusters) == 1 else None

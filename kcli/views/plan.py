@@ -25,7 +25,7 @@ from kcli.jobs import metadata as metadata_jobs
 from kcli.jobs.check import check
 from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
-from kcli.jobs.cluster_metadata import known_settings, metadata_of
+from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
@@ -201,7 +201,7 @@ def _metadata(query: ViewQuery, _found: Found, _columns: Collection[str]) -> Vie
 def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
     known = known_settings(metadata_of(found))
     job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
-    return ViewCommand(job, PARTITIONS_ONLY)
+    return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
 
 
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))

@@ -224,15 +224,32 @@ def test_a_record_of_an_unknown_type_is_a_finding(kcli, metadata):
     assert finding["message"] == "MetadataParseException: offset 231: Unknown metadata id 127"
 
 
+@pytest.mark.parametrize("named", ["", "orders-0"])
 @pytest.mark.parametrize(
-    "words", [("startup",), ("check",), ("truncate", "--to-offset", "0"), ("rlmm", "coverage")], ids=" ".join
+    "words",
+    [
+        ("ls",),
+        ("startup",),
+        ("check",),
+        ("truncate", "--to-offset", "0"),
+        ("rlmm", "coverage"),
+        ("producers",),
+        ("txn", "open"),
+        ("sql", "FROM producers"),
+        ("salvage", "--out", "{tmp}/saved"),
+    ],
+    ids=" ".join,
 )
-def test_every_command_that_reads_the_metadata_says_what_kafka_cannot_decode(kcli, metadata, words):
+def test_every_command_that_reads_the_metadata_says_what_kafka_cannot_decode(
+    kcli, metadata, tmp_path_factory, words, named
+):
     data = (metadata / LOG).read_bytes()
     bad = put_batch(put_record(value=b"\1\2\0\x20ord"), 1, base_offset=231, partition_leader_epoch=1)
     (metadata / LOG).write_bytes(data + bad)
     orders(metadata.parent, put_range(0, 5))
-    done = kcli(*words, metadata.parent, "-o", "json")
+    place = metadata.parent / ("orders-0" if words[0] == "salvage" else named)
+    words = [word.format(tmp=tmp_path_factory.mktemp("out")) for word in words]
+    done = kcli(*words, place, "-o", "json")
 
     said = "MetadataParseException: offset 231: byte 3: TopicRecord name: expected 31 bytes, found 3"
     codes = {one["code"] for one in document(done)["findings"] if one["message"].startswith(said)}

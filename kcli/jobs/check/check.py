@@ -17,6 +17,7 @@ from kcli.jobs.check.incremental import IncrementalState
 from kcli.jobs.check.log_dirs import BrokerLogDirs, lost_checkpoints, missing_directories, where_of_log_dir
 from kcli.jobs.check.remote_events import is_remote_metadata, remote_findings
 from kcli.jobs.checkpoint import beginning_findings, contradictions, is_cleaned, stored_offsets
+from kcli.jobs.cluster_metadata import with_undecodable
 from kcli.jobs.common import (
     Yield,
     answer,
@@ -455,7 +456,7 @@ def _is_about(finding: Finding, target: Target) -> bool:
 
 def expand(found: Found, *, has_log_dirs: bool = True) -> Found:
     """Return the same with every log, and each log dir that was named, after its partitions."""
-    found = each_once(with_damaged_states(found))
+    found = each_once(with_damaged_states(found if found.named_log_dirs else with_undecodable(found)))
     result = log_targets.expand(found, starts=True)
     inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
