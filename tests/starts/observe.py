@@ -86,6 +86,8 @@ def made_of(root: Path, before: set[str], words: str) -> dict[str, Any]:
         current = f"{log_dir}/{plain}"
         if any(each.startswith(f"{current}.") for each in strays):
             fates[name] = "stray"  # what replaces it may have its name
+        elif any(each.startswith(f"{current}.") and each.endswith("-delete") for each in after - before):
+            fates[name] = "deleted"
         elif name in after:
             fates[name] = "loads"
         elif parsed.kind == FUTURE and current in after - before and has_log(root, current):
