@@ -106,18 +106,7 @@ def listed(unit: Unit, *, version: Version = NEWEST) -> Outcome:
         place = where(partition)
         for transactional_id, one in sorted(states.states.items()):
             yield TransactionRow(
-                place,
-                transactional_id=transactional_id,
-                producer_id=one.producer_id,
-                producer_epoch=one.producer_epoch,
-                previous_producer_id=one.previous_producer_id,
-                next_producer_id=one.next_producer_id,
-                state=one.state,
-                timeout_ms=one.timeout_ms,
-                start_timestamp=one.start_timestamp,
-                last_update_timestamp=one.last_update_timestamp,
-                partitions=one.partitions,
-                coordinator_partition=partition.number or 0,
+                place, transactional_id, *one[1:], coordinator_partition=partition.number or 0
             )
 
     return answer(unit, rows)
@@ -180,12 +169,6 @@ def _open_rows(partition: Partition, loaded: LoadedLog) -> Iterator[OpenTransact
             last_timestamp=producer.last_timestamp,
             last_stable_offset=stable,
             records_waiting=waiting,
-            transactional_id=None,
-            coordinator_state=None,
-            timeout_ms=None,
-            hanging=None,
-            reason="",
-            abort_command=None,
         )
 
 

@@ -59,17 +59,17 @@ class OpenTransactionRow(NamedTuple):
     last_timestamp: Annotated[Timestamp, "of its last batch"]
     last_stable_offset: Annotated[int, "of the partition: read_committed consumers stop there"]
     records_waiting: Annotated[int | None, "data records from there on; null where headers do not tell"]
-    transactional_id: Annotated[str | None, "that has this producer id; null where none here has"]
-    coordinator_state: Annotated[str | None, "of the transactional id; null where it is not here"]
-    timeout_ms: Annotated[int | None, "of the transactional id; null where it is not here"]
+    transactional_id: Annotated[str | None, "that has this producer id; null where none here has"] = None
+    coordinator_state: Annotated[str | None, "of the transactional id; null where it is not here"] = None
+    timeout_ms: Annotated[int | None, "of the transactional id; null where it is not here"] = None
     hanging: Annotated[
         bool | None,
         "whether no end marker will come: the coordinator does not hold the partition in a transaction of "
         "this producer id and epoch, or, where its state is not here, nothing was written for "
         "--max-timeout; null where that is not known",
-    ]
-    reason: Annotated[str, "why, or what the coordinator does with it"]
-    abort_command: Annotated[str | None, "that ends a hanging one; null for others"]
+    ] = None
+    reason: Annotated[str, "why, or what the coordinator does with it"] = ""
+    abort_command: Annotated[str | None, "that ends a hanging one; null for others"] = None
 
 
 PRODUCER = row_type("producer", ProducerRow)
