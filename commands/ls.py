@@ -49,11 +49,11 @@ def ls(
         stop_findings,
     )
     from kcli.logdir.find import Note
+    from kcli.rows.partitions import DISK_SUM, LISTED_PARTITION
 
     inputs = inputs._replace(include_leftovers=True)
     if by is not None:
         from kcli.jobs.disk_sums import DiskSums, disk_sums
-        from kcli.rows.partitions import DISK_SUM
 
         run(
             Command(
@@ -85,5 +85,7 @@ def ls(
     def job_of(_: "Found") -> "Map":
         return partial(jobs.ls, recover=recover, fates=replica_fates(plans))
 
-    command = Command(name="ls", job=jobs.ls, job_of=job_of, expand=expand)
+    command = Command(
+        name="ls", job=jobs.ls, answer=Answer((LISTED_PARTITION,)), job_of=job_of, expand=expand
+    )
     run(command, inputs.with_paths(apart), output, engine)
