@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -39,7 +39,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
+from kcli.logdir.targets import Selection, Target
 from kcli.rows import Item
 from kcli.rows.transactions import OpenTransactionRow, TransactionRow
 from kcli.words import duration
@@ -278,12 +278,13 @@ class OpenTransactions:
             rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
         return replace(left, rows=rows, partial=both)
 
-    def hanging(self, target: Target) -> list[OpenTransactionRow]:
-        """Return the open transactions of a partition that hang by the word of a coordinator."""
-        found = self._targets.get(target.shown)
-        if found is None or not self._coordinating or is_running(found):
+    def hanging(self, target: Target, found: Found) -> list[OpenTransactionRow]:
+        """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""
+        if not self._coordinating or is_running(target):
             return []
-        return [row for row in self._read(found) if row.hanging]
+        copies = counted_copies(found, lambda name: name == target.name).targets
+        counts = any(copy.path == target.path for copy in copies)
+        return [row for row in self._read(target) if row.hanging] if counts else []
 
     @cached_property
     def _settled(self) -> Coordinators:
@@ -307,9 +308,11 @@ class OpenTransactions:
         return [one for one in again if (one.producer_id, one.start_offset) == key]
 
 
-def open_transactions(found: Found) -> OpenTransactions:
-    """Return what says which open transactions of the copies that count hang."""
-    return OpenTransactions(with_coordinators(found, ALL_PARTITIONS), time.time_ns() // 1_000_000)
+def hanging_transactions(found: Found) -> Callable[[Target], list[OpenTransactionRow]]:
+    """Return what says which open transactions of a partition among those found hang."""
+    coordinators = counted_copies(found, lambda name: _is_coordinator(name.topic))
+    known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
+    return lambda target: known.hanging(target, found)
 
 
 def partition_counts(found: Found) -> dict[str | None, int]:

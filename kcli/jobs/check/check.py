@@ -33,7 +33,7 @@ from kcli.jobs.group import list_groups as listed_groups
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
-from kcli.jobs.transactions import OpenTransactions, open_transactions
+from kcli.jobs.transactions import hanging_transactions
 from kcli.jobs.transactions import listed as listed_transactions
 from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.partitions import (
@@ -62,6 +62,7 @@ from kcli.logdir.partition_names import SWAP, first_base, listed
 from kcli.logdir.targets import PARTITION, Selection, Server, Target
 from kcli.rows import Failure
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
+from kcli.rows.transactions import OpenTransactionRow
 
 REFUSED = "START-008"
 OF_A_RECOVERY = frozenset(
@@ -280,8 +281,8 @@ class CheckRun(NamedTuple):
     """What all directories of a run share.
 
     `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
-    `transactions`: which of them hang. `codes`: what the codes of the findings that are shown begin with;
-    none: all are shown.
+    `hanging`: returns what says which transactions of a partition hang. `codes`: what the codes of the
+    findings that are shown begin with; none: all are shown.
     """
 
     unread: frozenset[str]
@@ -289,7 +290,7 @@ class CheckRun(NamedTuple):
     log_dirs: BrokerLogDirs
     state: IncrementalState | None
     known: KnownSettings
-    transactions: Callable[[], OpenTransactions]
+    hanging: Callable[[], Callable[[Target], list[OpenTransactionRow]]]
     codes: tuple[str, ...] = ()
 
 
@@ -415,7 +416,7 @@ class DirectoryCheck(DirectoryScan):
         """Yield which open transactions of a partition hang, by what their coordinators here know."""
         if self._judge is None or not self._judge.has_open_transactions:
             return
-        for row in self._run.transactions().hanging(target):
+        for row in self._run.hanging()(target):
             who = f"producer {row.producer_id}/{row.producer_epoch}"
             since = f"from offset {row.start_offset} since {row.start_timestamp}"
             waiting = f"{row.records_waiting} records wait"
@@ -486,6 +487,6 @@ def reducer(
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    transactions = cache(lambda: open_transactions(found))
-    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, transactions, codes)
+    hanging = cache(lambda: hanging_transactions(found))
+    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, hanging, codes)
     return fold_directories(lambda: DirectoryCheck(run))

@@ -5,11 +5,12 @@ import pytest
 from kcli.jobs import transactions
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
-from tests.partitions import locked, offset_entries, segment
+from tests.partitions import locked, log_dir, offset_entries, segment
 from tests.transactions import (
     NOW,
     PAYMENTS,
     coordinator,
+    ended,
     hanging_log_dir,
     key_of,
     sent,
@@ -175,6 +176,20 @@ def test_check_names_what_hangs_and_what_ends_a_load(root):
     assert found["TXN-004"]["message"].startswith("producer 7/3, from offset 3 since ")
     with locked(root):  # a broker that runs may still end it
         assert "TXN-004" not in codes(ask("check", root)[0])
+
+
+def test_a_follower_that_only_lacks_the_marker_is_no_finding(tmp_path):
+    batch, marker = sent(0, 7, count=2), ended(2, 7)
+    for number, log in enumerate((batch + marker, batch), 1):
+        root = log_dir(tmp_path / f"b{number}", clean=False)
+        (root / "meta.properties").write_text(f"version=1\ncluster.id=abc\nnode.id={number}\n")
+        segment(root / "payments-0", 0, log)
+    coordinator(tmp_path / "b1", (key_of("pay"), value_of(7, 0, "CompleteCommit", [])))
+    assert "TXN-004" not in codes(ask("check", tmp_path / "b1", tmp_path / "b2")[0])
+    assert opened(tmp_path / "b1", tmp_path / "b2", status=0) == []
+
+    segment(tmp_path / "b1" / "payments-0", 0, batch)  # that copy is as long: the first one counts
+    assert codes(ask("check", tmp_path / "b1", tmp_path / "b2")[0]).count("TXN-004") == 1
 
 
 def test_other_processes_give_the_same_rows(root):
