@@ -107,11 +107,14 @@ def words(random: Random, codec: int, number: int) -> tuple[bytes, int]:
     return put_records(records, codec, last_offset_delta=len(records) - 1, **times), len(records)
 
 
-def commits(random: Random) -> tuple[bytes, int]:
-    """Return a batch of five offset commits of a group, as clients send them."""
+GROUPS = 5000
+
+
+def commits(random: Random, of: int | None = None) -> tuple[bytes, int]:
+    """Return a batch of five offset commits, as clients send them, of one group or of any."""
 
     def commit(n: int) -> bytes:
-        group = b"group-%04d" % random.randrange(1000)
+        group = b"group-%04d" % (random.randrange(1000) if of is None else of)
         key = struct.pack(">hh10sh6si", 1, len(group), group, 6, b"orders", n)
         value = struct.pack(">hqihq", 3, random.randrange(1 << 40), 7, 0, START + n)
         return put_record(offset_delta=n, timestamp_delta=n, key=key, value=value)
@@ -171,6 +174,13 @@ def make_records(folder: Path, records: int, codec: int) -> Facts:
 def make_commits(folder: Path, records: int) -> Facts:
     random = Random(5)
     return repeat(folder, [commits(random) for _ in range(400)], max(1, records // 2000))
+
+
+def make_groups(folder: Path, records: int) -> Facts:
+    """Commits of GROUPS groups in turn."""
+    random = Random(6)
+    batches = [commits(random, of) for of in range(GROUPS)]
+    return repeat(folder, batches, max(1, records // (5 * GROUPS)))
 
 
 def make_partitions(folder: Path, count: int) -> Facts:
@@ -271,7 +281,7 @@ def make_events(folder: Path, count: int, codec: int = NONE, together: int = 1) 
 
 
 FOLDERS = dict.fromkeys(("events", "lives"), "__remote_log_metadata-0")
-FOLDERS |= {"commits": "__consumer_offsets-0", "partitions": "data"}
+FOLDERS |= {"commits": "__consumer_offsets-0", "groups": "__consumer_offsets-0", "partitions": "data"}
 MAKERS: dict[str, Callable[..., Facts]] = {
     "big": partial(make_noise, batches=16, sizes=(17_500, 18_900), records=20),
     "tiny": partial(make_noise, batches=64, sizes=(160, 200), records=1),
@@ -281,6 +291,7 @@ MAKERS: dict[str, Callable[..., Facts]] = {
     "partitions": make_partitions,
     "events": make_events,
     "commits": make_commits,
+    "groups": make_groups,
 }
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.inputs import Facts, Made, Spec, alive
-from tests.bench.measure import Rule, counted, growth, occurrences, ratio, same, slopes
+from tests.bench.inputs import GROUPS, Facts, Made, Spec, alive
+from tests.bench.measure import Rule, counted, growth, occurrences, ratio, same, slopes, within
 
 GIB = 1 << 30
 QUICK = 16
@@ -109,6 +109,14 @@ def lines(part: int = 1) -> list[Line]:
             key_is_right,
         ),
         _text("dump-text-rlmm", "remote log metadata", rlmm, "--remote-log-metadata-decoder"),
+        Line(
+            "groups",
+            "group list, 1 GiB of offset commits of 5,000 groups",
+            [Spec("groups", 15_500_000 // part)],
+            {KCLI: "kcli group list -o ndjson DIR0"},
+            [within(KCLI, 10)],
+            of_each(b'"type":"group"', expected=lambda _: GROUPS),
+        ),
         _text("dump-text-offsets", "offset commits", commits, "--offsets-decoder"),
         Line(
             "dump-text-index",

@@ -127,6 +127,16 @@ def ratio(ours: str, base: str, target: float | None = None) -> Rule:
     return figures
 
 
+def within(key: str, seconds: float) -> Rule:
+    """How long a command takes, at most so many seconds."""
+
+    def figures(taken: Taken, facts: Sequence[Facts]) -> list[Figure]:
+        note = per_unit(taken[key].seconds / facts[0].records, "records")
+        return [Figure(key, taken[key].seconds, "s", Target(seconds, at_least=False), note=note)]
+
+    return figures
+
+
 def slopes(ours: str, base: str, large: str, unit: str, target: float | None = None) -> Rule:
     """How the cost of more input compares, without start-up; `large` ends the names on a larger input."""
 

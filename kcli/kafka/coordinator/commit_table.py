@@ -22,7 +22,7 @@ TYPE_SIZE, WORD = 2, 8
 LONGEST_KEY = 600
 """Bytes: names of topics have 249 characters at most, those of groups are seldom long."""
 SHORT_VALUE = 48
-FIRST_SLOTS = 1 << 10
+FIRST_SLOTS, DIRECT = 1 << 10, 8
 MULTIPLIER, SEED = np.uint64(0x9E3779B97F4A7C15), np.uint64(secrets.randbits(64))
 ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NO_COMMIT = -1
@@ -42,6 +42,8 @@ class CommitTable:
     def __init__(self) -> None:
         self._slots: dict[CommitKey, int] = {}
         self._hashes, self._slot_of_hash = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        self._direct = np.zeros(1, np.int64)
+        """By the low bits of a hash the place of one that has them: most hashes are found at once."""
         self._offset = np.zeros(FIRST_SLOTS, np.int64)
         self._timestamp = np.zeros(FIRST_SLOTS, np.int64)
         self._size = np.full(FIRST_SLOTS, NO_COMMIT, np.int64)
@@ -89,16 +91,19 @@ class CommitTable:
         self._size[changed] = size
         for slot, number in zip(changed[size > SHORT_VALUE], numbers[size > SHORT_VALUE], strict=True):
             self._long[int(slot)] = records.value(number) or b""
-        places = records.value_start[numbers][:, None] + np.arange(SHORT_VALUE)
-        self._value[changed] = np.frombuffer(records.data, np.uint8).take(places, mode="clip")
+        data = records.data + bytes(SHORT_VALUE)
+        windows = np.ndarray((len(records.data) + 1,), f"V{SHORT_VALUE}", data, strides=(1,))
+        self._value.view(f"V{SHORT_VALUE}")[changed, 0] = windows[records.value_start[numbers]]
         return True
 
     def _slots_of(self, records: "CoordinatorRecords", found: Hashes) -> "Ints":
         """Return the slots of keys; those that are new get one."""
-        place = np.searchsorted(self._hashes, found)
-        known = np.zeros(len(found), np.bool_)
-        inside = place < len(self._hashes)
-        known[inside] = self._hashes[place[inside]] == found[inside]
+        place = self._direct[found & np.uint64(len(self._direct) - 1)]
+        known = self._hashes[place] == found if len(self._hashes) else np.zeros(len(found), np.bool_)
+        if not known.all():
+            others = ~known
+            place[others] = np.minimum(np.searchsorted(self._hashes, found[others]), len(self._hashes) - 1)
+            known[others] = self._hashes[place[others]] == found[others] if len(self._hashes) else False
         if not known.all():
             new, first = np.unique(found[~known], return_index=True)
             numbers = (~known).nonzero()[0][first]
@@ -107,6 +112,9 @@ class CommitTable:
             order = np.argsort(every, kind="stable")
             self._hashes = every[order]
             self._slot_of_hash = np.concatenate((self._slot_of_hash, np.array(slots, np.int64)))[order]
+            size = 1 << (DIRECT * len(every)).bit_length()
+            self._direct = np.zeros(size, np.int64)
+            self._direct[self._hashes & np.uint64(size - 1)] = np.arange(len(every))
             place = np.searchsorted(self._hashes, found)
         result: Ints = self._slot_of_hash[place]
         return result
