@@ -88,6 +88,7 @@ ELSEWHERE = {
     "kcli/kafka/coordinator/storage_use.py": "tests/commands/test_group.py",
     "kcli/kafka/coordinator/*": "tests/kcli/kafka/coordinator/test_group_fold.py",
     "kcli/kafka/kraft/metadata_kinds.py": "tests/oracle/test_metadata_image_oracle.py",
+    "kcli/kafka/kraft/metadata_at.py": "tests/commands/test_metadata.py",
     "kcli/kafka/kraft/metadata_changes.py": "tests/commands/test_metadata.py",
     "kcli/jobs/metadata.py": "tests/commands/test_metadata.py",
     "kcli/jobs/metadata_export.py": "tests/commands/test_metadata.py",

@@ -11,6 +11,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import failover
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.integrity.damaged import verified_windows
+from kcli.kafka.kraft.metadata_at import MakeWatch, metadata_at, metadata_of_file
 from kcli.kafka.kraft.metadata_changes import (
     ChangeWatch,
     Difference,
@@ -27,15 +28,7 @@ from kcli.kafka.kraft.metadata_kinds import (
     voters,
     without_secrets,
 )
-from kcli.kafka.kraft.metadata_loader import (
-    ALL_RECORDS,
-    TOPIC_REMOVED,
-    MakeWatch,
-    Metadata,
-    Until,
-    metadata_at,
-    metadata_of_file,
-)
+from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, TOPIC_REMOVED, Metadata, Until
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition

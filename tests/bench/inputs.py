@@ -14,7 +14,10 @@ from random import Random
 from typing import NamedTuple
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from formats.primitives import uuid_text
 from tests.builders import put_batch, put_record, put_records, put_unsigned_varint
+from tests.metadata_records import batch as metadata_batch
+from tests.metadata_records import change, partition, record, topic
 
 FACTS = "made.json"
 START = 1_700_000_000_000
@@ -67,7 +70,8 @@ def load(cache: Path, spec: Spec) -> Made | None:
 def version() -> str:
     """Return what changes when inputs would be made differently."""
     here = Path(__file__)
-    return hashlib.sha256(here.read_bytes() + (here.parents[1] / "builders.py").read_bytes()).hexdigest()
+    makers = (here, *(here.parents[1] / name for name in ("builders.py", "metadata_records.py")))
+    return hashlib.sha256(b"".join(maker.read_bytes() for maker in makers)).hexdigest()
 
 
 def make(cache: Path, spec: Spec) -> None:
@@ -183,6 +187,21 @@ def make_groups(folder: Path, records: int) -> Facts:
     return repeat(folder, batches, max(1, records // (5 * GROUPS)))
 
 
+def make_metadata(folder: Path, records: int) -> Facts:
+    """A metadata log: topics, then changes of their partitions, as many records without effect between."""
+    ids = [uuid_text(bytes([number] * 16)) for number in range(40)]
+    idle = (metadata_batch(0, record("NoOpRecord"), timestamp=START), 1)
+    group = []
+    for number, topic_id in enumerate(ids):
+        values = [topic(f"topic-{number}", topic_id), *(partition(one, topic_id) for one in range(11))]
+        group.append((metadata_batch(0, *values, timestamp=START), 12))
+    for leader in (2, 3, 1):
+        for topic_id in ids:
+            values = [change(one, topic_id, leader=leader, isr=(leader, 4)) for one in range(11)]
+            group += [(metadata_batch(0, *values, timestamp=START), 11), *[idle] * 9]
+    return repeat(folder, group, max(1, records // sum(count for _, count in group)))
+
+
 def make_partitions(folder: Path, count: int) -> Facts:
     """A cleanly stopped log dir of so many partitions: five epochs, one segment of one batch."""
     times = {"base_timestamp": START, "max_timestamp": START}
@@ -282,6 +301,7 @@ def make_events(folder: Path, count: int, codec: int = NONE, together: int = 1) 
 
 FOLDERS = dict.fromkeys(("events", "lives"), "__remote_log_metadata-0")
 FOLDERS |= {"commits": "__consumer_offsets-0", "groups": "__consumer_offsets-0", "partitions": "data"}
+FOLDERS |= {"metadata": "__cluster_metadata-0"}
 MAKERS: dict[str, Callable[..., Facts]] = {
     "big": partial(make_noise, batches=16, sizes=(17_500, 18_900), records=20),
     "tiny": partial(make_noise, batches=64, sizes=(160, 200), records=1),
@@ -292,6 +312,7 @@ MAKERS: dict[str, Callable[..., Facts]] = {
     "events": make_events,
     "commits": make_commits,
     "groups": make_groups,
+    "metadata": make_metadata,
 }
 
 

@@ -169,6 +169,14 @@ def lines(part: int = 1) -> list[Line]:
             "kcli rlmm state -o ndjson",
             of_each(LINE_END, expected=lambda facts: alive(facts.records)),
         ),
+        _growth(
+            "growth-metadata",
+            "metadata show of a metadata log",
+            Spec("metadata", 1_000_000 // part),
+            "records",
+            "kcli metadata show -o ndjson",
+            of_each(b'"complete":true', expected=lambda facts: 1),
+        ),
         Line(
             "spark-scan",
             "scan, 180-byte batches, local[2] against --jobs 2",

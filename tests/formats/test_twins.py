@@ -16,6 +16,7 @@ from formats.errors import FormatError
 from formats.magic import format_of, is_valid, read_header
 from formats.messages import flat, printed
 from formats.messages.decode import VALUES, decode_value
+from formats.messages.metadata import decode_alike, decode_metadata
 from formats.messages.reader import Collector, Message
 from formats.messages.remote import read_value
 from formats.record import batch_records
@@ -25,6 +26,7 @@ from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.recorded import rows as records_of
 from tests.formats.remote_values import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
+from tests.metadata_records import change, partition
 
 pytestmark = pytest.mark.slow
 
@@ -251,6 +253,18 @@ def outcome(read, value):
     return (type(found), str(found) if isinstance(found, FormatError) else found)
 
 
+def metadata_values():
+    """Return records of partitions, each also cut and with every bit of every byte flipped; and null."""
+    whole = [partition(7), change(3, leader=2, isr=(1, 2)), change(leader=-1, leaderRecoveryState=1)]
+    flipped = [
+        one[:at] + bytes([one[at] ^ 1 << bit]) + one[at + 1 :]
+        for one in whole
+        for at in range(len(one))
+        for bit in range(8)
+    ]
+    return [None, b"", *whole, *whole, *(one[:end] for one in whole for end in range(len(one))), *flipped]
+
+
 TWINS = {
     "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
@@ -264,6 +278,12 @@ TWINS = {
     ),
     "sequences": Twin(
         (record_columns.add_sequences,), fast_sequence, lambda case: [add_sequence(*case)], sequences
+    ),
+    "records of partitions": Twin(
+        (),
+        lambda value: str(attempt(decode_alike, value)),
+        lambda value: str(attempt(decode_metadata, value, replace_invalid_utf8=True)),
+        metadata_values,
     ),
     "events of remote segments": Twin((), fast_event, plain_event, events),
     "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),

@@ -290,10 +290,10 @@ def _change_partition(image: Image, _: int, fields: Fields) -> str | None:
             last_known_elr=_brokers(fields.get("lastKnownElr")),
         ),
     )
-    directories = fields.get("directories") or new.directories
-    topic.partitions[fields["partitionId"]] = new._replace(
-        directories=_directories(list(directories), new.replicas)
-    )
+    given = fields.get("directories")
+    if given or fields["replicas"] is not None:
+        new = new._replace(directories=_directories(given or list(new.directories), new.replicas))
+    topic.partitions[fields["partitionId"]] = new
     return None
 
 

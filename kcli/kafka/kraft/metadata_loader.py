@@ -23,17 +23,16 @@ from formats.control import (
     control_record,
 )
 from formats.errors import FormatError
-from formats.magic import LARGEST_HEADER, is_legacy, is_valid, read_header
-from formats.messages.metadata import METADATA_RECORDS, decode_metadata
+from formats.magic import LARGEST_HEADER, LATEST, is_legacy, is_valid, read_header
+from formats.messages.metadata import METADATA_RECORDS, decode_alike
 from formats.messages.reader import Unknown
-from formats.names import LOG, QUORUM_STATE, FileName, parse_file
+from formats.names import QUORUM_STATE, FileName, parse_file
 from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message, with_count
 from kcli.kafka.findings.log_findings import damaged_range_text
 from kcli.kafka.kraft.log_settings import topic_config
-from kcli.kafka.kraft.metadata_image import Image, Watch
-from kcli.kafka.kraft.metadata_snapshot import NO_FOOTER
+from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.storage.loaded_log import LoadedLog, TopicConfig, checkpoints
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import BrokerError
@@ -63,6 +62,7 @@ METADATA_PARSE = "MetadataParseException"
 SNAPSHOT_FIRST = (3, 6)
 NO_OP, NO_OP_ALONE = (20, 0), bytes((20, 0, 0, 0, 1, 8, 1, 20, 0, 0, 0))
 """Type and version, and the bytes of a batch's only record: a controller writes one each 500 ms."""
+NO_OP_VALUE = NO_OP_ALONE[6:10]
 IDLE_LENGTH = HEADER_SIZE - LOG_OVERHEAD + len(NO_OP_ALONE)
 
 
@@ -118,8 +118,6 @@ class Until(NamedTuple):
 
 
 ALL_RECORDS = Until()
-MakeWatch: TypeAlias = Callable[["Metadata"], Watch]
-"""Makes what sees the changes of an image that begins."""
 
 
 def _up_to_damage(file: DataFile, start: int, end: int) -> Iterator["Window | DamagedRange | Stop"]:
@@ -177,6 +175,9 @@ class Metadata:
             if isinstance(item, (Stop, DamagedRange)):
                 self._cut(path, item)
                 continue
+            if self._columns(item, path, start):
+                ends_with_footer = False
+                continue
             for number, data in self._batches(file, item, start):
                 position, ends_with_footer = int(item.positions[number]), False
                 offset, time = (int(item.fields[name][number]) for name in ("base_offset", "max_timestamp"))
@@ -198,6 +199,34 @@ class Metadata:
                 self.image.epoch = int(item.fields["partition_leader_epoch"][number])
                 self.end_offset = self.image.offset + 1
         return ends_with_footer
+
+    def _columns(self, window: "Window", path: str, start: int) -> bool:
+        """Replay a window of data alone in which nothing is to be left out; return whether it is one."""
+        from formats.record_columns import RecordColumns, record_columns
+
+        fields, places = window.fields, window.positions
+        if self.until != ALL_RECORDS or window.valid is None or not len(window.data):
+            return False
+        is_plain = window.valid & (fields["magic"] == LATEST) & (fields["attributes"] & CONTROL_MASK == 0)
+        if not is_plain.all() or fields["base_offset"][0] < start:
+            return False
+        parts = [*record_columns(window.data, places - window.base, LARGEST_BATCH, fields)]
+        whole = [one for one in parts if isinstance(one, RecordColumns)]
+        if len(whole) < len(parts):
+            return False
+        for part in whole:
+            epochs = part.headers["partition_leader_epoch"][part.batch]
+            columns = (part.offset, part.timestamp, part.value_start, part.value_length)
+            positions, data = places[part.first + part.batch], part.data
+            for offset, time, at, size, epoch, position in zip(
+                *(each.tolist() for each in (*columns, epochs, positions)), strict=True
+            ):
+                self.image.offset, self.image.epoch, self.timestamp = offset, epoch, time
+                value = None if size < 0 else data[at : at + size]
+                if value != NO_OP_VALUE or NO_OP not in self.record_places:
+                    self._data(offset, value, path, position)
+        self.end_offset = self.image.offset + 1
+        return True
 
     def _batches(self, file: DataFile, window: "Window", start: int) -> Iterator[tuple[int, bytes]]:
         """Yield the number and bytes of each batch to be replayed, no bytes of one that changes nothing."""
@@ -301,7 +330,7 @@ class Metadata:
     def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
         place = RecordPlace(offset, path, position)
         try:
-            message = decode_metadata(value, replace_invalid_utf8=True)
+            message = decode_alike(value)
         except FormatError as error:
             if self.undecodable is None:
                 self.undecodable = place, str(error)
@@ -384,18 +413,19 @@ def metadata_of_log(
     partition: Partition, loaded: LoadedLog, snapshot: Callable[[Partition], Metadata] | None = None
 ) -> Metadata:
     """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log."""
-    found = (snapshot or _newest_snapshot)(partition)
+    found = (snapshot or newest_snapshot)(partition)
     found.log_start_offset = loaded.log_start_offset
     start, found.lost = found.end_offset, lost_end(loaded)
     for segment in loaded.segments:
         if segment.log_path is not None and segment.log_size:
             with segment.log() as file:
                 found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
-    _take_quorum_state(found, partition)
+    take_quorum_state(found, partition)
     return found
 
 
-def _take_quorum_state(found: Metadata, partition: Partition) -> None:
+def take_quorum_state(found: Metadata, partition: Partition) -> None:
+    """Take what quorum-state beside a metadata log says."""
     path = os.path.join(partition.path, QUORUM_STATE)
     data = read_optional(path)
     if data is not None:
@@ -406,59 +436,7 @@ def _take_quorum_state(found: Metadata, partition: Partition) -> None:
             found.findings.append(Finding(NO_QUORUM_STATE, str(error), found.directory, shown_as))
 
 
-def metadata_at(
-    partition: Partition, walk: Walk, until: Until = ALL_RECORDS, watch: MakeWatch | None = None
-) -> Metadata:
-    """Return what a metadata log says up to a record, past damage: its newest snapshot and the log after it.
-
-    With a `watch`, which sees every change, by the oldest snapshot that the log reaches: none where the log
-    begins with offset 0. FileError where nothing of that time is here.
-    """
-    segments = [(one.base_offset, one.path("log")) for one in partition.segments]
-    first = segments[0][0] if segments else None
-    found = _newest_snapshot(partition, until, None if watch is None else first)
-    start, found.until = found.end_offset, until
-    if watch is not None:
-        found.image.watch = watch(found)
-    ends = [*(base for base, _ in segments[1:]), INT64]
-    for (base, path), end in zip(segments, ends, strict=True):
-        if found.has_reached or until.is_past(base):
-            break
-        if end <= start:
-            continue
-        if base > found.end_offset:
-            found.lose(f"offsets {found.end_offset}..{base - 1} are not here", partition.shown, None)
-        with DataFile(path) as file:
-            found.read(file, shown_path(partition, path), start, walk=walk)
-    if found.image.offset < 0:
-        words = f"what is here begins at offset {first}" if first else "no record of it is here"
-        raise FileError(partition.shown, "nothing-to-read", words)
-    _take_quorum_state(found, partition)
-    return found
-
-
-def metadata_of_file(
-    path: str, shown_as: str, walk: Walk, until: Until = ALL_RECORDS, watch: MakeWatch | None = None
-) -> Metadata:
-    """Return what one segment of the metadata log says, or a snapshot of it, past damage."""
-    found = Metadata(os.path.dirname(shown_as) or ".")
-    name, found.until = parse_file(os.path.basename(path)), until
-    if watch is not None:
-        found.image.watch = watch(found)
-    if name.kind == LOG and name.base_offset:
-        found.lose(f"offsets 0..{name.base_offset - 1} are not here", shown_as, None)
-    with DataFile(path) as file:
-        has_footer = found.read(file, shown_as, walk=walk)
-    if name.kind != LOG and not has_footer and name.epoch is not None:
-        found.lose(NO_FOOTER, shown_as, None)
-    if name.kind != LOG:
-        found.take_end(name)
-    return found
-
-
-def _newest_snapshot(
-    partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None
-) -> Metadata:
+def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None) -> Metadata:
     """Return what the newest snapshot up to a record holds that can be read; nothing without one.
 
     With the offset that a log has `reached` backwards the oldest one from there on; none for 0.

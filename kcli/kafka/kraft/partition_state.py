@@ -1,6 +1,6 @@
 """A partition in the metadata, and what a change makes of it, as `PartitionRegistration.merge`."""
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Brokers: TypeAlias = tuple[int, ...]
 
@@ -49,6 +49,8 @@ class Change(NamedTuple):
 
 def merged(partition: PartitionState, change: Change) -> PartitionState:
     """Return the partition after a change; its partition epoch rises always."""
-    given = {name: value for name, value in change._asdict().items() if value is not None}
+    given: dict[str, Any] = {
+        name: value for name, value in zip(Change._fields, change, strict=True) if value is not None
+    }
     epoch = partition.leader_epoch + (change.leader is not None)
     return partition._replace(**given, leader_epoch=epoch, partition_epoch=partition.partition_epoch + 1)

@@ -1,11 +1,15 @@
 """The records of a metadata log, many batches at once: as each batch by itself."""
 
+from random import Random
+
 import pytest
 
 from formats.messages.metadata import METADATA_RECORDS
-from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, Metadata
+from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, Metadata, Until
 from kcli.logdir.buffers import DataFile, FileError
 from tests.builders import put_record, put_records
+from tests.metadata_records import CLUSTER, change
+from tests.metadata_records import batch as put_batch
 
 pytestmark = pytest.mark.slow
 
@@ -86,3 +90,22 @@ def test_a_transaction_counts_with_records_without_effect_in_it(log):
     data = [batch(0, begin, NO_OP, topic(b"a"), NO_OP), batch(4, NO_OP)]
     assert read(path, data)[1] == []
     assert read(path, [*data, batch(5, end)])[1] == ["a"]
+
+
+def test_many_records_at_once_are_folded_as_each_by_itself(tmp_path):
+    choose, data, offset = Random(20260), list[bytes](), 0
+    while offset < OTHERS:
+        values = choose.choices([*CLUSTER, NO_OP, change(leader=2), change(1, isr=(3,)), b"?"], k=5)
+        data.append(put_batch(offset, *values[: choose.randrange(1, 5)]))
+        offset += 5
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"".join(data))
+    found = []
+    for until in (Until(), Until(offset=10 * OTHERS)):
+        metadata = Metadata("d")
+        metadata.until = until
+        with DataFile(str(path)) as file:
+            metadata.read(file, path.name)
+        found.append((metadata.image, metadata.findings, metadata.record_places, metadata.end_offset))
+    assert found[0] == found[1]
+    assert found[0][1][0].more > OTHERS // 50
