@@ -6,7 +6,7 @@ from typing import Any
 from kcli.kafka.findings.catalogue import CATALOGUE
 from kcli.kafka.findings.findings import SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
-from kcli.rows import row_types
+from kcli.rows import ONE_TYPE_AT_A_TIME, row_types
 from kcli.rows.declare import RowType, row_schema
 
 Schema = dict[str, Any]
@@ -89,7 +89,8 @@ def document_schema(command: str) -> Schema:
             "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
         },
     )
-    defs = {row_type.name: _row(row_type, tagged=len(types) > 1) for row_type in types}
+    tagged = len(types) > 1 and command not in ONE_TYPE_AT_A_TIME
+    defs = {row_type.name: _row(row_type, tagged=tagged) for row_type in types}
     return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING_SCHEMA, "error": ERROR}}
 
 

@@ -84,6 +84,9 @@ COMMANDS = {
 }
 """The row types that each command can print, first the usual one: `module.NAME` of each."""
 
+ONE_TYPE_AT_A_TIME = frozenset({"ls"})
+"""Commands of several types of rows, of which an option chooses one: rows do not name it."""
+
 READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate", "diff"})
 """Commands whose rows come from their arguments alone, or from other runs."""
 
