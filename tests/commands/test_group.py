@@ -50,6 +50,21 @@ def test_offsets_are_as_the_broker_answers(running):
     }
 
 
+def test_commits_of_old_releases_are_those_that_their_consumers_made(tmp_path):
+    recorded = json.loads(gzip.decompress(RUNNING.with_name("upgraded.json.gz").read_bytes()))
+    for name, log in recorded["logs"].items():
+        directory, _, file = name.partition("/")
+        coordinator(tmp_path / "d", number=int(directory.rpartition("-")[2]))
+        (tmp_path / "d" / directory / file).write_bytes(base64.b64decode(log))
+    found = {}
+    for row in document("group", "offsets", tmp_path / "d")["rows"]:
+        name = f"{row['topic']}-{row['partition']}"
+        found.setdefault(row["group_id"], {})[name] = row["committed_offset"]
+    expected = recorded["last_committed"]
+    assert len(expected) > 20
+    assert {group: found.get(group) for group in expected} == expected
+
+
 def test_members_have_the_partitions_of_their_protocol(running):
     rows = {row["group_id"]: row for row in document("group", "members", running[0])["rows"]}
     assert set(rows) == {"g-classic", "g-consumer", "g-share", "g-static"}

@@ -72,7 +72,7 @@ def _note(row: GroupOffsetRow) -> str:
     position = row.position
     if position in BAD and row.committed_offset is not None and row.log_start_offset is not None:
         is_below = row.committed_offset < row.log_start_offset
-        side = "below log start" if is_below else "above log end"
+        side = f"below log start {row.log_start_offset}" if is_below else "above log end"
         position = side if position == "out-of-range" else BAD[position]
     pending = "" if row.pending_offset is None else f"{row.pending_offset} pending"
     removed = "" if row.removed_by is None else f"removed at {row.removed_by}"
