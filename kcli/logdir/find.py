@@ -112,8 +112,7 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             _argument(argument, selection, found)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
-    if found.named_log_dirs:
-        _take_unformatted(given, found)
+    _take_unformatted(given, found)
     apart = [server.metadata_log_dir] if server.metadata_log_dir else []
     places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
     if places or server is not NO_SERVER:
@@ -125,10 +124,17 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
 
 
 def _take_unformatted(arguments: Iterable[str], found: Found) -> None:
-    """Take empty directories, as new volumes are, for log dirs: they were named beside some."""
-    empty = {shown(path): path for path in arguments if _is_empty(path)}
-    taken = [one.path for one in found.failures if one.path in empty and one.code == NO_LOG_DIR]
-    found.named_log_dirs += [empty[path] for path in taken]
+    """Take for log dirs empty directories that were named beside some, as new volumes are.
+
+    And what server.properties names in log.dirs; one that is missing where nothing else is named.
+    """
+    is_alone = not (found.named_log_dirs or found.targets)
+    of_server = {shown(path): path for path in found.server.log_dirs}
+    given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
+    given |= of_server
+    codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
+    taken = [one.path for one in found.failures if one.path in given and one.code in codes]
+    found.named_log_dirs += [given[path] for path in taken]
     found.failures = [one for one in found.failures if one.path not in taken]
 
 

@@ -19,6 +19,7 @@ OFFSETS_RETENTION_MS = 7 * 86_400_000
 class Server(NamedTuple):
     """What the server.properties of a broker says: `remote_log` is remote.log.storage.system.enable."""
 
+    log_dirs: tuple[str, ...] = ()
     metadata_log_dir: str | None = None
     remote_log: bool | None = None
     index_interval_bytes: int | None = None

@@ -228,3 +228,18 @@ def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):
     strays = {one["dir"] for one in document["findings"] if one["code"] == "START-013"}
     rows = [row["dir"] for row in document["rows"] if row.get("topic")]
     assert strays == {one for one in rows if "__cluster_metadata" not in one} != set()
+
+
+@pytest.mark.parametrize("names", [(), ("d0",), ("d0/lost+found", "d1")])
+def test_log_dirs_of_server_properties_without_anything_are_not_formatted(kcli, tmp_path, names):
+    config = tmp_path / "server.properties"
+    config.write_text(f"log.dirs={tmp_path}/d0,{tmp_path}/d1\n")
+    for name in names:
+        (tmp_path / name).mkdir(parents=True)
+    for command in ("startup", "check"):
+        done = kcli(command, "-o", "json", "--server-config", config)
+        answer = json.loads(done.stdout)
+        assert done.exit_code == 1, command
+        assert {"START-009"} == {one["code"] for one in answer["findings"]}, command
+        assert any(tmp_path.name in str(row) for row in answer["rows"]), command
+    assert kcli("startup", "-q", tmp_path / "d0").exit_code == 3

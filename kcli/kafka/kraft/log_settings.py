@@ -121,8 +121,10 @@ def _topic_config(image: Image, name: str) -> TopicConfig:
 
 def server_of(properties: Mapping[str, str]) -> Server:
     """Return what a server.properties says, with Kafka's defaults for what it does not."""
+    named = log_dirs(properties)
     return Server(
-        log_dirs(properties).metadata_log_dir or None,
+        named.log_dirs,
+        named.metadata_log_dir or None,
         properties.get("remote.log.storage.system.enable", "").strip().lower() == "true",
         _number_or(properties.get("log.index.interval.bytes"), DEFAULT_INDEX_INTERVAL_BYTES),
         _number_or(properties.get("log.index.size.max.bytes"), DEFAULT_MAX_INDEX_SIZE),
