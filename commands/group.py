@@ -50,7 +50,8 @@ def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: A
         last_time_ms=last_time,
         **more,
     )
-    message = f"no group here is {' or '.join(groups)}: kcli group list shows all" if groups else None
+    is_any = not groups or "*" in groups
+    message = None if is_any else f"no group here is {' or '.join(groups)}: kcli group list shows all"
     types = {jobs.list_groups: GROUP_ROW, jobs.storage: GROUP_STORAGE}
     possible = frozenset({types[job].name}) if job in types else None
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
