@@ -3,6 +3,7 @@
 import gzip
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,10 @@ def test_a_snapshot_is_where_an_answer_begins(kcli, tmp_path):
     before = {row["topic"] for row in show(kcli, log_dir, "topics", "--at", "183")}
     assert before == {row["topic"] for row in show(kcli, path, "topics")}
     assert {row["topic"] for row in show(kcli, log_dir, "topics")} == {*before, "orders"}
+    alone = tmp_path / "alone" / path.parent.name / path.name
+    alone.parent.mkdir(parents=True)
+    shutil.copy(path, alone)
+    assert {row["topic"] for row in show(kcli, alone.parent, "topics")} == before
     done = kcli("metadata", "show", log_dir, "--at", "9", "-o", "json")
     assert done.exit_code == 3
     assert "begins at offset 184" in json.loads(done.stdout)["errors"][0]["message"]

@@ -37,7 +37,7 @@ def metadata_at(
     start, found.until = found.end_offset, until
     if watch is not None:
         found.image.watch = watch(found)
-    ends = [*(base for base, _ in segments[1:]), INT64]
+    ends = [base for base, _ in segments[1:]] + [INT64] * bool(segments)
     for (base, path), end in zip(segments, ends, strict=True):
         if found.has_reached or until.is_past(base):
             break

@@ -14,39 +14,16 @@ Facts: TypeAlias = dict[str, Any]
 
 RESOURCE_TYPES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
 """`ConfigResource.Type`."""
-ACL_RESOURCES = [
-    "UNKNOWN",
-    "ANY",
-    "TOPIC",
-    "GROUP",
-    "CLUSTER",
-    "TRANSACTIONAL_ID",
-    "DELEGATION_TOKEN",
-    "USER",
-]
-PATTERNS = ["UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED"]
-OPERATIONS = [
-    "UNKNOWN",
-    "ANY",
-    "ALL",
-    "READ",
-    "WRITE",
-    "CREATE",
-    "DELETE",
-    "ALTER",
-    "DESCRIBE",
-    "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS",
-    "ALTER_CONFIGS",
-    "IDEMPOTENT_WRITE",
-    "CREATE_TOKENS",
-    "DESCRIBE_TOKENS",
-    "TWO_PHASE_COMMIT",
-]
-PERMISSIONS = ["UNKNOWN", "ANY", "DENY", "ALLOW"]
+ACL_RESOURCES = "UNKNOWN ANY TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER"
+PATTERNS = "UNKNOWN ANY MATCH LITERAL PREFIXED"
+OPERATIONS = (
+    "UNKNOWN ANY ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS "
+    "ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS TWO_PHASE_COMMIT"
+)
+PERMISSIONS = "UNKNOWN ANY DENY ALLOW"
 """`ResourceType`, `PatternType`, `AclOperation` and `AclPermissionType` of ACLs."""
-MECHANISMS = ["UNKNOWN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-SECURITY_PROTOCOLS = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+MECHANISMS = "UNKNOWN SCRAM-SHA-256 SCRAM-SHA-512"
+SECURITY_PROTOCOLS = "PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL"
 SECRET_ENDS = ("password", "jaas.config", "keystore.key", "certificate.chain", "certificates", "secret")
 """How the names of settings end whose values Kafka holds as passwords."""
 HIDDEN = "(hidden)"
@@ -71,8 +48,8 @@ def without_secrets(settings: Mapping[str, Any]) -> Facts:
     return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
 
 
-def _word(words: Mapping[int, str] | list[str], number: int) -> str:
-    known = words if isinstance(words, Mapping) else dict(enumerate(words))
+def _word(words: Mapping[int, str] | str, number: int) -> str:
+    known = dict(enumerate(words.split())) if isinstance(words, str) else words
     return known.get(number, str(number))
 
 

@@ -7,7 +7,6 @@ from textwrap import wrap
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from kcli.kafka.kraft.metadata_image import Endpoint
 from kcli.output.screen import Screen
@@ -362,13 +361,13 @@ DIFFERENCE_TABLE = TableView(
 
 
 def _commands(rows: Sequence[MetadataCommandRow], screen: Screen) -> Iterator[RenderableType]:
+    width = screen.width - len(CONTINUED)
     for command in dict.fromkeys(row.command for row in rows):
         lines = [command]
         if "'" not in command and not command.startswith("#"):
-            lines = wrap(
-                command, screen.width - len(CONTINUED), break_on_hyphens=False, break_long_words=False
-            )
-        yield Text(" \\\n    ".join(lines), no_wrap=True, overflow="ignore")
+            lines = wrap(command, width, break_on_hyphens=False, break_long_words=False)
+        for line in " \\\n    ".join(lines).split("\n"):
+            yield StyledLines([[(line, "")]], screen)
 
 
 CONTINUED = "     \\"
