@@ -78,21 +78,30 @@ def test_of_a_wrapper_each_message_is_lost(kcli, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("base", "change", "words"),
+    ("base", "change", "words", "todo"),
     [
-        ("4.3.1", "voter away", "asks the voters 3"),
-        ("4.3.1-dynamic", "other directory.id in d0", "the voters record has directory.id"),
-        ("4.3.1-dynamic", "metadata log gone", "no voters record"),
+        ("4.3.1", "voter away", "asks the voters 3", "set controller.quorum.voters back to 1"),
+        (
+            "4.3.1-dynamic",
+            "other directory.id in d0",
+            "the voters record has directory.id",
+            "write directory.id=",
+        ),
+        ("4.3.1-dynamic", "metadata log gone", "no voters record", "put back __cluster_metadata-0"),
     ],
 )
-def test_who_waits_is_never_ready_and_check_says_why_too(kcli, tmp_path, base, change, words):
+def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
+    kcli, tmp_path, base, change, words, todo
+):
     properties = prepare(base, change, tmp_path)
     broker = started(kcli, properties)[0]
-    assert (broker["outcome"], broker["error"]) == ("waits", None)
+    assert (broker["outcome"], broker["error"], broker["server_log"]) == ("waits", None, None)
+    assert todo in broker["remedy"]
     for command in ("startup", "check"):
         done = kcli(command, "--server-config", properties, "-o", "json")
         (finding,) = (one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-022")
         assert words in finding["message"], (command, finding)
+        assert finding["message"].endswith(f"; to do: {broker['remedy']}")
     assert kcli("startup", "--server-config", properties).exit_code == 1
 
 
@@ -137,10 +146,45 @@ def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcl
     assert "IllegalArgumentException" in refused
 
 
-def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path: Path):
-    prepare("4.4.0", "healthy", tmp_path)
-    words = ("startup", "--kafka-version", "4.3", "-o", "table", tmp_path / "d0", tmp_path / "d1")
-    assert "start the release that wrote this" in " ".join(kcli(*words).stdout.split())
+@pytest.mark.parametrize(
+    ("base", "change", "release", "said"),
+    [
+        ("4.4.0", "healthy", "4.3", "No MetadataVersion with feature level "),
+        ("4.3.1", "healthy", "4.0", "Can't read version "),
+        ("4.3.1", "healthy", "3.0", ""),
+        (
+            "3.9.2",
+            "healthy",
+            "3.8",
+            "FeatureLevelRecord(name='metadata.version', featureLevel=21), but this ",
+        ),
+        ("4.3.1", "group.version 9", "4.3", "FeatureLevelRecord(name='group.version', featureLevel=9), but "),
+        ("4.3.1", "unknown feature", "4.3", "but this controller only supports versions"),
+    ],
+)
+def test_who_meets_what_a_newer_release_wrote_starts_that_one(kcli, tmp_path, base, change, release, said):
+    broker = started(kcli, prepare(base, change, tmp_path), release)[0]
+    assert (broker["outcome"], said in broker["server_log"]) == ("fails", True)
+    assert broker["remedy"].startswith("start the release that wrote this")
+
+
+@pytest.mark.parametrize(
+    ("change", "setting", "words", "todo"),
+    [
+        ("metadata log in d1, too", "", "and another in", "move the one with the lower log end"),
+        ("healthy", "d1", "and none in", "set metadata.log.dir back to {}/d0"),
+        ("directory.id of d0 in d1", "", "is also that of", "take the one that is a copy out of log.dirs"),
+    ],
+)
+def test_a_metadata_log_in_another_log_dir_is_no_lost_one(kcli, tmp_path, change, setting, words, todo):
+    properties = prepare("4.3.1", change, tmp_path)
+    named = properties.read_text()
+    properties.write_text(f"{named}\nmetadata.log.dir={tmp_path}/{setting}\n" if setting else named)
+    broker = started(kcli, properties)[0]
+    assert broker["outcome"] == "fails"
+    assert words in broker["reason"]
+    assert broker["remedy"].startswith(todo.format(tmp_path))
+    assert ("Found unexpected metadata location" in broker["server_log"]) == ("lies here" in broker["reason"])
 
 
 def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp_path: Path):

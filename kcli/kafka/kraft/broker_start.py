@@ -19,6 +19,7 @@ from kcli.kafka.kraft.meta_properties import (
     StartFailure,
     verify,
 )
+from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.log_dirs import LOG_START, METADATA_DIRECTORY, RECOVERY_POINT, LogDirState, log_dir_state
@@ -93,7 +94,8 @@ def _metadata_stops(
         if error is not None and one.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
         if one.has_metadata_log and one.path != metadata_dir:
-            message = f"the metadata log lies here, and in the metadata log dir {metadata_dir}"
+            has_another = any(other.has_metadata_log for other in dirs if other.path == metadata_dir)
+            message = ELSEWHERE.format(ANOTHER if has_another else NONE, metadata_dir)
             yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{METADATA_DIRECTORY}")
 
 

@@ -88,7 +88,12 @@ def wait_reason(
     if metadata is not None and metadata.voters:
         return _no_voter(node_id, directory_id, metadata.voters)
     if config.roles is not None and config.static_voters is None and config.has_bootstrap_servers:
-        return "no voters record in the metadata log, and no controller.quorum.voters: no node may lead"
+        lacks = (
+            "no metadata log, so no voters record"
+            if metadata is None
+            else "no voters record in the metadata log"
+        )
+        return f"{lacks}, and no controller.quorum.voters: no node may lead"
     return None
 
 

@@ -50,7 +50,7 @@ NO_META_PROPERTIES = (
     "No `meta.properties` found in {directory} (have you run `kafka-storage.sh` to format the directory?)"
 )
 SAME_ID, RESERVED = "is also that of", "is reserved"
-NO_NAME, TWICE = "TOPIC-PARTITION", "the same partition lies in "
+NO_NAME, TWICE = "TOPIC-PARTITION|malformed name", "the same partition lies in "
 PUT_BACK = (
     "before the start put back __cluster_metadata-0 whole, from another controller or broker of the cluster, "
     "or from a backup; rename back what is -stray already"
@@ -61,8 +61,30 @@ NEWER = re.compile(
     r"(No MetadataVersion with [a-z ]+ \d+|Unknown metadata id \d+|Can't read version \d+ of \w+|"
     r"Unknown KRaft feature level: \d+)"
 )
-"""What a release says of what a newer one wrote."""
+"""What a release says of what a newer one wrote, and further on what kcli says beside it."""
+WRITTEN_BY_NEWER = (
+    f"{NEWER.pattern}|supports versions up to|has bytes that \\S+ does not read|Unknown control record type|"
+    "BrokerMetadata is not consistent"
+)
+LEVEL = re.compile(r"(\S+) (\d+), and a controller of \S+ supports versions")
+ELSEWHERE = "the metadata log lies here, and {} in the metadata log dir {}"
+ANOTHER, NONE = "another", "none"
+"""Of a metadata log beside the metadata log dir, with what that has."""
 SAID = (
+    (
+        re.compile(ELSEWHERE.format(f"(?:{ANOTHER}|{NONE})", "(.+)")),
+        (
+            "Found unexpected metadata location in data directory `{path}` "
+            "(the configured metadata directory is {0})."
+        ),
+    ),
+    (
+        LEVEL,
+        (
+            "Tried to apply FeatureLevelRecord FeatureLevelRecord(name='{0}', featureLevel={1}), but this "
+            "controller only supports versions"
+        ),
+    ),
     (SMALLEST, "Found record size {0} smaller than minimum record overhead ({1}) in file {path}."),
     (re.compile("^no meta.properties"), NO_META_PROPERTIES),
     (re.compile(r"\b((?:node|cluster) ID not found)"), "Error: {0} in {directory}"),
@@ -80,9 +102,38 @@ SAID = (
 )
 """What kcli says of a failure, and the message of Kafka's exception."""
 BY_MESSAGE = (
-    (NEWER, "start the release that wrote this, or a newer one: kcli startup --releases names them"),
+    (
+        re.compile(WRITTEN_BY_NEWER),
+        "start the release that wrote this, or a newer one: kcli startup --releases names them",
+    ),
     (re.compile(NO_NAME), "move it out of the log dir"),
     (re.compile(TWICE), "keep the one with the higher log end (kcli ls), and move the other away"),
+    (
+        re.compile(ELSEWHERE.format(ANOTHER, "")),
+        "move the one with the lower log end (kcli ls) away, of equal ones this copy",
+    ),
+    (
+        re.compile(ELSEWHERE.format(NONE, "")),
+        "set metadata.log.dir back to {directory}; without it the first of log.dirs counts",
+    ),
+    (
+        re.compile(r"the voters record has directory\.id (\S+) of node"),
+        "write directory.id={0} back into meta.properties of the metadata log dir",
+    ),
+    (
+        re.compile("is no voter of the voters record"),
+        "bring the node's own node.id and log dirs back; a new node: kafka-metadata-quorum.sh add-controller",
+    ),
+    (
+        re.compile("of the voters (.+), and the node asks"),
+        "set controller.quorum.voters back to {0}; of another cluster bring the node's own log dirs back",
+    ),
+    (
+        re.compile("no metadata log, so no voters"),
+        f"{PUT_BACK}; of a new quorum format one node --standalone",
+    ),
+    (re.compile("no voters record in"), "set controller.quorum.voters, as when the quorum began"),
+    (re.compile("controller.quorum.voters has no node"), "add it there, with the nodes that are there"),
 )
 """What kcli says of a failure, and what to do, whatever the file is."""
 READ_ERROR = "Error while reading {} file {}"
@@ -105,7 +156,7 @@ def server_log(failure: StartFailure) -> str:
     """Return what server.log says of a failure, in Kafka's words where they are known."""
     directory, name = os.path.split(failure.path)
     exception, noun = OF_A_READ.get(name, ("", ""))
-    if failure.exception == exception:
+    if noun and failure.exception == exception:
         return READ_ERROR.format(noun, shown(failure.path))
     if name == QUORUM_STATE:
         words = f"Error while reading the Quorum status from the file {shown(failure.path)}"
@@ -123,12 +174,12 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     `log_dirs`: those of the broker, which say what a file that is lost held.
     """
     directory, name = os.path.split(failure.path)
+    for pattern, todo in BY_MESSAGE:
+        if found := pattern.search(failure.message):
+            return todo.format(*found.groups(), directory=shown(directory))
     if name in {META_PROPERTIES_FILE, PARTITION_METADATA_FILE}:
         lines = _identity if name == META_PROPERTIES_FILE else _topic_id
         return lines(failure, list(log_dirs))
-    for pattern, todo in BY_MESSAGE:
-        if pattern.search(failure.message):
-            return todo
     if parse_file(name).kind == KRAFT_SNAPSHOT and name not in WITHOUT:
         return _without_snapshot(directory, name)
     if METADATA_DIRECTORY in {name, os.path.basename(directory)} and not name.startswith(QUORUM_STATE):
@@ -145,8 +196,10 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
     """Return what to do about a meta.properties that is lost, or says something else than the others."""
     if OTHER_ID.search(failure.message):
         return "find out whose log dir this is; take one of another broker or cluster out of log.dirs"
-    if SAME_ID in failure.message or failure.message.endswith(RESERVED):
-        return "give a copy of a log dir another directory.id, or take it out of log.dirs"
+    if SAME_ID in failure.message:
+        return "take the one that is a copy out of log.dirs; one with other partitions needs an id of its own"
+    if failure.message.endswith(RESERVED):
+        return "give the log dir another directory.id"
     if not log_dir_state(os.path.dirname(failure.path)).names:
         return "the log dir is empty: bring its volume back; once it is formatted, its replicas begin empty"
     facts = next((each for each in map(directory_facts, log_dirs) if each.cluster_id is not None), None)

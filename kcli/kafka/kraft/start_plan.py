@@ -401,7 +401,7 @@ def stop_findings(plan: StartPlan) -> Iterator[Finding]:
         yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
     if plan.wait is not None:
         log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
-        yield _finding("START-022", f"it waits for ever: {plan.wait.message}", log_dir, plan.wait)
+        yield _finding("START-022", f"it waits for ever: {with_remedy(plan.wait, paths)}", log_dir, plan.wait)
     if plan.copy_of is not None:
         yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
     for path, reason in plan.start.offline.items():

@@ -75,7 +75,7 @@ LOGS: dict[str, Rule] = {
     "LOG-010": Rule(
         "error",
         "A file has the extension of a log file, but its name is not an offset of 20 digits.",
-        "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline. "
+        "It fails to read the offset from the name, and its process ends (NumberFormatException). "
         "With fewer digits it creates an empty segment with the canonical name, and never reads this file.",
         "Before the broker starts: rename the file to 20 digits if it belongs here, else move it elsewhere.",
     ),
