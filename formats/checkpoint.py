@@ -101,7 +101,10 @@ def read_committed_offsets(data: Buffer) -> dict[int, int]:
     return offsets
 
 
-EPOCH_ENTRY, OFFSET_ENTRY = "epoch start_offset", "topic partition offset"
+class NotNumbersError(CorruptError):
+    """An entry of the right number of words, which are no numbers."""
+
+
 COUNT_FIELD = "the number of entries"
 IO_EXCEPTION = "IOException"
 
@@ -111,11 +114,9 @@ def java_exception(error: FormatError) -> str:
 
     IOException, but for entries of the right number of words that are no numbers, and for a negative count.
     """
-    text = str(error.found).strip("'")
-    if error.expected in {EPOCH_ENTRY, OFFSET_ENTRY}:
-        words = split(BLANKS, text)
-        return "NumberFormatException" if len(words) == len(str(error.expected).split()) else IO_EXCEPTION
-    if error.expected == COUNT_FIELD and integer(text, INT_BITS) is not None:
+    if isinstance(error, NotNumbersError):
+        return "NumberFormatException"
+    if error.expected == COUNT_FIELD and integer(str(error.found).strip("'"), INT_BITS) is not None:
         return "IllegalArgumentException"
     return IO_EXCEPTION
 
@@ -155,7 +156,7 @@ def _number(line: Line, what: str) -> int:
 
 
 def _epoch_entry(line: Line) -> EpochEntry:
-    epoch, start_offset = _numbers(line, split(BLANKS, line.text), EPOCH_ENTRY)
+    epoch, start_offset = _numbers(line, split(BLANKS, line.text), "epoch start_offset")
     return EpochEntry(epoch, start_offset)
 
 
@@ -166,7 +167,7 @@ def _committed_offset(line: Line) -> CommittedOffset:
 
 def _offset_entry(line: Line) -> OffsetEntry:
     topic, *numbers = split(BLANKS, line.text) or [""]
-    partition, offset = _numbers(line, numbers, OFFSET_ENTRY)
+    partition, offset = _numbers(line, numbers, "topic partition offset")
     return OffsetEntry(topic, partition, offset)
 
 
@@ -176,4 +177,5 @@ def _numbers(line: Line, tokens: list[str], expected: str) -> tuple[int, int]:
         small, large = integer(tokens[0], INT_BITS), integer(tokens[1], LONG_BITS)
         if small is not None and large is not None:
             return small, large
-    raise line.corrupt(expected)
+    error = line.corrupt(expected)
+    raise NotNumbersError(*error.args) if len(tokens) == 2 else error
