@@ -15,6 +15,7 @@ AccessControlRecord is of 3.3 and 3.4 alone, where no broker wrote it.
 
 import re
 from functools import lru_cache
+from operator import attrgetter
 
 from formats import primitives
 from formats.errors import CorruptError, UnsupportedError
@@ -196,14 +197,14 @@ def type_name(name: str) -> str:
 
 HEAD_FIELDS = METADATA_SCHEMAS["PartitionChangeRecord"].fields[:2]
 """Partition and topic id, with which the records of partitions begin: a log has many that go on alike."""
-_PARTITION_KEY = fixed_layout("partition", list(HEAD_FIELDS))
+_head_values, _HEAD_SIZE = attrgetter("values", "size")(fixed_layout("partition", list(HEAD_FIELDS)))
 _PARTITION_FRAMES = frozenset(
     bytes((FRAME_VERSION, schema.api_key, number))
     for schema in METADATA_SCHEMAS.values()
     if schema.fields[:2] == HEAD_FIELDS
     for number in range(schema.versions.lowest, schema.versions.highest + 1)
 )
-_TAIL = 3 + _PARTITION_KEY.size
+_TAIL = 3 + _HEAD_SIZE
 _uuid = lru_cache(1 << 14)(primitives.uuid_text)
 
 
@@ -211,7 +212,7 @@ def decode_alike(value: bytes | None) -> Message | Unknown:
     """Return what `decode_metadata` does, with replaced UTF-8; equal messages share values: change none."""
     if value is None or value[:3] not in _PARTITION_FRAMES or len(value) < _TAIL:
         return decode_metadata(value, replace_invalid_utf8=True)
-    number, topic_id = _PARTITION_KEY.values(value, 3)
+    number, topic_id = _head_values(value, 3)
     alike = _alike(value[:3], value[_TAIL:])
     if isinstance(alike, Unknown):
         return alike._replace(raw=value)
@@ -221,7 +222,7 @@ def decode_alike(value: bytes | None) -> Message | Unknown:
 
 @lru_cache(1 << 14)
 def _alike(frame: bytes, tail: bytes) -> Message | Unknown:
-    return decode_metadata(frame + bytes(_PARTITION_KEY.size) + tail, replace_invalid_utf8=True)
+    return decode_metadata(frame + bytes(_HEAD_SIZE) + tail, replace_invalid_utf8=True)
 
 
 def decode_metadata(
