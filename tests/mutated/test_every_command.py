@@ -68,6 +68,8 @@ COMMANDS = (
     ("startup",),
     ("txn open", "txn list"),
     ("producers",),
+    ("metadata show", "metadata show partitions configs", "metadata export", "metadata diff --from 3"),
+    ("metadata history",),
     ("failover --broker 1 --all",),
     ('sql SELECT(count(*))FROM"batches"', 'sql SELECT(count(*))FROM"findings"'),
 )

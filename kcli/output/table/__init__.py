@@ -48,7 +48,7 @@ DRAWINGS = {
     "metadata_token": "metadata.TOKEN_TABLE",
     "metadata_producer_ids": "metadata.PRODUCER_ID_TABLE",
     "metadata_voter": "metadata.VOTER_TABLE",
-    "metadata_change": "metadata.CHANGE_TABLE",
+    "metadata_change": "metadata.view_changes",
     "metadata_difference": "metadata.DIFFERENCE_TABLE",
     "metadata_command": "metadata.COMMAND_TABLE",
     "group": "group.GROUP_VIEW",

@@ -21,7 +21,7 @@ from kcli.output.table.columns import (
 )
 from kcli.output.table.fitted_table import StyledLines, sentences
 from kcli.output.table.shared_columns import SharedColumn
-from kcli.output.table.table_view import TableView
+from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, number
 from kcli.rows.metadata import (
     MetadataChangeRow,
@@ -244,24 +244,18 @@ def _fact(value: Any) -> str:
     return "none" if value == NONE else str(value)
 
 
-def _other_facts(row: MetadataChangeRow) -> str:
-    """Return what changes besides the columns, in a few words."""
-    if row.kind not in {"partition", "broker", "topic", "controller"} or row.change in {
-        "replicas",
-        "log-dirs",
-    }:
-        names = {**row.before, **row.after}
-        return joined(
-            f"{name} {_fact(row.before[name])} -> {_fact(row.after.get(name))}"
-            if name in row.before
-            else f"{name} {_fact(row.after[name])}"
-            for name in names
-            if name not in {"partition_epoch", "leader_epoch", *SHOWN_FACTS}
-        )
-    return ""
+def _facts(row: MetadataChangeRow) -> str:
+    """Return what changes, in a few words."""
+    names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
+    if row.kind in {"partition", "broker", "topic", "controller"}:
+        told = TOLD_FACTS if row.before else ("leader", "replicas")
+        names = [name for name in names if name in told]
+    sides = (row.before, row.after)
+    texts = (" -> ".join(_fact(side[name]) for side in sides if name in side) for name in names)
+    return joined(f"{name.replace('_', ' ')} {text}" for name, text in zip(names, texts, strict=True))
 
 
-SHOWN_FACTS = ("leader", "isr")
+TOLD_FACTS = ("leader", "isr", "elr", "replicas", "adding_replicas", "removing_replicas")
 
 
 def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[RenderableType]:
@@ -310,27 +304,33 @@ def _changes_verdict(rows: Sequence[MetadataChangeRow]) -> str:
     )
 
 
-CHANGE_TABLE = TableView(
-    columns=(
-        ShownColumn("OFFSET", "metadata_offset", NUMBER),
-        ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
-        ShownColumn("CHANGE", "change", style="bold"),
-        ShownColumn("OF", "name", may_overflow=True),
+def view_changes(answer: TableInput) -> TableView:
+    """Return the view of changes: of one partition with its leader and ISR, else in words."""
+    one = len({row.name for row in answer.rows if row.kind == "partition"}) == 1
+    of_partition = (
         ShownColumn("LEADER", _pair("leader"), CHANGED_TEXT),
         ShownColumn("ISR", _pair("isr"), CHANGED_TEXT, rank=1),
         ShownColumn("EPOCH", _pair("leader_epoch"), CHANGED_TEXT, rank=2),
-        ShownColumn("ELR", _pair("elr"), CHANGED_TEXT, rank=4),
-        ShownColumn("WHAT", _other_facts, rank=3, least=20),
-    ),
-    shared=PLACE,
-    verdict=_changes_verdict,
-    severity=lambda row: (
-        "error"
-        if row.kind == "partition" and row.after.get("leader") == NONE
-        else {"fenced": "warning", "deleted": "info"}.get(row.change)
-    ),
-    above=_lanes,
-)
+        ShownColumn("ELR", _pair("elr"), CHANGED_TEXT, rank=3),
+        ShownColumn("REPLICAS", _pair("replicas"), CHANGED_TEXT, rank=4),
+    )
+    return TableView(
+        columns=(
+            ShownColumn("OFFSET", "metadata_offset", NUMBER),
+            ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
+            ShownColumn("CHANGE", "change", style="bold"),
+            ShownColumn("OF", "name", may_overflow=True),
+            *(of_partition if one else (ShownColumn("WHAT", _facts, least=16),)),
+        ),
+        shared=PLACE,
+        verdict=_changes_verdict,
+        severity=lambda row: (
+            "error"
+            if row.kind == "partition" and row.after.get("leader") == NONE
+            else {"fenced": "warning", "deleted": "info"}.get(row.change)
+        ),
+        above=_lanes,
+    )
 
 
 def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
