@@ -160,7 +160,7 @@ def test_history_names_what_ids_stand_for(kcli, tmp_path):
 def test_history_of_a_node(kcli, recorded):
     found = rows(kcli("metadata", "history", "--node", "2", recorded, "-o", "json"))
     assert {row["name"] for row in found} == {"broker 2"}
-    assert [row["change"] for row in found[:3]] == ["registered", "log-dirs", "unfenced"]
+    assert [row["change"] for row in found[:3]] == ["registered", "unfenced", "fenced"]
 
 
 def test_a_transaction_counts_from_its_end_and_names_its_own_offsets(kcli, tmp_path):

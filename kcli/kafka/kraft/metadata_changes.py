@@ -119,9 +119,9 @@ class ChangeWatch:
         apply(offset, message)
         for kind, key, before, name, old_topic in known:
             after, new_name, new_topic = self._state(kind, key)
-            if before == after:
-                continue
             gone, come = changed(before or {}, after or {})
+            if not gone and not come:
+                continue
             epoch, timestamp = found.stamps.get(offset, (found.image.epoch, found.timestamp or -1))
             self._take(
                 MetadataChange(
@@ -158,8 +158,16 @@ class ChangeWatch:
 
 
 def changed(before: Facts, after: Facts) -> tuple[Facts, Facts]:
-    """Return what of the facts before and after is not the same."""
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    """Return what of the facts before and after is not the same; none known and no known ones are."""
+
+    def value(facts: Facts, name: str) -> object:
+        return None if facts[name] == () else facts[name]
+
+    names = [
+        name
+        for name in {**before, **after}
+        if name not in before or name not in after or value(before, name) != value(after, name)
+    ]
     return (
         {name: before[name] for name in names if name in before},
         {name: after[name] for name in names if name in after},
