@@ -248,14 +248,14 @@ def _facts(row: MetadataChangeRow) -> str:
     """Return what changes, in a few words."""
     names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
     if row.kind in {"partition", "broker", "topic", "controller"}:
-        told = TOLD_FACTS if row.before else ("leader", "replicas")
-        names = [name for name in names if name in told]
+        shown = FACTS_IN_WORDS if row.before else ("leader", "replicas")
+        names = [name for name in names if name in shown]
     sides = (row.before, row.after)
     texts = (" -> ".join(_fact(side[name]) for side in sides if name in side) for name in names)
     return joined(f"{name.replace('_', ' ')} {text}" for name, text in zip(names, texts, strict=True))
 
 
-TOLD_FACTS = ("leader", "isr", "elr", "replicas", "adding_replicas", "removing_replicas")
+FACTS_IN_WORDS = ("leader", "isr", "elr", "replicas", "adding_replicas", "removing_replicas")
 
 
 def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[RenderableType]:
