@@ -36,7 +36,8 @@ def failover(
 ) -> None:
     """Show which partitions get which leader, ISR and epoch when brokers go away, by KRaft metadata.
 
-    PATH is a metadata log (__cluster_metadata-0), the log dir around it, or a .checkpoint of it.
+    PATH is a metadata log (__cluster_metadata-0), the log dir around it, or a .checkpoint of it. Of the logs
+    of several nodes of a cluster the newest decides.
 
     Example: kcli failover --broker 1 /var/lib/kafka/data/__cluster_metadata-0
     """
@@ -63,6 +64,7 @@ def failover(
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),
+        job_of=lambda found: partial(jobs.show, request=jobs.with_older(request, found)),
         accepts=jobs.FAILOVER_KINDS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,

@@ -104,9 +104,17 @@ def with_undecodable(found: Found) -> Found:
     return replace(found, notes=[*found.notes, *notes])
 
 
+def newest_of(known: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:
+    """Return the newest metadata of each cluster, by its id; of equally new ones the first."""
+    newest: dict[str | None, KnownMetadata] = {}
+    for one in sorted(known, key=lambda one: (one.image.epoch, one.image.offset), reverse=True):
+        newest.setdefault(one.cluster_id, one)
+    return newest
+
+
 def newest_images(known: Iterable[KnownMetadata]) -> dict[str | None, Image]:
     """Return the newest image of each cluster, by its id."""
-    return {one.cluster_id: one.image for one in sorted(known, key=lambda one: one.image.offset)}
+    return {cluster: one.image for cluster, one in newest_of(known).items()}
 
 
 def known_settings(known: Iterable[KnownMetadata]) -> KnownSettings:

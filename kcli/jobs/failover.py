@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.cluster_metadata import metadata_of, newest_of
 from kcli.jobs.common import Yield, answer
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import (
@@ -35,7 +36,8 @@ class Departure:
     """Who goes away, and what is shown.
 
     `brokers` in the order in which they go; `controller`: the active one. `everything`: partitions that do
-    not change, too. `selection` is about the topics of the users.
+    not change, too. `selection` is about the topics of the users. `older`: log dirs whose metadata is not the
+    newest of its cluster here: it says nothing of partitions.
     """
 
     brokers: tuple[int, ...]
@@ -44,6 +46,14 @@ class Departure:
     controller: bool = False
     zookeeper: bool = False
     everything: bool = False
+    older: frozenset[str] = frozenset()
+
+
+def with_older(request: Departure, found: Found) -> Departure:
+    """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
+    known = [one for one in metadata_of(found) if one.cluster_id is not None]
+    newest = {one.log_dir for one in newest_of(known).values()}
+    return replace(request, older=frozenset(one.log_dir for one in known if one.log_dir not in newest))
 
 
 def expand(found: Found) -> Found:
@@ -102,6 +112,7 @@ def _rows(
     quorum: list[tuple[FailoverControllerRow, QuorumNode]],
 ) -> Yield:
     quorum.clear()
+    is_older = target.kind == PARTITION and target.log_dir in request.older
     if target.kind == PARTITION:
         if target.name is not None and not _is_metadata(target):
             raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
@@ -113,7 +124,7 @@ def _rows(
     yield from metadata.said()
     if request.controller:
         quorum.append(_controller(metadata, target))
-    if request.brokers or request.everything:
+    if (request.brokers or request.everything) and not is_older:
         yield from _partitions(metadata, target, request)
 
 

@@ -107,6 +107,22 @@ def test_a_log_dir_is_searched_for_its_metadata_log(kcli, metadata):
     assert len(rows(kcli("failover", "--broker", "1", metadata.parent, "-o", "json"))) == 10
 
 
+def test_of_several_nodes_of_a_cluster_the_newest_metadata_decides(kcli, metadata, tmp_path):
+    """Its partitions are counted once, the node of each log in the quorum."""
+    other = tmp_path / "d1" / "__cluster_metadata-0"
+    shutil.copytree(metadata.parent, other.parent)
+    batch = put_batch(put_record(value=b"\1\x14\0\0"), 1, base_offset=231, partition_leader_epoch=1)
+    (other / LOG).write_bytes((other / LOG).read_bytes() + batch)
+    words = ("failover", "--broker", "1", "--controller", "-o", "json", metadata.parent)
+    found = rows(kcli(*words, other.parent))
+
+    partitions = [row for row in found if "partition" in row]
+    assert (len(partitions), {row["dir"] for row in partitions}) == (10, {str(other)})
+    assert len(found) == 12
+    (other.parent / "meta.properties").write_text("version=1\ncluster.id=y\nnode.id=100\n")
+    assert len([row for row in rows(kcli(*words, other.parent)) if "partition" in row]) == 20
+
+
 def test_the_quorum(kcli, metadata):
     (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
 
