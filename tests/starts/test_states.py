@@ -66,6 +66,30 @@ def test_lost_are_the_records_of_data_that_no_log_has_afterwards(kcli, tmp_path,
     assert sum(row["records_lost"] for row in rows) == lost
 
 
+@pytest.mark.parametrize("config", [False, True])
+def test_a_release_without_zookeeper_makes_each_log_of_it_stray(kcli, tmp_path: Path, config):
+    properties = prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
+    words = ("--server-config", properties) if config else (tmp_path / "d0", tmp_path / "d1")
+    for release, stray in (("4.3", {"stray"}), ("4.0", {"stray"})) + (
+        () if config else (("3.9", {"loads"}),)
+    ):
+        done = kcli("startup", "--kafka-version", release, "-o", "json", *words)
+        broker, *rows = json.loads(done.stdout)["rows"]
+        assert {row["outcome"] for row in rows} == stray
+        assert bool(broker["remedy"]) == (stray == {"stray"})
+    shown = " ".join(kcli("startup", "--releases", "-o", "table", *words).stdout.split())
+    assert config or "3.8, 3.9; with 4.0, 4.1, 4.2, 4.3, 4.4 as WHY says." in shown
+
+
+def test_log_dirs_of_two_brokers_of_zookeeper_side_by_side_are_of_two(kcli, tmp_path: Path):
+    prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
+    meta = tmp_path / "d1" / "meta.properties"
+    meta.write_text(meta.read_text().replace("broker.id=1", "broker.id=2"))
+    rows = json.loads(kcli("startup", "-o", "json", tmp_path / "d0", tmp_path / "d1").stdout)["rows"]
+    brokers = [row for row in rows if "log_dirs" in row]
+    assert [(row["broker_id"], row["outcome"]) for row in brokers] == [(1, "starts"), (2, "starts")]
+
+
 @pytest.mark.parametrize("name", ["v0-gzip", "v1-gzip"])
 def test_of_a_wrapper_each_message_is_lost(kcli, tmp_path, name):
     properties = prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
@@ -142,6 +166,9 @@ def test_the_releases_that_start_are_in_the_first_line_and_why_others_do_not(kcl
     prepare("4.4.0", "healthy", tmp_path)
     lines = kcli("startup", "--releases", "-o", "table", tmp_path / "d0", tmp_path / "d1").stdout.splitlines()
     assert lines[0] == "Broker 1 would start with Kafka 4.4."
+    (tmp_path / "d1" / "lost+found").mkdir()
+    shown = kcli("startup", "--releases", "-o", "table", tmp_path / "d0", tmp_path / "d1").stdout
+    assert shown.startswith("Broker 1 would start with no release of Kafka that kcli knows.")
     refused = next(line for line in lines if line.split()[1:3] == ["4.3", "fails"])
     assert "IllegalArgumentException" in refused
 

@@ -66,10 +66,10 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
             stop = next(iter(plan.stops), plan.metadata_log_failure)
-            cause = stop or plan.wait
+            cause = stop or plan.wait or plan.lost_metadata
             outcome: BrokerOutcome = DEGRADED if plan.start.offline else BROKER_STARTS
-            if cause is not None:
-                outcome = WAITS if stop is None else FAILS
+            if stop or plan.wait:
+                outcome = FAILS if stop else WAITS
             yield ReleaseRow(
                 broker_id=meta.node_id if meta else None,
                 cluster_id=meta.cluster_id if meta else None,

@@ -132,6 +132,10 @@ BY_MESSAGE = (
         re.compile("no metadata log, so no voters"),
         f"{PUT_BACK}; of a new quorum format one node --standalone",
     ),
+    (
+        re.compile("log dirs of a broker of ZooKeeper"),
+        "start a release up to 3.9, and migrate the cluster to KRaft first",
+    ),
     (re.compile("no voters record in"), "set controller.quorum.voters, as when the quorum began"),
     (re.compile("controller.quorum.voters has no node"), "add it there, with the nodes that are there"),
 )

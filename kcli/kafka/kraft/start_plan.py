@@ -30,6 +30,7 @@ from kcli.kafka.kraft.fates import (
 )
 from kcli.kafka.kraft.meta_properties import (
     BOOTSTRAP_READ,
+    KRAFT_ALONE,
     NEWEST,
     RUNTIME,
     UNKNOWN_CONFIG,
@@ -70,6 +71,11 @@ from kcli.logdir.targets import PARTITION, Target
 LEVEL_USED_WHERE_EMPTY = (4, 0)
 """From here on the level in bootstrap.checkpoint counts only where the metadata log is empty."""
 LOST_RECORDS = "the metadata log has lost records (START-014)"
+STRAY_LINE = "Log in DIRECTORY marked stray and renamed to DIRECTORY-stray"
+LEFT_BY_ZOOKEEPER = (
+    "log dirs of a broker of ZooKeeper, which this release has not: the metadata log begins empty, and every "
+    "log becomes -stray"
+)
 FIRST_BOOTSTRAP_LEVEL = 4
 """3.3-IV0: a release with bootstrap.checkpoint refuses levels before it."""
 
@@ -165,12 +171,17 @@ def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[
     """Return log dirs by broker, in the order given.
 
     Beside `by_broker`, a log dir whose broker has no metadata log here belongs to the one that it lies next
-    to: its meta.properties is what does not fit then.
+    to: its meta.properties is what does not fit then. Brokers of ZooKeeper have none.
     """
     groups = [list(dirs) for dirs in by_broker([one.path for one in states])]
     for group in [*groups]:
         near = [other for other in groups if other is not group and _parents(other) & _parents(group)]
-        near = [other for other in near if are_named or _node_ids(other) & _node_ids(group)]
+        near = [
+            other
+            for other in near
+            if _node_ids(other) & _node_ids(group)
+            or (are_named and any(one.meta is not None and one.meta.version for one in (*group, *other)))
+        ]
         if len(near) == 1 and not any(one.has_metadata_log for one in group):
             near[0] += group
             groups.remove(group)
@@ -232,8 +243,17 @@ def start_plan(
     if not stops and wait is None and log_failure is None and not runs and image is not None:
         decided = _fates(at_rest, start, image, node_id, config)
     all_stops = (*stops, *start.log_stops)
-    plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided)
+    is_left = decided is not None and path is None and _is_of_zookeeper(at_rest, config)
+    lost = StartFailure(STRAY_LINE, LEFT_BY_ZOOKEEPER, at_rest[0].path) if is_left else None
+    plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
     return _without_lost_metadata(plan)
+
+
+def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
+    """Whether a release without ZooKeeper starts with logs of a broker that had it, and has not migrated."""
+    metas = [one.meta for one in dirs if one.meta is not None]
+    is_kraft = any(meta.version or meta.directory_id for meta in metas)
+    return config.version >= KRAFT_ALONE and any(one.names for one in dirs) and not is_kraft
 
 
 def _without_lost_metadata(plan: StartPlan) -> StartPlan:
@@ -268,8 +288,7 @@ def _lost_metadata(metadata: Metadata, decided: Fates, *, is_alone: bool) -> Sta
     if not is_alone:
         kept += "; the node fetches it again from the quorum before it opens a log"
     where = f"Found invalid messages in log segment {shown(lost.path)} at byte offset {lost.position}."
-    strays_line = "Log in DIRECTORY marked stray and renamed to DIRECTORY-stray"
-    says = where if lost.position is not None else strays_line if strays and is_alone else ""
+    says = where if lost.position is not None else STRAY_LINE if strays and is_alone else ""
     return StartFailure(says, f"{lost.words}: {kept}", lost.path)
 
 
@@ -356,8 +375,15 @@ def _bootstrap_stops(
 def _image_of_new_log(
     dirs: Sequence[LogDirState], config: BrokerConfig, node_id: int | None, answer: object
 ) -> Image | None:
-    """Return the empty image that a node begins with that has no metadata log and is its whole quorum."""
-    if answer is not None or node_id is None or config.metadata_log_dir is None:
+    """Return the empty image that a node begins with that has no metadata log and is its whole quorum.
+
+    Without one a broker of ZooKeeper has not migrated: no quorum has its topics.
+    """
+    if answer is not None or node_id is None:
+        return None
+    if _is_of_zookeeper(dirs, config):
+        return Image()
+    if config.metadata_log_dir is None:
         return None
     is_here = any(one.path == config.metadata_log_dir and one.error is None for one in dirs)
     return Image() if is_here and config.quorum.static_voters == (node_id,) else None

@@ -146,7 +146,7 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     ]
     lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause]
     lines += [f"{read[0].upper()}{read[1:]}."] if news else []
-    if row.metadata_path is None:
+    if row.metadata_path is None and "stray" not in counts:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
         lines.append(
             f"No {whole}metadata log is here: what the metadata decides is not judged (--metadata PATH)."
@@ -206,13 +206,14 @@ def _total(rows: Sequence[StartupRow]) -> str:
 def _of_releases(rows: Sequence[ReleaseRow]) -> Iterator[str]:
     """Yield for each broker the releases that start it."""
     for number_of_broker in dict.fromkeys(row.broker_id for row in rows):
-        starting = [
-            row.kafka_version
-            for row in rows
-            if row.broker_id == number_of_broker and row.outcome not in {FAILS, WAITS}
+        mine = [
+            row for row in rows if row.broker_id == number_of_broker and row.outcome not in {FAILS, WAITS}
         ]
+        starting = [row.kafka_version for row in mine if row.reason is None]
+        others = [row.kafka_version for row in mine if row.reason is not None]
         broker = "The broker" if number_of_broker is None else f"Broker {number_of_broker}"
-        yield f"{broker} would start with Kafka {', '.join(starting) or 'no release'}."
+        named = f"Kafka {', '.join(starting)}" if starting else "no release of Kafka that kcli knows"
+        yield f"{broker} would start with {named}{f'; with {joined(others)} as WHY says' if others else ''}."
 
 
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
@@ -245,8 +246,11 @@ BY_RELEASE = TableView(
         ShownColumn("OUTCOME", "outcome"),
         ShownColumn("WHY", lambda row: ": ".join(filter(None, (row.error, row.reason))), least=30, rank=1),
     ),
-    shared=(SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),),
-    severity=lambda row: "error" if row.outcome in {FAILS, WAITS} else None,
+    shared=(
+        SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind=NUMBER),
+        SharedColumn("KAFKA", lambda row: row.kafka_version, "Kafka {}"),
+    ),
+    severity=lambda row: "error" if row.outcome in {FAILS, WAITS} else "warning" if row.reason else None,
     verdict=lambda rows: "\n".join(_of_releases(rows)),
 )
 LOG_DIR_COLUMN = SharedColumn("LOG DIR", lambda log_dir: log_dir.dir, are_paths=True)
