@@ -77,7 +77,8 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
 
 def command_lines(words: Iterable[str], screen: Screen) -> str:
     """Return a command line as a shell takes it, on lines that fit."""
-    lines = wrap(shlex.join(words), screen.width - 4, break_on_hyphens=False, break_long_words=False)
+    text = shlex.join(words)
+    lines = wrap(text, screen.width - 4, break_on_hyphens=False, break_long_words=False) or [""]
     return " \\\n    ".join([f"  {lines[0]}", *lines[1:]])
 
 
