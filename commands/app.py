@@ -27,7 +27,7 @@ GROUPS = {
     "What the cluster knows": ("metadata",),
     "Who reads": ("group",),
     "Who writes": ("txn", "producers"),
-    "What is deleted when": ("retention",),
+    "What is deleted when": ("retention", "compact"),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),
     "Set up": ("completion", "spark"),

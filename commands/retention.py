@@ -53,7 +53,7 @@ def retention(
     query = jobs.RetentionQuery(
         time.time_ns() // 1_000_000 if at is None else parse_time(at),
         server_properties(inputs) or {},
-        _settings(config or ()),
+        settings_in(config or ()),
     )
 
     def split(units: "Sequence[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
@@ -63,7 +63,7 @@ def retention(
     run(Command(name="retention", job=job, split=split), inputs, output, engine)
 
 
-def _settings(words: Iterable[str]) -> dict[str, str]:
+def settings_in(words: Iterable[str]) -> dict[str, str]:
     """Return the settings in `name=value` words; UsageError for one that retention does not ask for."""
     from kcli.kafka.kraft.log_config import TOPIC_SETTINGS
 

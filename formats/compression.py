@@ -40,7 +40,12 @@ GZIP_WINDOW = 31
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE = 16
 
+SNAPPY_BLOCK = 32 * 1024
+
 LZ4_MAGIC = 0x184D2204
+LZ4_BLOCK = 64 * 1024
+LZ4_FRAME_SIZE = 11
+"""Bytes of an lz4 frame beside its blocks: 7 before, 4 after."""
 LZ4_FLG_RESERVED = 0x03
 LZ4_FLG_CONTENT_CHECKSUM = 0x04
 LZ4_FLG_CONTENT_SIZE = 0x08
@@ -74,6 +79,29 @@ def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffe
     if codec not in _CODECS or (codec == ZSTD and magic < 2):
         raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)
     return _CODECS[codec](memoryview(data), limit, magic) if codec else data
+
+
+def compressed_size(codec: int, data: bytes) -> int:
+    """Return the bytes of the stream that a broker makes of these, by the codecs here: others differ."""
+    if codec == GZIP:
+        stream = zlib.compressobj(wbits=GZIP_WINDOW)
+        return len(stream.compress(data) + stream.flush())
+    if not codec:
+        return len(data)
+    import cramjam
+
+    if codec == ZSTD:
+        zstd = cramjam.zstd.Compressor()
+        zstd.compress(data)
+        flushed = bytes(zstd.flush())
+        return len(flushed) + len(bytes(zstd.finish()))
+    if codec == SNAPPY:
+        blocks = [data[at : at + SNAPPY_BLOCK] for at in range(0, len(data), SNAPPY_BLOCK)]
+        return XERIAL_HEADER_SIZE + sum(4 + len(bytes(cramjam.snappy.compress_raw(each))) for each in blocks)
+    blocks = [data[at : at + LZ4_BLOCK] for at in range(0, len(data), LZ4_BLOCK)]
+    packed = [bytes(cramjam.lz4.compress_block(each, store_size=False)) for each in blocks]
+    sizes = (min(len(each), len(block)) for each, block in zip(packed, blocks, strict=True))
+    return LZ4_FRAME_SIZE + sum(4 + size for size in sizes)
 
 
 def xxhash32(data: Buffer, seed: int = 0) -> int:

@@ -73,6 +73,16 @@ def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") 
     return ((value & 0xFFFF) ^ 0x8000) - 0x8000, after
 
 
+def put_varlong(value: int) -> bytes:
+    """Return the bytes of a signed (zigzag) varint of 32 or 64 bits."""
+    left, out = (value << 1) ^ (value >> 63), bytearray()
+    while left > 0x7F:
+        out.append(left & 0x7F | 0x80)
+        left >>= 7
+    out.append(left)
+    return bytes(out)
+
+
 def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, int]:
     """Return a signed (zigzag) varint of 32 bits and the position after it."""
     # most are one byte: the short way halves the time of reading records

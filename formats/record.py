@@ -36,7 +36,7 @@ from formats.batch import (
 from formats.compression import decompress
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
-from formats.primitives import java_long, varint, varlong
+from formats.primitives import java_long, put_varlong, varint, varlong
 from formats.types import Buffer
 
 CODEC_POSITION = BATCH.span("attributes")[1] - 1
@@ -85,6 +85,26 @@ def _decompressed_records(header: BatchHeader, body: bytes, limit: int) -> Itera
         yield from records(header, body, 0, limit)
     except FormatError as error:
         raise error.in_stream(HEADER_SIZE) from error
+
+
+def pack_record(
+    offset_delta: int,
+    timestamp_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: tuple[tuple[bytes, bytes | None], ...] = (),
+) -> bytes:
+    """Return the bytes of a record."""
+    parts = [b"\0", put_varlong(timestamp_delta), put_varlong(offset_delta), *_sized(key), *_sized(value)]
+    parts.append(put_varlong(len(headers)))
+    for name, header_value in headers:
+        parts += [*_sized(name), *_sized(header_value)]
+    body = b"".join(parts)
+    return put_varlong(len(body)) + body
+
+
+def _sized(data: bytes | None) -> tuple[bytes, bytes]:
+    return (put_varlong(-1), b"") if data is None else (put_varlong(len(data)), data)
 
 
 def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:

@@ -39,6 +39,7 @@ COMMANDS = (
     "txn list",
     "txn open",
     "retention",
+    "compact --records --if cleanup.policy=compact",
     "lookup offset earliest",
     "lookup offset latest --include-leftovers",
     "lookup timestamp max",

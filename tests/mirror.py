@@ -24,6 +24,7 @@ ELSEWHERE = {
     "commands/demo.py": "tests/recordings/test_demo.py",
     "commands/partition_for.py": "tests/commands/test_identifiers.py",
     "commands/producers.py": "tests/kcli/jobs/test_producers.py",
+    "commands/compact.py": "tests/kcli/jobs/test_compact.py",
     "commands/retention.py": "tests/kcli/jobs/test_retention.py",
     "commands/replica.py": "tests/commands/test_elect.py",
     "commands/txn.py": "tests/kcli/jobs/test_transactions.py",
@@ -57,6 +58,7 @@ ELSEWHERE = {
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
     "kcli/kafka/storage/retention.py": "tests/oracle/test_retention_oracle.py",
     "kcli/kafka/storage/cleaner.py": "tests/oracle/test_retention_oracle.py",
+    "kcli/kafka/storage/cleaner_pass.py": "tests/oracle/test_compact_oracle.py",
     "kcli/kafka/kraft/log_config.py": "tests/kcli/jobs/test_retention.py",
     "kcli/kafka/remote/retention.py": "tests/oracle/test_remote_log_oracle.py",
     # dump: random logs, each fast way against the plain one

@@ -4,7 +4,7 @@ Headers and indexes are read; records alone where a timestamp lies ahead of the 
 stamped a batch with the time at which its tombstones go.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -27,11 +27,12 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import cleaner_point
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.log_search import failing_lookup, read_records
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_config import LogConfig, log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
-from kcli.kafka.storage.cleaner import CleanerBounds, CleanerSettings, find_cleanable
-from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.cleaner import Cleanable, CleanerBounds, CleanerSettings, find_cleanable
+from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
     LoadedSegment,
     file_batches,
@@ -106,16 +107,12 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     if partition.topic == CLUSTER_METADATA:  # its snapshots decide
         return
     yield from undecodable_findings(partition.target)
-    image = cluster_image(partition.target)
-    broker_id, topic = partition.directory.broker_id, partition.topic or ""
-    config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
-    is_live = is_running(partition.target)
-    exact = not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
-    loaded = yield from start(partition, exact=exact)
-    held = _Held(partition, loaded, config, local_segments(loaded, is_running=is_live), query.now_ms)
+    config = config_of(partition, query)
+    held = yield from hold(partition, config, query.now_ms)
+    loaded = held.loaded
     verdicts = held.verdicts(metadata)
     with failing_lookup():
-        ends = [_ends(segment) for segment in loaded.segments]
+        ends = [ends_of(segment) for segment in loaded.segments]
     row = held.row(verdicts, ends[-1])
     if "compact" in config.policy:
         row = held.with_cleaner(row, (yield from cleaner_point(partition)), ends)
@@ -124,7 +121,24 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
         yield _row(row, verdict, end, is_active=segment is loaded.segments[-1])
 
 
-class _Held(NamedTuple):
+def config_of(partition: Partition, query: RetentionQuery) -> LogConfig:
+    """Return the settings with which the broker keeps the log of a partition."""
+    image = cluster_image(partition.target)
+    broker_id, topic = partition.directory.broker_id, partition.topic or ""
+    return log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
+
+
+def hold(partition: Partition, config: LogConfig, now_ms: int) -> Generator[Finding, None, "HeldLog"]:
+    """Yield what a start reports; return the log as the broker then holds it."""
+    is_live = is_running(partition.target)
+    exact = not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
+    expiration_ms = partition.target.server.producer_expiration_ms
+    settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
+    loaded = yield from start(partition, settings=settings, exact=exact)
+    return HeldLog(partition, loaded, config, local_segments(loaded, is_running=is_live), now_ms)
+
+
+class HeldLog(NamedTuple):
     """A log as its broker holds it, with the settings that keep it."""
 
     partition: Partition
@@ -193,14 +207,12 @@ class _Held(NamedTuple):
             future_timestamps=tuple(islice(_future(loaded, self.segments, self.now_ms), SHOWN_FUTURE)),
         )
 
-    def with_cleaner(
-        self, row: RetentionPartitionRow, point: int | None, ends: Sequence[Ends]
-    ) -> RetentionPartitionRow:
-        """Return the row of a compacted log; `point`: its line in the cleaner's checkpoint."""
+    def cleanable(self, point: int | None, ends: Sequence[Ends]) -> Cleanable:
+        """Return what the cleaner may clean; `point`: the log's line in the cleaner's checkpoint."""
         config, loaded = self.config, self.loaded
         with failing_lookup():
             first_unstable = _first_unstable(loaded)
-        found = find_cleanable(
+        return find_cleanable(
             self.segments,
             [each.first_batch_time for each in ends],
             CleanerBounds(
@@ -211,6 +223,13 @@ class _Held(NamedTuple):
             ),
             self.now_ms,
         )
+
+    def with_cleaner(
+        self, row: RetentionPartitionRow, point: int | None, ends: Sequence[Ends]
+    ) -> RetentionPartitionRow:
+        """Return the row of a compacted log; `point`: its line in the cleaner's checkpoint."""
+        config, loaded = self.config, self.loaded
+        found = self.cleanable(point, ends)
         return row._replace(
             cleaner_offset=point,
             first_dirty_offset=found.first_dirty_offset,
@@ -244,7 +263,7 @@ def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_act
     )
 
 
-def _ends(segment: LoadedSegment) -> Ends:
+def ends_of(segment: LoadedSegment) -> Ends:
     """Return the ends of a segment; BrokerError where its batches cannot be read."""
     if segment.log_path is None or not segment.log_size:
         return Ends()

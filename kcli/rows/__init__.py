@@ -69,6 +69,7 @@ COMMANDS = {
     "txn list": "transactions.TRANSACTION",
     "txn open": "transactions.HELD_TRANSACTION",
     "retention": "retention.LOG_RETENTION retention.RETENTION_PARTITION",
+    "compact": "compact.COMPACT_PARTITION compact.COMPACT_SEGMENT compact.COMPACT_RECORD",
     "ls": "partitions.LISTED_PARTITION partitions.DISK_SUM",
     "scan": "scan.SCAN_SEGMENT scan.SCAN_PARTITION",
     "check": "checks.CHECK",

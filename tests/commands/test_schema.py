@@ -48,6 +48,7 @@ RUNS = {
     "txn list": ("txn", "list"),
     "txn open": ("txn", "open"),
     "retention": ("retention",),
+    "compact": ("compact", "--records", "--if", "cleanup.policy=compact"),
     "check": ("check",),
     "scan": ("scan",),
     "dump": ("dump", "--records"),

@@ -21,6 +21,7 @@ from .oracle import Oracle
 
 NOW = 1_700_000_000_000
 MAX_TIMESTAMP = -3
+CLEANER = "cleaner-offset-checkpoint"
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 
 
@@ -159,6 +160,14 @@ UNCLEAN = {
     "noise tail": _rewrite(lambda rng, data: data + rng.randbytes(rng.randint(1, 300))),
     "flipped bit": _rewrite(_flip),
 }
+
+
+def checkpoint(log: RandomLog, name: str, offset: int | None) -> None:
+    """Write a checkpoint file beside a log, with or without a line for it."""
+    topic, _, number = log.directory.name.rpartition("-")
+    lines = [] if offset is None else [f"{topic} {number} {offset}"]
+    text = "\n".join(["0", str(len(lines)), *lines]) + "\n"
+    (log.directory.parent / name).write_text(text)
 
 
 def unit_of(log: RandomLog) -> Unit:

@@ -7,20 +7,17 @@ from typing import Any
 
 import pytest
 
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Outcome
 from kcli.jobs.retention import RetentionQuery, retention
-from kcli.logdir.find import find
-from kcli.logdir.targets import Selection, Server
 from tests.rows import named
 from tests.seeds import cases
 
-from .logs import NOW, RandomLog, random_log
+from .logs import CLEANER, NOW, RandomLog, checkpoint, random_log, unit_of
 from .oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 
 CASES = 400
-CLEANER = "cleaner-offset-checkpoint"
 HOUR = 3_600_000
 POLICIES = ("delete", "delete", "compact", "compact", "compact,delete", "")
 
@@ -39,13 +36,6 @@ def random_settings(choose: random.Random, sizes: int) -> dict[str, str]:
     return {name: str(value) for name, value in settings.items()}
 
 
-def checkpoint(log: RandomLog, name: str, offset: int | None) -> None:
-    topic, _, number = log.directory.name.rpartition("-")
-    lines = [] if offset is None else [f"{topic} {number} {offset}"]
-    text = "\n".join(["0", str(len(lines)), *lines]) + "\n"
-    (log.directory.parent / name).write_text(text)
-
-
 def rows_of(outcome: Outcome) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     assert outcome.error is None, outcome.error
     first, *segments = [named(row) for row in outcome.rows]
@@ -56,12 +46,6 @@ def ask(oracle: Oracle, log: RandomLog, now: int, **request: Any) -> dict[str, A
     directory = oracle.copy(log.directory)
     shutil.copy(log.directory.parent / CLEANER, directory.parent)
     return oracle.ask("retention", directory=directory, **{**log.opening, "now_ms": now, **request})
-
-
-def unit_of(log: RandomLog) -> Unit:
-    sizes = {name: log.settings[name] for name in ("index_interval_bytes", "segment_index_bytes")}
-    (target,) = find([str(log.directory.parent)], Selection(), Server(**sizes)).targets
-    return Unit(number=0, targets=(target,))
 
 
 def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:

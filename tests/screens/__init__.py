@@ -97,6 +97,9 @@ CASES = {
     "txn-open": "txn open --at 2027-01-15T08:10:00Z transactions",
     "ls-by-topic": "ls --by topic kcli-demo",
     "retention": "retention --at 2026-11-29T14:17:00Z kcli-demo",
+    "compact": "compact --at 2026-11-29T14:17:00Z --if cleanup.policy=compact kcli-demo --topic orders",
+    "compact-records": "compact --at 2026-11-29T14:17:00Z --if cleanup.policy=compact kcli-demo"
+    " --topic payments --records --only compact_record",
     "producers": "producers --at 2026-11-21T14:18:00Z kcli-demo --topic payments",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",
     "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",

@@ -13,7 +13,9 @@ from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 
 OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
 MINUTES, HOURS = 60_000, 3_600_000
-LARGEST = (1 << 63) - 1
+LARGEST, MAX_INT = (1 << 63) - 1, (1 << 31) - 1
+CLEANER_ENTRY = 24
+"""Bytes of a key in the cleaner's memory: its MD5 and an offset."""
 
 
 class Synonyms(NamedTuple):
@@ -57,11 +59,15 @@ OF_INTERNAL_TOPICS = {
 
 
 class LogConfig(NamedTuple):
-    """The settings of a log, and of each where it comes from: option, topic, broker, default."""
+    """The settings of a log, and of each where it comes from: option, topic, broker, default.
+
+    `of_broker`: what the broker says, by its own names.
+    """
 
     topic: str
     values: Mapping[str, str]
     sources: Mapping[str, str]
+    of_broker: Mapping[str, str] = {}
 
     def number(self, name: str) -> int:
         """Return a setting as a whole number; its default where the broker would refuse it."""
@@ -92,6 +98,21 @@ class LogConfig(NamedTuple):
             return float(self.values["min.cleanable.dirty.ratio"])
         except ValueError:
             return float(TOPIC_SETTINGS["min.cleanable.dirty.ratio"].default)
+
+    @property
+    def cleaner_keys(self) -> int:
+        """How many keys a thread of the cleaner holds: so much of its share of the memory as may be full."""
+        share = self._of_broker("log.cleaner.dedupe.buffer.size", 128 << 20) // self._of_broker(
+            "log.cleaner.threads", 1
+        )
+        load_factor = self._of_broker("log.cleaner.io.buffer.load.factor", 0.9)
+        return int(min(int(share), MAX_INT) // CLEANER_ENTRY * load_factor)
+
+    def _of_broker(self, name: str, default: float) -> float:
+        try:
+            return float(self.of_broker[name])
+        except (KeyError, ValueError):
+            return default
 
     @property
     def segment_ms(self) -> int:
@@ -134,7 +155,7 @@ def log_config(
             values[name], sources[name] = value, OF_BROKER
         else:
             values[name], sources[name] = assumed.get(name, synonyms.default), OF_DEFAULT
-    return LogConfig(topic, values, sources)
+    return LogConfig(topic, values, sources, of_broker)
 
 
 def _broker_value(synonyms: Synonyms, of_broker: Mapping[str, str]) -> str | None:

@@ -7,10 +7,20 @@ from typing import NamedTuple
 from rich.console import RenderableType
 
 from kcli.output.screen import Screen, Symbols
-from kcli.output.table.columns import NUMBER, SIZE, TIME, ShownColumn, offsets_column
+from kcli.output.table.columns import (
+    COUNT,
+    NUMBER,
+    RANGE,
+    RIGHT_TEXT,
+    SIZE,
+    TIME,
+    ShownColumn,
+    offsets_column,
+)
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, size
+from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.partitions import Where
 from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 
@@ -152,4 +162,55 @@ COMPACTED_LOGS = TableView(
     is_listed=lambda row: row.will_clean is not None,
     folded="not compacted",
     below=_future,
+)
+
+
+def _cleaning(rows: Sequence[CompactPartitionRow]) -> str:
+    """Return what a cleaning frees, of how many logs it would happen next."""
+    read, written = (sum(getattr(row, name) for row in rows) for name in ("bytes_read", "bytes_written"))
+    cleaned = sum(row.passes > 0 for row in rows)
+    if not cleaned:
+        return "A cleaning finds nothing to clean."
+    picked = sum(row.picked for row in rows)
+    due = f"{picked} of {counted(len(rows), 'log')} due now" if picked else "no log is due now"
+    return f"A cleaning frees {size(max(read - written, 0))} of {size(read)}; {due}."
+
+
+def _end_of(row: CompactPartitionRow) -> str:
+    if not row.passes:
+        return "nothing to clean"
+    if row.passes > 1:
+        return f"keys fill the memory: {row.passes} cleanings to {row.end_offset}"
+    return "due" if row.picked else "not due"
+
+
+CLEANED_SEGMENTS = TableView(
+    columns=(
+        ShownColumn("SEGMENT", "segment_base_offset", NUMBER),
+        ShownColumn("MADE OF", lambda row: " ".join(map(str, row.sources)), rank=2, least=12, is_cut=True),
+        ShownColumn("BEFORE", "size_before", SIZE),
+        ShownColumn("AFTER", "size_after", SIZE),
+        ShownColumn("RECORDS KEPT", lambda row: f"{row.records_after} of {row.records_before}", RIGHT_TEXT),
+        ShownColumn("BATCHES", "batches_after", NUMBER, rank=1),
+    ),
+    is_listed=lambda row: row.size_after != row.size_before or len(row.sources) > 1,
+    folded="unchanged",
+)
+CLEANED_RECORDS = TableView(
+    columns=(
+        ShownColumn("SEGMENT", "segment_base_offset", NUMBER, rank=1),
+        ShownColumn("OFFSET", "offset", NUMBER),
+        ShownColumn("GOES BY", "reason"),
+    ),
+)
+CLEANED_LOGS = TableView(
+    columns=(
+        ShownColumn("CLEANS", lambda row: (row.first_dirty_offset, row.end_offset), RANGE),
+        ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), SIZE),
+        ShownColumn("OF", "bytes_read", SIZE, rank=1),
+        ShownColumn("KEYS", "keys", COUNT, rank=2),
+        ShownColumn("TOMBSTONES GO", "tombstones_removed", COUNT, rank=3),
+        ShownColumn("", _end_of, least=16),
+    ),
+    verdict=_cleaning,
 )

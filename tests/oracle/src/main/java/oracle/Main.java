@@ -45,6 +45,7 @@ public final class Main {
         Map.entry("messages_decode", Messages::decode),
         Map.entry("write_log", WriteLog::answer),
         Map.entry("retention", Retention::answer),
+        Map.entry("compact", Compact::answer),
         Map.entry("dump", Dump::answer)
     );
 

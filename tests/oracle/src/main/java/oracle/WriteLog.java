@@ -185,7 +185,7 @@ final class WriteLog {
         for (long at = offset; at <= last; at++) {
             // a compacted batch keeps its first and last offset and loses records; it may lose all but one here
             if (chance("hole_chance", 0) && (at < last || written > 0)) continue;
-            builder.appendWithOffset(at, timestamp(), bytes(8, 0.2), bytes(Json.intOf(request, "value_max", 120), 0.05), headers());
+            builder.appendWithOffset(at, timestamp(), key(), bytes(Json.intOf(request, "value_max", 120), Json.doubleOf(request, "null_value_chance", 0.05)), headers());
             written++;
         }
         builder.overrideLastOffset(last);
@@ -212,6 +212,13 @@ final class WriteLog {
             case "none" -> RecordBatch.NO_TIMESTAMP;
             default -> throw new IllegalArgumentException("no timestamps " + timestamps);
         };
+    }
+
+    /** Of a few that come again and again where the request says how many, else mostly one of its own. */
+    private byte[] key() {
+        int keys = Json.intOf(request, "keys", 0);
+        if (keys == 0) return bytes(8, 0.2);
+        return random.nextInt(20) == 0 ? null : ("key-" + random.nextInt(keys)).getBytes(StandardCharsets.UTF_8);
     }
 
     private byte[] bytes(int max, double none) {

@@ -1,0 +1,40 @@
+"""`kcli compact`: what one cleaning would leave of each compacted log."""
+
+import time
+from functools import partial
+
+from commands.retention import CONFIG, LOOK_TIME, settings_in
+from kcli.cli.option import option
+from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
+from kcli.cli.parsers import parse_release, parse_time
+
+
+def compact(
+    *,
+    at: str | None = LOOK_TIME,
+    records: bool = option("--records", "Each record that goes, and why."),
+    config: list[str] | None = CONFIG,
+    kafka_version: str | None = option(
+        "--kafka-version X.Y", "The release of the broker, from 3.0 on; without it 4.4.", BROKER
+    ),
+    inputs: Inputs,
+    output: Output,
+    engine: EngineOptions,
+) -> None:
+    """Print what one cleaning would keep and free of each compacted log; nothing is changed.
+
+    Settings as in kcli retention; --server-config has the memory that the cleaner may use for keys.
+
+    Example: kcli compact /var/lib/kafka/data --topic __consumer_offsets
+    """
+    from kcli.cli.inputs import server_properties
+    from kcli.cli.run import Command, run
+    from kcli.jobs import compact as jobs
+    from kcli.jobs.retention import RetentionQuery
+    from kcli.kafka.kraft.meta_properties import NEWEST
+
+    now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
+    query = RetentionQuery(now_ms, server_properties(inputs) or {}, settings_in(config or ()))
+    release = NEWEST if kafka_version is None else parse_release(kafka_version)
+    job = partial(jobs.compact, query=query, release=release, records=records)
+    run(Command(name="compact", job=job), inputs, output, engine)

@@ -1,0 +1,103 @@
+"""`compact`: what one cleaning would do to each compacted log; nothing is changed."""
+
+from collections.abc import Generator
+
+from formats.names import CLUSTER_METADATA
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import cleaner_point
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.log_search import failing_lookup
+from kcli.jobs.retention import RetentionQuery, config_of, ends_of, hold
+from kcli.kafka.kraft.metadata_loader import undecodable_findings
+from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean
+from kcli.kafka.storage.loaded_log import LoadedLog
+from kcli.kafka.storage.log_segment import BrokerError
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.rows.compact import CompactPartitionRow, CompactRecordRow, CompactSegmentRow
+from kcli.rows.partitions import Where
+
+CLEANING_FAILED = "cleaning-failed"
+KEEPS_ITS_END = (4, 4)
+"""Before this release the last batch of a cleaning stayed, though empty; since then that below the high
+watermark.
+"""
+
+
+def compact(unit: Unit, *, query: RetentionQuery, release: tuple[int, ...], records: bool = False) -> Outcome:
+    """Return what a cleaning makes of a compacted log: a row for it, for each segment and lost record."""
+    return answer(unit, lambda partition: _compact(partition, query, release, records=records))
+
+
+def _compact(
+    partition: Partition, query: RetentionQuery, release: tuple[int, ...], *, records: bool
+) -> Yield:
+    config = config_of(partition, query)
+    if partition.topic == CLUSTER_METADATA or "compact" not in config.policy:
+        return
+    yield from undecodable_findings(partition.target)
+    held = yield from hold(partition, config, query.now_ms)
+    loaded, point = held.loaded, (yield from cleaner_point(partition))
+    with failing_lookup():
+        ends = [ends_of(segment) for segment in loaded.segments]
+    found = held.cleanable(point, ends)
+    cleaning = Cleaning(
+        loaded.segments,
+        _modified(loaded),
+        loaded.log_start_offset,
+        found.first_dirty_offset,
+        found.end,
+        held.high_watermark if release >= KEEPS_ITS_END else found.end,
+        loaded.producers.producers,
+        query.now_ms,
+        config.number("delete.retention.ms"),
+        config.number("segment.bytes"),
+        config.number("segment.index.bytes"),
+        config.cleaner_keys,
+    )
+    place = where(partition)
+    try:
+        after = yield from _gone(clean(cleaning, point), place, is_shown=records)
+    except BrokerError as error:
+        message = f"the cleaner fails, and leaves this log alone until a restart: {error}"
+        raise FileError(error.path, CLEANING_FAILED, message, error.position) from error
+    for segment in after.segments:
+        yield CompactSegmentRow(place, *segment)
+    yield CompactPartitionRow(
+        place,
+        picked=found.is_picked,
+        first_dirty_offset=found.first_dirty_offset,
+        end_offset=found.end,
+        clean_checkpoint_after=after.checkpoint,
+        messages_read=after.messages_read,
+        messages_written=after.messages_written,
+        bytes_read=after.bytes_read,
+        bytes_written=after.bytes_written,
+        keys=after.keys,
+        passes=after.passes,
+        tombstones_removed=after.tombstones_removed,
+    )
+
+
+def _gone(
+    steps: Generator[DroppedRecord, None, CleanedLog], place: Where, *, is_shown: bool
+) -> Generator[CompactRecordRow, None, CleanedLog]:
+    """Yield a row for each record that goes, where they are to be shown; return the log afterwards."""
+    while True:
+        try:
+            gone = next(steps)
+        except StopIteration as end:
+            after: CleanedLog = end.value
+            return after
+        if is_shown:
+            yield CompactRecordRow(place, *gone)
+
+
+def _modified(loaded: LoadedLog) -> dict[int, int]:
+    """Return the time in ms of each segment's log file, by its base offset."""
+    times = dict.fromkeys((segment.base_offset for segment in loaded.segments), 0)
+    for segment in loaded.segments:
+        if segment.log_path is not None:
+            with segment.log() as log:
+                times[segment.base_offset] = log.mtime_ms
+    return times

@@ -1,0 +1,368 @@
+"""What one cleaning does to a compacted log: which records go, and what each segment then holds.
+
+The truth is `Cleaner.doClean`, with `CleanedTransactionMetadata` and `MemoryRecords.filterTo`. Keys are held
+as `SkimpyOffsetMap` holds them, by their MD5: so many of them as its memory has room for. Ends are exclusive.
+"""
+
+import hashlib
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from formats.batch import HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
+from formats.bounds import LARGEST_BATCH
+from formats.compression import compressed_size
+from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.magic import is_legacy, record_count
+from formats.message_set import LegacyRecord, message_set, set_records
+from formats.record import Record, batch_records, pack_record
+from kcli.kafka.storage.log_segment import (
+    CORRUPT_RECORD,
+    ILLEGAL_STATE,
+    BrokerError,
+    LoadedSegment,
+    file_batches,
+    header,
+    read_next_offset,
+    segments_from,
+)
+from kcli.kafka.storage.producer_state import Producer, read_marker
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Batch
+
+NEWER_KEY, TOMBSTONE, ABORTED, MARKER, NO_KEY = "newer-key", "tombstone", "aborted", "marker", "no-key"
+"""Why a record goes."""
+MAX_INT = 0x7FFFFFFF
+
+
+class Cleaning(NamedTuple):
+    """A log to be cleaned from `first_dirty` to `end`, and what decides what stays.
+
+    `most_keys`: how many keys the cleaner holds at once. `kept_end`: an offset; the batch that ends before it
+    stays, though empty. `modified_ms`: the time of each log file, by the base offset.
+    """
+
+    segments: Sequence[LoadedSegment]
+    modified_ms: Mapping[int, int]
+    log_start: int
+    first_dirty: int
+    end: int
+    kept_end: int
+    producers: Mapping[int, Producer]
+    now_ms: int
+    delete_retention_ms: int
+    segment_bytes: int
+    index_bytes: int
+    most_keys: int
+
+    def between(self, start: int, end: int) -> Sequence[LoadedSegment]:
+        """Return the segments that hold offsets between two, as `LogSegments.values`."""
+        found = segments_from(self.segments, start) if end > start else ()
+        return [segment for segment in found if segment.base_offset < end]
+
+    def aborted(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield first offset and producer of transactions that were aborted.
+
+        As `LocalLog.collectAbortedTransactions`: none that ended below the log start.
+        """
+        for segment in segments_from(self.segments, start):
+            for each in segment.aborted:
+                if each.last_offset >= self.log_start and each.first_offset < end:
+                    yield each.first_offset, each.producer_id
+                if each.last_stable_offset >= end:
+                    return
+
+
+class DroppedRecord(NamedTuple):
+    """A record that goes, with the base offset of its segment."""
+
+    segment_base_offset: int
+    offset: int
+    reason: str
+
+
+class CleanedSegment(NamedTuple):
+    """A segment of the log afterwards: base offsets of those that it is made of, bytes, records, batches."""
+
+    base_offset: int
+    sources: tuple[int, ...]
+    size_before: int
+    size_after: int
+    records_before: int
+    records_after: int
+    batches_after: int
+
+
+class CleanedLog(NamedTuple):
+    """The log afterwards; counts are those of the cleaner's statistics.
+
+    `checkpoint`: where the next cleaning begins. `passes`: how many cleanings reach the end.
+    """
+
+    segments: tuple[CleanedSegment, ...]
+    checkpoint: int | None
+    keys: int = 0
+    passes: int = 0
+    messages_read: int = 0
+    messages_written: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    tombstones_removed: int = 0
+
+
+class _Keys:
+    """The last offset of each key between two offsets, up to `latest`."""
+
+    def __init__(self, cleaning: Cleaning, start: int) -> None:
+        self.offsets: dict[bytes, int] = {}
+        self.latest = -1
+        segments = cleaning.between(start, cleaning.end)
+        ends = [*(segment.base_offset for segment in segments[1:]), cleaning.end]
+        transactions = _Transactions()
+        transactions.add(cleaning.aborted(start, cleaning.end))
+        for segment, end in zip(segments, ends, strict=True):
+            if self._is_full(segment, start, transactions, cleaning.most_keys):
+                return
+            self.latest = end - 1
+
+    def _is_full(self, segment: LoadedSegment, start: int, transactions: "_Transactions", most: int) -> bool:
+        for log, batch in _batches(segment, segment.index_entry(start)[1]):
+            is_aborted = transactions.ends_or_drops(log, batch)
+            if not (is_aborted or batch.header.is_control):
+                for record in _records(log, batch):
+                    if record.key is not None and record.offset >= start:
+                        if len(self.offsets) >= most:
+                            return True
+                        self.offsets[_digest(record.key)] = self.latest = record.offset
+            if batch.header.last_offset >= start:
+                self.latest = batch.header.last_offset
+        return False
+
+    def find(self, key: bytes) -> int:
+        return self.offsets.get(_digest(key), -1)
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.md5(key, usedforsecurity=False).digest()
+
+
+class _Transactions:
+    """The transactions that a walk is inside of (`CleanedTransactionMetadata`)."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int]] = []
+        self._aborted: dict[int, bool] = {}
+        self._committed: set[int] = set()
+
+    def add(self, aborted: Iterable[tuple[int, int]]) -> None:
+        """Note transactions that were aborted: first offset and producer."""
+        for each in aborted:
+            heappush(self._waiting, each)
+
+    def ends_or_drops(self, log: DataFile, batch: Batch) -> bool:
+        """Whether a batch is of an aborted transaction, or a marker of one that has no batch here."""
+        head = batch.header
+        while self._waiting and self._waiting[0][0] <= head.last_offset:
+            self._aborted.setdefault(heappop(self._waiting)[1], False)
+        producer = head.producer_id
+        if not head.is_control:
+            if head.is_transactional and producer in self._aborted:
+                self._aborted[producer] = True
+                return True
+            if head.is_transactional:
+                self._committed.add(producer)
+            return False
+        try:
+            marker = read_marker(log.read(batch.position, head.size))
+        except FormatError as error:
+            raise BrokerError(CORRUPT_RECORD, log.path, batch.position, str(error)) from error
+        if marker is None:
+            return True
+        if marker.is_abort is None:
+            return False
+        if marker.is_abort:
+            return not self._aborted.pop(producer, False)
+        was_seen = producer in self._committed
+        self._committed.discard(producer)
+        return not was_seen
+
+
+def _batches(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch]]:
+    if segment.log_path is None or not segment.log_size:
+        return
+    with segment.log() as log:
+        for found in file_batches(log, position, segment.log_size):
+            yield log, Batch(found.position, header(log, found))
+
+
+def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
+    raw = log.read(batch.position, batch.header.size)
+    try:
+        if is_legacy(batch.header.magic):
+            yield from set_records(message_set(raw, LARGEST_BATCH))
+        else:
+            yield from batch_records(raw, LARGEST_BATCH)
+    except FormatError as error:
+        raise BrokerError(CORRUPT_RECORD, log.path, batch.position, str(error)) from error
+
+
+def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord, None, CleanedLog]:
+    """Yield the records that go, in the order of the log, and return the log afterwards.
+
+    `checkpoint`: that of the log; it stays where nothing can be cleaned. BrokerError where the cleaner fails.
+    """
+    if cleaning.end <= cleaning.first_dirty:
+        return CleanedLog(tuple(map(_untouched, cleaning.segments)), checkpoint)
+    keys = _Keys(cleaning, cleaning.first_dirty)
+    passes, reached = 1, keys.latest + 1
+    while reached < cleaning.end:
+        passes, reached = passes + 1, _Keys(cleaning, reached).latest + 1
+    held = _Pass(cleaning, keys)
+    touched = cleaning.between(0, keys.latest + 1)
+    cleaned = []
+    for group in _groups(touched, cleaning):
+        cleaned += [(yield from held.clean_group(group))]
+    rest = map(_untouched, cleaning.segments[len(touched) :])
+    return CleanedLog((*cleaned, *rest), keys.latest + 1, len(keys.offsets), passes, *held.totals)
+
+
+def _groups(segments: Sequence[LoadedSegment], cleaning: Cleaning) -> Iterator[list[LoadedSegment]]:
+    """Yield the segments that become one (`Cleaner.groupSegmentsBySize`)."""
+    group: list[LoadedSegment] = []
+    for number, segment in enumerate(segments):
+        following = segments[number + 1].base_offset if number + 1 < len(segments) else cleaning.end
+        joined = [*group, segment]
+        offsets = sum(each.offset_index.entries for each in joined) * OFFSET_INDEX_ENTRY.size
+        times = sum(each.time_index.entries for each in joined) * TIME_INDEX_ENTRY.size
+        fits = (
+            sum(each.log_size for each in joined) <= cleaning.segment_bytes
+            and max(offsets, times) <= cleaning.index_bytes
+            and (not segment.log_size or following - 1 - joined[0].base_offset <= MAX_INT)
+        )
+        if group and not fits:
+            yield group
+            joined = [segment]
+        group = joined
+    if group:
+        yield group
+
+
+def _untouched(segment: LoadedSegment) -> CleanedSegment:
+    counts = [_count(log, batch) for log, batch in _batches(segment)]
+    size, count = segment.log_size, sum(counts)
+    return CleanedSegment(segment.base_offset, (segment.base_offset,), size, size, count, count, len(counts))
+
+
+def _count(log: DataFile, batch: Batch) -> int:
+    count = record_count(batch.header)
+    return sum(1 for _ in _records(log, batch)) if count is None else count
+
+
+class _Pass:
+    """The second half of a cleaning: every segment is written anew, and counted."""
+
+    def __init__(self, cleaning: Cleaning, keys: _Keys) -> None:
+        self._cleaning = cleaning
+        self._keys = keys
+        self._transactions = _Transactions()
+        self._legacy_horizon = 0
+        for segment in cleaning.between(0, cleaning.first_dirty)[-1:]:
+            modified = cleaning.modified_ms[segment.base_offset]
+            self._legacy_horizon = modified - cleaning.delete_retention_ms
+        self.totals = [0, 0, 0, 0, 0]
+        """As `CleanedLog` from messages_read on."""
+
+    def clean_group(self, group: Sequence[LoadedSegment]) -> Generator[DroppedRecord, None, CleanedSegment]:
+        """Yield the records of the segments that go; return the segment that these become."""
+        before = size = kept = batches = 0
+        ends = [*(segment.base_offset for segment in group[1:]), read_next_offset(group[-1])]
+        for segment, end in zip(group, ends, strict=True):
+            self._transactions.add(self._cleaning.aborted(segment.base_offset, end))
+            keeps_legacy = self._cleaning.modified_ms[segment.base_offset] > self._legacy_horizon
+            for log, batch in _batches(segment):
+                before += _count(log, batch)
+                dropped, written, count = self._batch(log, batch, keeps_legacy=keeps_legacy)
+                yield from (DroppedRecord(segment.base_offset, *each) for each in dropped)
+                size, kept, batches = size + written, kept + count, batches + bool(written)
+        bases = tuple(segment.base_offset for segment in group)
+        whole = sum(segment.log_size for segment in group)
+        return CleanedSegment(bases[0], bases, whole, size, before, kept, batches)
+
+    def _batch(
+        self, log: DataFile, batch: Batch, *, keeps_legacy: bool
+    ) -> tuple[list[tuple[int, str]], int, int]:
+        """Return offsets and reasons of a batch's records that go, the bytes and records that stay."""
+        head = batch.header
+        can_go = self._transactions.ends_or_drops(log, batch)
+        horizon = head.delete_horizon_ms
+        is_past = horizon is not None and self._cleaning.now_ms >= horizon
+        goes = can_go and (is_past or not head.is_control)
+        stays_empty = self._stays_empty(head)
+        keeps_tombstones = keeps_legacy if is_legacy(head.magic) else not is_past
+        kept, dropped = [], []
+        for record in _records(log, batch):
+            if goes:
+                reason: str | None = MARKER if head.is_control else ABORTED
+            else:
+                reason = None if head.is_control else self._reason(record, keeps_tombstones=keeps_tombstones)
+            if reason is None:
+                kept.append(record)
+            else:
+                dropped.append((record.offset, reason))
+        stamps = horizon is None and (
+            (can_go and head.is_control) or any(record.value is None for record in kept)
+        )
+        size = HEADER_SIZE if stays_empty else 0
+        if kept:
+            size = head.size
+            if dropped or stamps or is_legacy(head.magic):
+                stamp = self._cleaning.now_ms + self._cleaning.delete_retention_ms if stamps else horizon
+                size = _rewritten_size(head, kept, stamp)
+        elif stays_empty and is_legacy(head.magic):
+            message = "a message of magic 0 or 1 would have to stay empty: the cleaner fails"
+            raise BrokerError(ILLEGAL_STATE, log.path, batch.position, message)
+        is_read = stays_empty or not goes
+        tombstones = sum(reason == TOMBSTONE for _, reason in dropped)
+        counted = (is_read * (len(kept) + len(dropped)), len(kept), head.size, size, tombstones)
+        self.totals = [total + each for total, each in zip(self.totals, counted, strict=True)]
+        return dropped, size, len(kept)
+
+    def _stays_empty(self, head: BatchHeader) -> bool:
+        producer = self._cleaning.producers.get(head.producer_id)
+        if producer is not None:
+            if producer.last_offset < 0:
+                is_last = head.is_control and head.producer_epoch == producer.epoch
+            else:
+                is_last = head.last_offset == producer.last_offset
+            if is_last:
+                return True
+        return head.last_offset + 1 == self._cleaning.kept_end
+
+    def _reason(self, record: Record | LegacyRecord, *, keeps_tombstones: bool) -> str | None:
+        if record.offset > self._keys.latest:
+            return None
+        if record.key is None:
+            return NO_KEY
+        if record.offset < self._keys.find(record.key):
+            return NEWER_KEY
+        return None if record.value is not None or keeps_tombstones else TOMBSTONE
+
+
+def _rewritten_size(head: BatchHeader, kept: Sequence[Record | LegacyRecord], horizon: int | None) -> int:
+    """Return the bytes of a batch with the records that stay (`MemoryRecords.buildRetainedRecordsInto`)."""
+    base = kept[0].offset if is_legacy(head.magic) else head.base_offset
+    is_append_time = head.timestamp_type == LOG_APPEND_TIME
+    times = [head.max_timestamp if is_append_time else record.timestamp for record in kept]
+    first = times[0] if horizon is None else horizon
+    body = b"".join(
+        pack_record(
+            record.offset - base,
+            time - first,
+            record.key,
+            record.value,
+            () if isinstance(record, LegacyRecord) else record.headers,
+        )
+        for record, time in zip(kept, times, strict=True)
+    )
+    return HEADER_SIZE + compressed_size(head.codec, body)
