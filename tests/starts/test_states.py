@@ -211,7 +211,16 @@ def test_a_metadata_log_in_another_log_dir_is_no_lost_one(kcli, tmp_path, change
     assert broker["outcome"] == "fails"
     assert words in broker["reason"]
     assert broker["remedy"].startswith(todo.format(tmp_path))
-    assert ("Found unexpected metadata location" in broker["server_log"]) == ("lies here" in broker["reason"])
+    is_elsewhere = "lies here" in broker["reason"]
+    says = "Found unexpected metadata location" if is_elsewhere else "Duplicate directory ID Optional["
+    assert says in broker["server_log"]
+
+
+def test_a_copy_of_a_segment_is_to_be_moved_away(kcli, tmp_path: Path):
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    (tmp_path / "d1" / "orders-1" / f"{LOG.removesuffix('.log')} (1).log").touch()
+    broker = started(kcli, properties)[0]
+    assert (broker["error"], broker["remedy"][-17:]) == ("NumberFormatException", "move it elsewhere")
 
 
 def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp_path: Path):

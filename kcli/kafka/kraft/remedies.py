@@ -96,6 +96,10 @@ SAID = (
         re.compile(r"^node\.id is (\S+), expected (\S+)"),
         "Stored node id {0} doesn't match previous node id {1} in {path}.",
     ),
+    (
+        re.compile(f"^directory.id (\\S+) {SAME_ID} (.+)"),
+        "Duplicate directory ID Optional[{0}] found. It was the ID of {1}, but also of {directory}",
+    ),
     (NEWER, "{0}"),
     (re.compile(NO_NAME), "Found directory {path}, '{name}' is not in the form of topic-partition"),
     (re.compile(f"{TWICE}(.+)"), "Duplicate log directories for {name} are found in both {0} and {path}"),
@@ -107,6 +111,10 @@ BY_MESSAGE = (
         "start the release that wrote this, or a newer one: kcli startup --releases names them",
     ),
     (re.compile(NO_NAME), "move it out of the log dir"),
+    (
+        re.compile("the name does not begin with an offset"),
+        "give it its 20 digits back if it belongs here, else move it elsewhere",
+    ),
     (re.compile(TWICE), "keep the one with the higher log end (kcli ls), and move the other away"),
     (
         re.compile(ELSEWHERE.format(ANOTHER, "")),
@@ -187,7 +195,8 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     if parse_file(name).kind == KRAFT_SNAPSHOT and name not in WITHOUT:
         return _without_snapshot(directory, name)
     if METADATA_DIRECTORY in {name, os.path.basename(directory)} and not name.startswith(QUORUM_STATE):
-        return PUT_BACK
+        is_rebuilt = name == LEADER_EPOCH_CHECKPOINT  # each start recovers the whole log
+        return "move it away: the start makes it anew of the batches" if is_rebuilt else PUT_BACK
     if SMALLEST.search(failure.message) and name.endswith(".log"):
         marker = os.path.join(os.path.dirname(directory), CLEAN_SHUTDOWN_FILE)
         return (

@@ -68,6 +68,14 @@ def left(path, kind):
         (ORDERS, "partition.metadata", EMPTY, "fails", "NullPointerException", "topic_id: "),
         (ORDERS, "partition.metadata", CUT, "fails", "IllegalArgumentException", "topic_id: "),
         (QUORUM, "quorum-state", NULS, "fails", "Error while reading the Quorum status", "move it away"),
+        (
+            QUORUM,
+            "leader-epoch-checkpoint",
+            NULS,
+            "fails",
+            "reading checkpoint file",
+            "move it away: the start",
+        ),
         (QUORUM, "quorum-state", CUT, "fails", "Error while reading the Quorum status", "move it away"),
     ],
 )
