@@ -102,11 +102,10 @@ class LogConfig(NamedTuple):
     @property
     def cleaner_keys(self) -> int:
         """How many keys a thread of the cleaner holds: so much of its share of the memory as may be full."""
-        share = self._of_broker("log.cleaner.dedupe.buffer.size", 128 << 20) // self._of_broker(
-            "log.cleaner.threads", 1
-        )
+        threads = max(self._of_broker("log.cleaner.threads", 1), 1)
+        share = self._of_broker("log.cleaner.dedupe.buffer.size", 128 << 20) // threads
         load_factor = self._of_broker("log.cleaner.io.buffer.load.factor", 0.9)
-        return int(min(int(share), MAX_INT) // CLEANER_ENTRY * load_factor)
+        return max(int(min(int(share), MAX_INT) // CLEANER_ENTRY * load_factor), 1)
 
     def _of_broker(self, name: str, default: float) -> float:
         try:

@@ -212,7 +212,7 @@ def clean(cleaning: Cleaning, checkpoint: int | None) -> Generator[DroppedRecord
 
     `checkpoint`: that of the log; it stays where nothing can be cleaned. BrokerError where the cleaner fails.
     """
-    if cleaning.end <= cleaning.first_dirty:
+    if not cleaning.between(cleaning.first_dirty, cleaning.end):
         return CleanedLog(tuple(map(_untouched, cleaning.segments)), checkpoint)
     keys = _Keys(cleaning, cleaning.first_dirty)
     passes, reached = 1, keys.latest + 1

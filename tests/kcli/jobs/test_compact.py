@@ -4,6 +4,8 @@ import pytest
 
 from kcli.jobs.compact import compact
 from kcli.jobs.retention import RetentionQuery
+from kcli.kafka.storage.cleaner_pass import Cleaning, clean
+from kcli.kafka.storage.log_segment import LoadedSegment
 from tests.builders import put_record, put_records
 from tests.commands.answers import ask
 from tests.partitions import log_dir, rows, segment, unit
@@ -94,6 +96,14 @@ def test_nothing_to_clean_leaves_the_checkpoint(make):
     log, segments, gone = answer(make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b"")))], checkpoint=1))
     assert (log["picked"], log["passes"], log["clean_checkpoint_after"], gone) == (False, 0, 1, [])
     assert [each["size_after"] == each["size_before"] for each in segments] == [True, True]
+
+
+def test_what_a_tiered_log_has_no_more_is_not_cleaned(make):
+    segments = [LoadedSegment(5)]
+    nothing = Cleaning(segments, {5: 0}, 0, 0, 5, 5, {}, NOW, DAY, 1000, 1000, 10)
+    with pytest.raises(StopIteration) as ended_at:
+        next(clean(nothing, None))
+    assert (ended_at.value.value.checkpoint, ended_at.value.value.passes) == (None, 0)
 
 
 def test_on_the_command_line(make):
