@@ -41,13 +41,8 @@ def ls(
     from kcli.jobs.check.contradictions import NOT_TOGETHER, TWICE, with_contradictions
     from kcli.jobs.cluster_metadata import with_undecodable
     from kcli.jobs.common import OF_LOG_DIRS
-    from kcli.kafka.kraft.start_plan import (
-        StartPlan,
-        empty_findings,
-        plans_at_rest,
-        replica_fates,
-        stop_findings,
-    )
+    from kcli.kafka.kraft.start_findings import empty_findings, replica_fates, stop_findings
+    from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
     from kcli.logdir.find import Note
     from kcli.rows.partitions import DISK_SUM, LISTED_PARTITION
 

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "kcli/kafka/kraft/metadata_start.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/quorum_start.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/releases.py": "tests/starts/test_states.py",
+    "kcli/kafka/kraft/start_findings.py": "tests/starts/test_states.py",
     "kcli/kafka/kraft/start_plan.py": "tests/starts/test_states.py",
     "kcli/kafka/findings/catalogue/*": "tests/test_documents.py",
     "kcli/kafka/integrity/checks/*": "tests/kcli/jobs/check/test_check_damages.py",

@@ -12,7 +12,7 @@ from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of,
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
-from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates
+from kcli.kafka.kraft.start_findings import NO_FATES, ReplicaFates
 from kcli.kafka.storage.load_findings import checkpointed_epochs
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed
 from kcli.logdir.buffers import FileError, file_error

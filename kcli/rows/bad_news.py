@@ -47,9 +47,10 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
 """By type of row. What `check`, `diff`, `salvage` and `rlmm check` find are findings."""
 FORETELL_A_START = frozenset({"check", "ls", "startup"})
 """Commands that say what a start makes of log dirs: they agree."""
-LACKS_TOPIC_ID = "START-012"
-START_LOSSES = frozenset({"START-001", LACKS_TOPIC_ID, "START-013", "START-019", "START-020"})
-"""Findings of records that a start cuts, makes -stray, begins empty or discards, whatever their severity."""
+WHERE_EXPECTED = frozenset({"START-012", "START-014"})
+"""Findings of a lost topic id or metadata log: bad news where the finding says what is expected."""
+START_LOSSES = WHERE_EXPECTED | {"START-001", "START-013", "START-019", "START-020", "START-024"}
+"""Findings of records that a start cuts, leaves -stray, begins empty or discards, whatever their severity."""
 
 
 def bad_news_of(command: str) -> Callable[[Item], bool] | None:
@@ -64,9 +65,6 @@ def is_bad_news(row: Item) -> bool:
 
 
 def is_bad_finding(command: str, finding: Finding) -> bool:
-    """Whether a finding ends a command with exit status 1, below the level of --fail-on, too.
-
-    A log without a topic id is lost where the metadata decides, and expects one.
-    """
-    is_sure = finding.code != LACKS_TOPIC_ID or finding.expected is not None
+    """Whether a finding ends a command with exit status 1, below the level of --fail-on, too."""
+    is_sure = finding.code not in WHERE_EXPECTED or finding.expected is not None
     return command in FORETELL_A_START and finding.code in START_LOSSES and is_sure

@@ -53,9 +53,9 @@ class StartupRow(NamedTuple):
     where: StartedWhere
     outcome: Annotated[
         ReplicaOutcome,
-        "loads, fails, stray (renamed to -stray), deleted, future-promoted (the -future log becomes the "
-        "current one), created-empty (assigned, and not here), not-started (its log dir or the process ends "
-        "before)",
+        "loads, fails, stray (renamed to -stray, or so already), deleted, future-promoted (the -future log "
+        "becomes the current one), created-empty (assigned, and not here), not-started (its log dir or the "
+        "process ends before)",
     ]
     error: Annotated[str | None, "Kafka's exception where it fails"]
     error_message: Annotated[str | None, "why: file, byte, what is wrong there"]
@@ -71,7 +71,7 @@ class StartupRow(NamedTuple):
     records_lost: Annotated[
         int | None,
         "records that cannot be read on this broker afterwards, by the headers of whole batches; null where "
-        "damage hides the number",
+        "damage hides the number; 0 of a former replica in a -stray directory",
     ]
     metadata_path: Annotated[
         str | None, "the metadata log that decides; null: none is here, and the outcome is the log's own"

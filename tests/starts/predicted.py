@@ -39,7 +39,7 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     fates = {
         os.path.relpath(row["dir"], root): row["outcome"]
         for row in rows
-        if row["dir"] is not None and row["outcome"] in CHANGED
+        if row["dir"] is not None and row["outcome"] in CHANGED and not row["dir"].endswith("-stray")
     }
     created = sorted(
         f"{row['topic']}-{row['partition']}" for row in rows if row["outcome"] == "created-empty"

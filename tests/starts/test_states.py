@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from kcli.kafka.kraft.start_plan import start_plans
 from tests.starts.make_base import RECORDS
 from tests.starts.observe import prepare
 from tests.starts.predicted import RECORDED, difference, predicted
-from tests.starts.states import CHANGES, DATA, LOG
+from tests.starts.states import CHANGES, DATA, LOG, METADATA, UNIQUE
 
 
 @pytest.mark.parametrize(("base", "release", "change"), sorted(RECORDED))
@@ -129,7 +130,7 @@ def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
     assert kcli("startup", "--server-config", properties).exit_code == 1
 
 
-FATES = {"START-012", "START-013", "START-016", "START-017", "START-019", "START-020", "START-021"}
+FATES = {f"START-0{number}" for number in (12, 13, 16, 17, 19, 20, 21, 24)}
 
 
 @pytest.mark.parametrize("change", sorted({change for base, _, change in RECORDED if base == "4.3.1"}))
@@ -259,6 +260,123 @@ def test_the_first_lines_name_what_a_metadata_log_has_lost(kcli, tmp_path: Path,
     assert bool(strays) == (base == "4.4.0")
     shown = " ".join(kcli("check", "-o", "table", "--server-config", properties).stdout.split())
     assert shown.index(words) < shown.index("RESULT")
+
+
+ORDERS_0 = f"orders-0.{UNIQUE}-stray"
+
+
+def renamed(root: Path) -> None:
+    (root / "d0" / "orders-0").rename(root / "d0" / ORDERS_0)
+
+
+def emptied(root: Path) -> None:
+    renamed(root)
+    for path in shutil.copytree(root / "d0" / ORDERS_0, root / "d0" / "orders-0").glob("0*"):
+        path.write_bytes(b"")
+
+
+def without_metadata(root: Path) -> None:
+    """As the morning after a start without the metadata log: the new one has no topic, all logs are stray."""
+    shutil.rmtree(root / "d0" / METADATA)
+    renamed(root)
+
+
+def deleted(root: Path) -> None:
+    CHANGES["topic deleted"](root)
+    (root / "d0" / "events-1").rename(root / "d0" / f"events-1.{UNIQUE}-stray")
+
+
+@pytest.mark.parametrize(
+    ("change", "lost", "words"),
+    [
+        (renamed, RECORDS + 1, "the metadata assigns the replica to this broker: stop the broker"),
+        (emptied, RECORDS + 1, "once the one of this name is moved away"),
+        (without_metadata, RECORDS + 1, "put the metadata log back"),
+        (CHANGES["-stray beside its current log"], 0, "has all offsets up to its end"),
+        (deleted, 0, "a former replica: the topic was deleted"),
+    ],
+)
+def test_what_lies_in_a_stray_directory_is_no_partition(kcli, tmp_path: Path, change, lost, words):
+    properties = prepare("4.4.0", "healthy", tmp_path)
+    change(tmp_path)
+    answer = json.loads(kcli("startup", "-o", "json", "--server-config", properties).stdout)
+    (row,) = (row for row in answer["rows"] if str(row.get("dir")).endswith(f"{UNIQUE}-stray"))
+    assert (row["outcome"], row["records_lost"]) == ("stray", lost)
+    assert words in row["reason"]
+    assert {one["action"] for one in row["files"]} <= {"keep", "truncate", "create", "rewrite"}
+    shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
+    assert (f"1 replica lies in a -stray directory ({lost} records)" in shown) == bool(lost)
+    for command in ("startup", "check"):
+        done = kcli(command, "-o", "json", "--server-config", properties)
+        left = [one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-024"]
+        assert [one["dir"] for one in left] == ([row["dir"]] if lost else []), command
+        assert done.exit_code == 1 or not lost, command
+    assert kcli("startup", row["dir"]).exit_code == int(bool(lost))
+
+
+def test_a_replica_that_begins_empty_beside_its_stray_directory_is_renamed_back(kcli, tmp_path: Path):
+    properties = prepare("4.4.0", "healthy", tmp_path)
+    renamed(tmp_path)
+    findings = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)["findings"]
+    (empty,) = (one["message"] for one in findings if one["code"] == "START-019")
+    assert f"with the broker stopped rename {tmp_path}/d0/{ORDERS_0} to orders-0" in empty
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: path.symlink_to("nowhere"), "a symbolic link that leads nowhere"),
+        (Path.touch, "a regular file"),
+    ],
+)
+def test_a_log_dir_goes_offline_where_a_directory_cannot_be_made(kcli, tmp_path: Path, make, said):
+    """As 4.3.1 did: Error while creating log for orders-1, and d1 offline with all its replicas."""
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    shutil.rmtree(tmp_path / "d1" / "orders-1")
+    make(tmp_path / "d1" / "orders-1")
+    broker, *rows = started(kcli, properties)
+    assert broker["outcome"] == "starts-degraded"
+    assert broker["reason"].startswith(f"Error while creating log for orders-1 in dir {tmp_path}/d1:")
+    assert said in broker["reason"]
+    offline = {f"{row['topic']}-{row['partition']}" for row in rows if row["outcome"] == "not-started"}
+    assert "orders-1" in offline and len(offline) > 1
+    done = kcli("check", "-o", "json", "--server-config", properties)
+    assert (done.exit_code, "START-010" in done.stdout, "START-019" in done.stdout) == (1, True, False)
+
+
+CONTROLLER = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:1\nlog.dirs={}/d0\n"
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_controller_that_ran_has_lost_a_metadata_log_that_is_gone(kcli, tmp_path: Path, is_used):
+    """The lock file of a node stays; one that has just been formatted has none."""
+    prepare("4.3.1", "healthy", tmp_path)
+    shutil.move(tmp_path / "d1", tmp_path / "other")
+    for path in (tmp_path / "d0").iterdir():
+        if path.name not in {"meta.properties", "bootstrap.checkpoint"}:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if is_used:
+        (tmp_path / "d0" / ".lock").touch()
+    properties = tmp_path / "controller.properties"
+    properties.write_text(CONTROLLER.format(tmp_path))
+    for command in ("startup", "check"):
+        done = kcli(command, "-o", "json", "--server-config", properties)
+        lost = [one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-014"]
+        assert (done.exit_code, len(lost)) == (int(is_used), int(is_used)), command
+        assert all("the metadata of the cluster is gone; to do: " in one["message"] for one in lost)
+
+
+def test_the_metadata_of_other_nodes_says_that_a_voter_lacks_its_own(kcli, tmp_path: Path):
+    for name in ("voter", "other"):
+        prepare("4.3.1", "healthy", tmp_path / name)
+    shutil.rmtree(tmp_path / "voter" / "d0" / METADATA)
+    meta = tmp_path / "other" / "d0" / "meta.properties"
+    for path in (meta, tmp_path / "other" / "d1" / "meta.properties"):
+        path.write_text(path.read_text().replace("node.id=1", "node.id=2"))
+    paths = [tmp_path / name / log_dir for name in ("voter", "other") for log_dir in ("d0", "d1")]
+    findings = json.loads(kcli("startup", "-o", "json", *paths).stdout)["findings"]
+    lost = [one for one in findings if one["code"] == "START-014"]
+    assert [(one["dir"], "the whole quorum" in one["message"]) for one in lost] == [(str(paths[0]), True)]
 
 
 def test_a_node_of_a_quorum_fetches_the_metadata_that_it_has_lost(kcli, tmp_path: Path):

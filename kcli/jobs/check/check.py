@@ -50,6 +50,7 @@ from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
+from kcli.kafka.kraft.start_findings import LEFT_RECORDS
 from kcli.kafka.storage.load_findings import contradicting_lines
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots
@@ -449,6 +450,8 @@ def _is_about(finding: Finding, target: Target) -> bool:
     """Whether a finding is about a directory or what lies in it, and not about one around it."""
     if finding.code in {*FAILS_TO_LOAD, LOST_METADATA} and finding.dir == target.shown:
         return True
+    if finding.code == LEFT_RECORDS and target.kind == LOG_DIR:
+        return os.path.dirname(finding.dir or "") == target.shown
     if finding.path is not None and target.kind == LOG_DIR:
         place = finding.dir if finding.code == REFUSED and finding.dir != target.shown else finding.path
         return os.path.dirname(place or "") == target.shown

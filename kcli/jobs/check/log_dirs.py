@@ -16,15 +16,15 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import offline_by_log
 from kcli.kafka.kraft.meta_properties import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
-from kcli.kafka.kraft.start_plan import (
+from kcli.kafka.kraft.start_findings import (
     FATE_CODES,
     ReplicaFates,
-    StartPlan,
     empty_findings,
-    plans_at_rest,
+    left_findings,
     replica_fates,
     stop_findings,
 )
+from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.remote.serde import NOT_ALL_READ
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -202,6 +202,8 @@ class BrokerLogDirs:
                     found.setdefault(of_row.dir or "", []).append(of_row)
             for finding in empty_findings(plan):
                 found.setdefault(finding.dir or "", []).append(finding)
+            for finding in left_findings(plan, self._fates):
+                found.setdefault(os.path.dirname(finding.dir or ""), []).append(finding)
         for path, fate in self._fates.by_path.items():
             name = parse_partition_dir(os.path.basename(path))
             if name is not None and name.kind == FUTURE and fate.rule in FATE_CODES:

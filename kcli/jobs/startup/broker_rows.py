@@ -20,7 +20,8 @@ from kcli.kafka.kraft.fates import EmptyReplica
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
-from kcli.kafka.kraft.start_plan import StartPlan, empty_findings, stop_findings
+from kcli.kafka.kraft.start_findings import empty_findings, stop_findings
+from kcli.kafka.kraft.start_plan import StartPlan
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
@@ -67,7 +68,7 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
             stop = next(iter(plan.stops), plan.metadata_log_failure)
             cause = stop or plan.wait or plan.lost_metadata
-            outcome: BrokerOutcome = DEGRADED if plan.start.offline else BROKER_STARTS
+            outcome: BrokerOutcome = DEGRADED if plan.start.offline or plan.blocked else BROKER_STARTS
             if stop or plan.wait:
                 outcome = FAILS if stop else WAITS
             yield ReleaseRow(
@@ -138,7 +139,10 @@ class StartReducer:
         if self.clean is not None:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
         failed = {
-            one.path: plan.start.offline.get(one.path) or _failed_log(one, partitions) for one in log_dirs
+            one.path: plan.start.offline.get(one.path)
+            or _failed_log(one, partitions)
+            or plan.blocked.get(one.path)
+            for one in log_dirs
         }
         offline = {path: reason for path, reason in failed.items() if reason is not None}
         dirs = tuple(_log_dir(one, offline.get(one.path), partitions) for one in log_dirs)
@@ -146,7 +150,7 @@ class StartReducer:
         rows = [_not_started(one, plan, offline) for one in partitions]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [
-                _empty_row(plan, replica)
+                _empty_row(plan, replica, offline)
                 for replica in plan.fates.empty
                 if self.selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
             ]
@@ -229,16 +233,19 @@ def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, S
     return row
 
 
-def _empty_row(plan: StartPlan, replica: EmptyReplica) -> StartupRow:
-    """Return the row of a replica that begins empty."""
+def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, StartFailure]) -> StartupRow:
+    """Return the row of a replica that begins empty, unless its log dir is offline by then."""
     meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
     where = StartedWhere(
         None, plan.node_id, meta.cluster_id if meta else None, replica.topic, replica.partition
     )
     reason = f"the metadata assigns it to directory.id {replica.directory_id}, and no log of it is here"
+    if replica.stray is not None:
+        reason += f" but {shown(replica.stray)}"
+    is_offline = replica.log_dir in offline
     return StartupRow(
         where,
-        outcome=CREATED_EMPTY,
+        outcome=NOT_STARTED if is_offline else CREATED_EMPTY,
         error=None,
         error_message=None,
         clean=True,
@@ -252,7 +259,7 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica) -> StartupRow:
         bytes_read=0,
         records_lost=0,
         metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
-        reason=reason,
+        reason="its log dir goes offline" if is_offline else reason,
     )
 
 

@@ -20,12 +20,21 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
-from kcli.kafka.kraft.fates import DELETE_DIRECTORY, STRAY, USUAL, WILL_BE_DELETED, Fate
+from kcli.kafka.kraft.fates import (
+    DELETE_DIRECTORY,
+    FORMER,
+    LEFT_STRAY,
+    STRAY,
+    USUAL,
+    WILL_BE_DELETED,
+    Fate,
+)
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, log_end_in, lone_finding, start_from
-from kcli.kafka.kraft.start_plan import NO_FATES, ReplicaFates, StartPlan, replica_fates
+from kcli.kafka.kraft.start_findings import NO_FATES, ReplicaFates, replica_fates
+from kcli.kafka.kraft.start_plan import StartPlan
 from kcli.kafka.storage.file_actions import (
     DELETE_FILE,
     FileAction,
@@ -129,7 +138,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     is_deleted = partition.target.name.kind == DELETE
     settings = request.settings(partition)._replace(as_deleted=is_deleted)
     log = yield from attempt(partition, start_from(partition, given, settings=settings))
-    fate = request.fates.by_path.get(partition.path, USUAL)
+    fate = request.fates.of(partition.target)
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
     unstable, needed = None, 0
@@ -165,9 +174,11 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
     if fate is USUAL or fate.outcome == LOADS:
         return row
     row = row._replace(outcome=fate.outcome, reason=fate.reason)
+    if fate.rule == FORMER:
+        return row._replace(records_lost=0)
     if fate.outcome == STRAY:
         return row._replace(
-            files=_all_files(row, "rename", fate.reason),
+            files=row.files if fate.rule == LEFT_STRAY else _all_files(row, "rename", fate.reason),
             records_lost=_sum(row.records_lost, data_records(log)),
         )
     if fate.outcome == WILL_BE_DELETED:

@@ -22,7 +22,15 @@ from kcli.kafka.kraft.meta_properties import (
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.log_dirs import LOG_START, METADATA_DIRECTORY, RECOVERY_POINT, LogDirState, log_dir_state
+from kcli.logdir.log_dirs import (
+    CHECKPOINTS,
+    LOCK_FILE,
+    LOG_START,
+    METADATA_DIRECTORY,
+    RECOVERY_POINT,
+    LogDirState,
+    log_dir_state,
+)
 
 READS_OF_LOG_DIRS = 3
 """How often log dirs are read again that do not fit together."""
@@ -67,13 +75,17 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
 def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     """Whether the metadata log dir that server.properties names is of KRaft, and holds no metadata log.
 
-    A broker without any partition has perhaps just been formatted.
+    A node that never ran has just been formatted: no lock file, checkpoint file or partition is there.
     """
     here = next((one for one in dirs if one.path == config.metadata_log_dir), None)
     if here is None or here.error is not None or here.has_metadata_log:
         return False
     is_kraft = any(one.meta is not None and one.meta.version for one in dirs)
-    return is_kraft and any(one.names for one in dirs)
+    return is_kraft and any(one.names or _was_used(one) for one in dirs)
+
+
+def _was_used(one: LogDirState) -> bool:
+    return any(os.path.lexists(os.path.join(one.path, name)) for name in (LOCK_FILE, *CHECKPOINTS))
 
 
 def is_offline_before_its_logs(one: LogDirState) -> bool:

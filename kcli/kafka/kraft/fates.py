@@ -16,6 +16,8 @@ LOADS: Final = "loads"
 STRAY: Final = "stray"
 WILL_BE_DELETED: Final = "deleted"
 NOT_ASSIGNED: Final = "not-assigned"
+LEFT_STRAY: Final = "left-stray"
+FORMER: Final = "former"
 PROMOTED: Final = "future-promoted"
 FateOutcome: TypeAlias = Literal["loads", "stray", "deleted", "future-promoted"]
 
@@ -46,13 +48,21 @@ class LogDirId(NamedTuple):
 class Fate(NamedTuple):
     """What becomes of a partition directory that loads, by which rule, and why in words.
 
-    `replaced_by`: the -future directory that takes the place of a current one. `topic_id`: the one that the
-    metadata has for the name, of a log that is stray.
+    `replaced_by`: the -future directory that takes the place of a current one; the current one beside a
+    -stray directory. `topic_id`: the one that the metadata has for the name, of a log that is stray.
     """
 
     outcome: FateOutcome
     rule: Literal[
-        "usual", "delete-directory", "no-topic-id", "not-assigned", "promoted", "replaced", "emptied"
+        "usual",
+        "delete-directory",
+        "no-topic-id",
+        "not-assigned",
+        "promoted",
+        "replaced",
+        "emptied",
+        "left-stray",
+        "former",
     ]
     reason: str = ""
     replaced_by: str | None = None
@@ -63,7 +73,7 @@ class EmptyReplica(NamedTuple):
     """A replica that the broker begins empty: no directory of it is here, or none that stays.
 
     `directory_id` is the one that the metadata assigns; `log_dir` has it, None where no log dir here does.
-    `is_only`: the partition has no other replica in sync.
+    `is_only`: the partition has no other replica in sync. `stray`: a -stray directory of it that is here.
     """
 
     topic: str
@@ -72,6 +82,12 @@ class EmptyReplica(NamedTuple):
     directory_id: str
     log_dir: str | None
     is_only: bool
+    stray: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its directory."""
+        return f"{self.topic}-{self.partition}"
 
 
 class Fates(NamedTuple):
@@ -87,6 +103,15 @@ USUAL = Fate(LOADS, "usual")
 DELETE_DIRECTORY = Fate(
     WILL_BE_DELETED, "delete-directory", "the broker deletes a -delete directory once it has loaded it"
 )
+
+RENAME = "stop the broker, and rename the directory to TOPIC-PARTITION"
+UNKNOWN_STRAY = Fate(
+    STRAY,
+    LEFT_STRAY,
+    "no metadata here knows the topic id: put the metadata log back that has it, else the directory becomes "
+    f"-stray again; {RENAME}",
+)
+"""A -stray directory where no metadata says more."""
 
 
 def stray_reason(image: Image, directory: ReplicaDir, node_id: int) -> str | None:
@@ -121,7 +146,15 @@ def fates(
     by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in here}
     current = {_key(each): each for each in here if each.name.kind == NORMAL and by_path[each.path] is USUAL}
     ids = {each.path: each.directory_id for each in dirs}
-    held = set(current)
+    held, strays = set(current), {}
+    for each in here:
+        fate = by_path[each.path]
+        if fate.rule == LEFT_STRAY and fate.topic_id is not None:
+            key = fate.topic_id, each.name.partition
+            strays[key] = each.path
+            if key in current:
+                reason = f"{fate.reason}, once the one of this name is moved away"
+                by_path[each.path] = fate._replace(reason=reason, replaced_by=current[key].path)
     for each in here:
         if each.name.kind != FUTURE or by_path[each.path] is not USUAL:
             continue
@@ -140,7 +173,10 @@ def fates(
         elif replaced is None:
             by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
         held.add(_key(each))
-    return Fates(by_path, tuple(_empty_replicas(image, node_id, dirs, held, release)))
+    empty = _empty_replicas(image, node_id, dirs, held, release)
+    return Fates(
+        by_path, tuple(each._replace(stray=strays.get((each.topic_id, each.partition))) for each in empty)
+    )
 
 
 def _own_fate(
@@ -153,6 +189,8 @@ def _own_fate(
     """Return the fate of a directory but for what other directories of its partition make of it."""
     if directory.name.kind == DELETE:
         return DELETE_DIRECTORY
+    if directory.name.kind == STRAY:
+        return _stray_fate(image, directory, node_id, ids_by_name)
     if directory.name.kind not in {NORMAL, FUTURE} or directory.name.topic == CLUSTER_METADATA:
         return USUAL
     reason = stray_reason(image, directory, node_id)
@@ -162,6 +200,27 @@ def _own_fate(
     rule = "no-topic-id" if directory.topic_id is None else NOT_ASSIGNED
     outcome: FateOutcome = STRAY if release >= DIRECTORY_IDS else WILL_BE_DELETED
     return Fate(outcome, rule, reason, topic_id=ids_by_name.get(directory.name.topic))
+
+
+def _stray_fate(image: Image, directory: ReplicaDir, node_id: int, ids_by_name: Mapping[str, str]) -> Fate:
+    """Return whether a -stray directory is of a replica of this broker, of a former one, or of none known.
+
+    `LogManager.loadLog` keeps its log apart, whatever the metadata says.
+    """
+    by_name = ids_by_name.get(directory.name.topic)
+    topic_id = directory.topic_id or by_name
+    if topic_id in image.topics:
+        reason = stray_reason(image, directory._replace(topic_id=topic_id), node_id)
+        if reason is not None:
+            return Fate(STRAY, FORMER, f"a former replica: {reason}")
+        first = "" if directory.topic_id else f"write partition.metadata with topic_id: {topic_id}, "
+        reason = f"the metadata assigns the replica to this broker: {first}{RENAME}"
+        return Fate(STRAY, LEFT_STRAY, reason, topic_id=topic_id)
+    if by_name is not None:
+        return Fate(STRAY, FORMER, "a former replica: the metadata has another topic id for the name")
+    if any(one.topic_id == topic_id for one in image.removed):
+        return Fate(STRAY, FORMER, "a former replica: the topic was deleted")
+    return UNKNOWN_STRAY
 
 
 def _key(directory: ReplicaDir) -> TopicPartitionId:

@@ -9,34 +9,26 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, log_dir_of, start_at_rest
+from formats.names import PartitionDir
+from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
-    DIRECTORY_IDS,
-    LOADS,
+    FORMER,
+    LEFT_STRAY,
     NOT_ASSIGNED,
-    STRAY,
-    USUAL,
-    WILL_BE_DELETED,
-    EmptyReplica,
     Fate,
     Fates,
     LogDirId,
     ReplicaDir,
     fates,
-    is_assigned_elsewhere,
 )
 from kcli.kafka.kraft.meta_properties import (
     BOOTSTRAP_READ,
     KRAFT_ALONE,
-    NEWEST,
     RUNTIME,
     UNKNOWN_CONFIG,
     BrokerConfig,
     StartFailure,
-    Version,
     brokers_of,
     by_broker,
     release_of,
@@ -54,15 +46,12 @@ from kcli.kafka.kraft.quorum_start import (
     wait_reason,
 )
 from kcli.kafka.kraft.releases import Release, release_named
-from kcli.kafka.kraft.remedies import remedy, with_remedy
-from kcli.kafka.storage.log_segment import BrokerError
-from kcli.logdir.buffers import FileError, shown
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
+from kcli.logdir.buffers import FileError, irregular, shown
 from kcli.logdir.log_dirs import (
     METADATA_DIRECTORY,
     QUORUM_STATE,
     LogDirState,
-    directory_facts,
-    is_running,
     log_dir_state,
 )
 from kcli.logdir.partition import Partition
@@ -88,7 +77,8 @@ class StartPlan(NamedTuple):
     None then, for a broker that runs, and where the process does not come to load its logs.
     `metadata_log_failure`: why that log itself does not load, which its own row says, too. `lost_metadata`:
     that the log loads without records that it had, where that decides; its exception is what server.log says.
-    `copy_of`: in words of which other log dirs they are a copy.
+    `copy_of`: in words of which other log dirs they are a copy. `strays`: what the metadata makes of -stray
+    directories, also of a broker that runs. `blocked`: why a log dir goes offline as a log is made in it.
     """
 
     log_dirs: tuple[LogDirState, ...]
@@ -102,6 +92,8 @@ class StartPlan(NamedTuple):
     fates: Fates | None
     lost_metadata: StartFailure | None = None
     copy_of: str | None = None
+    strays: Mapping[str, Fate] = {}
+    blocked: Mapping[str, StartFailure] = {}
 
     @property
     def node_id(self) -> int | None:
@@ -144,7 +136,40 @@ def start_plans(
     for dirs in brokers:
         own = config if is_release_known else config._replace(version=release_of(dirs))
         plans.append(start_plan(dirs, own, metadata_log_dir))
-    return [plan._replace(copy_of=_copy_of(plan, plans)) for plan in plans]
+    return [_of_quorum(plan._replace(copy_of=_copy_of(plan, plans)), plans) for plan in plans]
+
+
+def _of_quorum(plan: StartPlan, plans: Iterable[StartPlan]) -> StartPlan:
+    """Return a plan with the metadata log that it lacks, where other nodes here know it as a voter.
+
+    Of a voter that is a broker, too, a log dir that was not given may have the metadata log.
+    """
+    meta = next((one.meta for one in plan.log_dirs if one.meta is not None and one.meta.version), None)
+    if meta is None or plan.metadata_path is not None or plan.lost_metadata is not None or plan.stops:
+        return plan
+    for other in plans:
+        ids = {one.meta.cluster_id for one in other.log_dirs if one.meta is not None}
+        if other.metadata is not None and meta.cluster_id in ids and meta.node_id is not None:
+            voters, broker = recorded_voters(other.metadata), other.metadata.image.brokers.get(meta.node_id)
+            if meta.node_id in voters and (broker is None or len(broker.directories) <= len(plan.log_dirs)):
+                return _without_metadata_log(plan, plan.log_dirs[0].path, voters)
+    return plan
+
+
+def _without_metadata_log(plan: StartPlan, log_dir: str, voters: Iterable[int] | None) -> StartPlan:
+    """Return a plan that says what a node makes of the start that has lost its metadata log as a whole."""
+    if voters is None:
+        then = "fetches the metadata from the quorum, and one that is the whole quorum begins with none"
+    elif {*voters} == {plan.node_id}:
+        then = "is the whole quorum, and begins with none: the metadata of the cluster is gone"
+        if plan.fates is None and plan.wait is None and not any(one.locked_by for one in plan.log_dirs):
+            begun = _fates(plan.log_dirs, plan.start, Image(), plan.node_id, plan.config)
+            plan = plan._replace(fates=begun)
+    else:
+        then = "fetches the metadata from the other voters of the quorum"
+    message = f"no metadata log: the node {then}"
+    path = os.path.join(log_dir, METADATA_DIRECTORY)
+    return plan._replace(lost_metadata=StartFailure("", message, path))
 
 
 def _copy_of(plan: StartPlan, plans: Iterable[StartPlan]) -> str | None:
@@ -239,13 +264,14 @@ def start_plan(
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
     runs = any(one.locked_by is not None for one in at_rest)
-    decided = None
-    if not stops and wait is None and log_failure is None and not runs and image is not None:
-        decided = _fates(at_rest, start, image, node_id, config)
+    judged = None if image is None else _fates(at_rest, start, image, node_id, config)
+    decided = None if stops or wait or log_failure or runs else judged
     all_stops = (*stops, *start.log_stops)
     is_left = decided is not None and path is None and _is_of_zookeeper(at_rest, config)
     lost = StartFailure(STRAY_LINE, LEFT_BY_ZOOKEEPER, at_rest[0].path) if is_left else None
     plan = StartPlan(at_rest, config, start, all_stops, wait, path, metadata, log_failure, decided, lost)
+    if judged is not None:
+        plan = plan._replace(strays=_strays(judged), blocked=_blocked(plan))
     return _without_lost_metadata(plan)
 
 
@@ -256,15 +282,47 @@ def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
     return config.version >= KRAFT_ALONE and any(one.names for one in dirs) and not is_kraft
 
 
+def _strays(judged: Fates) -> dict[str, Fate]:
+    """Return the fates of -stray directories: one whose current log ends there or later is no loss."""
+    strays = {}
+    for path, fate in judged.by_path.items():
+        if fate.rule == LEFT_STRAY and fate.replaced_by is not None:
+            here, there = log_end_in(fate.replaced_by), log_end_in(path)
+            if here is not None and there is not None and here >= there:
+                reason = f"a former replica: {shown(fate.replaced_by)} has all offsets up to its end"
+                strays[path] = fate._replace(rule=FORMER, reason=reason)
+                continue
+        if fate.rule in {LEFT_STRAY, FORMER}:
+            strays[path] = fate
+    return strays
+
+
+def _blocked(plan: StartPlan) -> dict[str, StartFailure]:
+    """Return why log dirs go offline in which the broker cannot make a directory: an entry has its name."""
+    online = [one.path for one in plan.log_dirs if one.path not in plan.start.offline]
+    blocked: dict[str, StartFailure] = {}
+    for replica in () if plan.fates is None else plan.fates.empty:
+        log_dir = replica.log_dir or (online[0] if len(online) == 1 else None)
+        path = None if log_dir is None else os.path.join(log_dir, replica.name)
+        if log_dir is not None and path is not None and os.path.lexists(path) and not os.path.isdir(path):
+            words = f"Error while creating log for {replica.name} in dir {shown(log_dir)}"
+            words += f": no directory has its name ({irregular(path) or 'a regular file'}); move it away"
+            blocked.setdefault(log_dir, StartFailure(KAFKA_STORAGE, words, path))
+    return blocked
+
+
 def _without_lost_metadata(plan: StartPlan) -> StartPlan:
     """Return a plan with what its metadata log has lost; another node may have it, and decides then.
 
     Where nothing names the voters, what is here decides.
     """
+    if plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
+        return _without_metadata_log(
+            plan, str(plan.config.metadata_log_dir), plan.config.quorum.static_voters
+        )
     if plan.metadata is None or plan.fates is None:
         return plan
-    voters = plan.config.quorum.static_voters or recorded_voters(plan.metadata)
-    is_alone = set(voters) <= {plan.node_id}
+    is_alone = {*(plan.config.quorum.static_voters or recorded_voters(plan.metadata))} <= {plan.node_id}
     lost = _lost_metadata(plan.metadata, plan.fates, is_alone=is_alone)
     if lost is None:
         return plan
@@ -410,160 +468,20 @@ def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart, image: Image)
     for one in dirs:
         for name, parsed in one.names if one.path not in start.offline else ():
             if parsed is not None:
-                path = os.path.join(one.path, name)
-                target = Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=one.path)
+                target = replica_target(one.path, name, parsed)
                 try:
                     topic_id = Partition(target).topic_id()
                 except FileError:
                     topic_id = by_name.get(parsed.topic)
-                yield ReplicaDir(path, one.path, parsed, topic_id)
+                yield ReplicaDir(target.path, one.path, parsed, topic_id)
 
 
-def stop_findings(plan: StartPlan) -> Iterator[Finding]:
-    """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
-    paths = [one.path for one in plan.log_dirs]
-    for stop in plan.stops:
-        message = f"{stop.exception}: {with_remedy(stop, paths)}"
-        yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
-    if plan.wait is not None:
-        log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
-        yield _finding("START-022", f"it waits for ever: {with_remedy(plan.wait, paths)}", log_dir, plan.wait)
-    if plan.copy_of is not None:
-        yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
-    for path, reason in plan.start.offline.items():
-        yield _finding("START-010", with_remedy(reason, paths), path, reason)
-    if plan.lost_metadata is not None:
-        lost = plan.lost_metadata
-        message = f"{lost.message}; to do: {remedy(lost, paths)}"
-        yield _finding("START-014", message, log_dir_of(lost.path, plan.log_dirs), lost)
-    elif plan.metadata_path is None and lacks_metadata_log(plan.log_dirs, plan.config):
-        message = (
-            "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
-            "quorum begins with none, and renames every log to -stray"
-        )
-        yield Finding("START-014", message, dir=shown(str(plan.config.metadata_log_dir)))
-
-
-def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
-    path = None if failure.path == log_dir else shown(failure.path)
-    return Finding(code, message, dir=shown(log_dir), path=path)
-
-
-FATE_CODES = {
-    NOT_ASSIGNED: "START-013",
-    "promoted": "START-016",
-    "replaced": "START-016",
-    "emptied": "START-020",
-}
-"""Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
-WITHOUT_TOPIC_ID = {
-    STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
-    WILL_BE_DELETED: (
-        "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
-    ),
-}
-
-
-class ReplicaFates(NamedTuple):
-    """What starts of a release make of the directories of brokers: every command asks here about one.
-
-    `by_path` has those that are not USUAL, `decided` the log dirs whose metadata says so of all in them.
-    """
-
-    by_path: Mapping[str, Fate] = {}
-    decided: frozenset[str] = frozenset()
-    release: Version = NEWEST
-
-    def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
-        """Yield what the metadata makes of a directory that is no usual replica.
-
-        Of one without a topic id, too, whose metadata is not here. A broker makes a directory first, and
-        writes the file before the first record.
-        """
-        fate, name = self.by_path.get(target.path, USUAL), target.name
-        if fate.rule in FATE_CODES:
-            behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
-            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
-            words = fate.reason if behind is None else f"{fate.reason}; {behind}"
-            yield Finding(code, words, dir=target.shown)
-        if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
-            return
-        outcome = fate.outcome
-        if fate.rule != "no-topic-id":
-            if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
-                return
-            outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
-        if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
-            code = "START-012" if has_records else "START-017"
-            expected = None if fate is USUAL else fate.topic_id or "a topic id of the metadata"
-            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=expected)
-
-
-def _behind(future: str, current: Target) -> str | None:
-    """Return in words where a -future log ends before the current one that it replaces; None where not."""
-    there, here = log_end_in(future), log_end_in(current.path)
-    if there is None or here is None or there >= here:
-        return None
-    return f"it ends at offset {there}, the current log at {here}"
-
-
-NO_FATES = ReplicaFates()
-
-
-def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> ReplicaFates:
-    """Return the fates of the directories of brokers."""
-    decided = [plan for plan in plans if plan.fates is not None]
-    by_path = {
-        path: fate
-        for plan in decided
-        for path, fate in (plan.fates.by_path.items() if plan.fates else ())
-        if fate is not USUAL
-    }
-    return ReplicaFates(by_path, frozenset(one.path for plan in decided for one in plan.log_dirs), release)
+def replica_target(log_dir: str, name: str, parsed: PartitionDir) -> Target:
+    """Return the target of a partition directory in a log dir."""
+    path = os.path.join(log_dir, name)
+    return Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=log_dir)
 
 
 def plans_at_rest(log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG) -> list[StartPlan]:
     """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of."""
     return start_plans(log_dirs, config, is_release_known=False, are_named=False) if log_dirs else []
-
-
-def empty_findings(plan: StartPlan) -> Iterator[Finding]:
-    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first.
-
-    Without a server.properties a log dir that is not given may be whole.
-    """
-    empty = () if plan.fates is None else plan.fates.empty
-    places: dict[tuple[str, bool], list[EmptyReplica]] = {}
-    for replica in empty:
-        is_lost = is_assigned_elsewhere(replica)
-        places.setdefault((replica.directory_id if is_lost else replica.log_dir or "", is_lost), []).append(
-            replica
-        )
-    for (place, is_lost), replicas in places.items():
-        names = ", ".join(f"{each.topic}-{each.partition}" for each in replicas[:MOST_NAMES])
-        names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""
-        missing = _log_dirs_not_given(plan) if is_lost else 0
-        where = f"directory.id {place}, which no log dir here has" if is_lost else "this broker"
-        where += (
-            f" ({len(plan.log_dirs)} of {missing + len(plan.log_dirs)} log dirs given)" if missing else ""
-        )
-        alone = [each for each in replicas if each.is_only]
-        message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
-        if alone:
-            message += f"; of {len(alone)} no other replica is in sync"
-        code = "START-019" if alone and not missing else "START-021"
-        directory = place if place and not is_lost else plan.log_dirs[0].path
-        yield Finding(code, message, dir=shown(directory))
-
-
-def _log_dirs_not_given(plan: StartPlan) -> int:
-    """Return how many log dirs the broker registered with that are not among those given."""
-    brokers = {} if plan.metadata is None else plan.metadata.image.brokers
-    broker = None if plan.node_id is None else brokers.get(plan.node_id)
-    if broker is None or plan.config.node_id is not None:
-        return 0
-    return max(len(broker.directories) - len(plan.log_dirs), 0)
-
-
-MOST_NAMES = 5
-"""Replicas that a finding names."""

@@ -45,6 +45,7 @@ CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-014", "STAR
 MOST_CODES = 3
 MORE_OF_A_CAUSE = re.compile("; (?:server.log|to do): ")
 STRAY_CODES = {"START-012", "START-013"}
+LEFT_RECORDS = "START-024"
 """Codes of findings of a directory that are named."""
 
 
@@ -96,6 +97,10 @@ def _strays(findings: Sequence[Finding]) -> Iterator[str]:
     strays = {one.dir for one in findings if one.code in STRAY_CODES}
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
+    left = sum(one.code == LEFT_RECORDS for one in findings)
+    if left:
+        hold = "directory holds" if left == 1 else "directories hold"
+        yield f"{left} -stray {hold} records that no broker reads: kcli explain START-024."
 
 
 def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
@@ -136,10 +141,11 @@ def _checked(rows: Sequence[CheckRow]) -> str:
 
 
 def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the findings about a log dir that name no partition: they name a file or a directory in it."""
+    """Yield the findings about a log dir that name no partition with a row: a file or a directory in it."""
     if row.is_log_dir:
         for finding in findings:
-            if finding.dir is None and os.path.dirname(finding.path or "") == row.where.dir:
+            place = finding.dir if finding.code == LEFT_RECORDS else None if finding.dir else finding.path
+            if os.path.dirname(place or "") == row.where.dir:
                 yield finding
 
 

@@ -1,5 +1,6 @@
 """The view of `startup`: what becomes of each partition and log dir, and whether the broker starts."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -41,6 +42,8 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
     "not-started": "not loaded",
     LOADS: "loaded",
 }
+LEFT = "in -stray directories"
+"""Of replicas that the start does not rename: they lie there."""
 NEWS = {
     "begun empty": ("created-empty",),
     "made -stray": ("stray",),
@@ -76,7 +79,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
                 yield sentences(screen, text, style=STYLES["error"], indent="  ")
 
     def verdict(rows: Sequence[StartupRow]) -> str:
-        lines = [line for each in brokers for line in _verdict(each)]
+        lines = [line for each in brokers for line in _verdict(each, [*filter(_is_left, rows)])]
         return "\n".join([*_quorum(brokers), *lines, *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
@@ -118,8 +121,22 @@ def _log_dirs(
         yield table((*LOG_DIR_COLUMN.column(log_dirs), *LOG_DIRS), log_dirs, screen)
 
 
-def _verdict(row: StartupBrokerRow) -> list[str]:
-    """Return whether the broker starts, then the cause, then what becomes of replicas."""
+def _is_left(row: StartupRow) -> bool:
+    """Whether a row is of a directory that is -stray already."""
+    return row.outcome == "stray" and str(row.where.dir).endswith("-stray")
+
+
+def _left_lines(rows: Sequence[StartupRow]) -> Iterator[str]:
+    """Yield what to do about replicas in -stray directories."""
+    for reason, number_of_rows in Counter(row.reason for row in rows).items():
+        yield f"{counted(number_of_rows, '-stray directory', '-stray directories')}: {reason}."
+
+
+def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow]) -> list[str]:
+    """Return whether the broker starts, then the cause, then what becomes of replicas.
+
+    `strays`: the rows of -stray directories, of other brokers, too.
+    """
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
     release = f"(Kafka {row.kafka_version})"
     cause = [f"{row.cause_path}: {row.reason}."] if row.cause_path else []
@@ -135,18 +152,27 @@ def _verdict(row: StartupBrokerRow) -> list[str]:
     if row.seconds >= 1:
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     read = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
-    counts = row.partitions_by_outcome
+    mine = {one.dir for one in row.log_dirs}
+    left = [one for one in strays if os.path.dirname(str(one.where.dir)) in mine]
+    counts = Counter(row.partitions_by_outcome)
+    counts["stray"] -= len(left)
+    lacking = {one.reason for one in left if one.records_lost != 0}
+    left = [one for one in left if one.reason in lacking]  # but for former replicas
+    in_left = sum(one.records_lost or 0 for one in left)
+    lost = (row.records_lost or 0) - in_left
+    lie = "replica lies in a -stray directory" if len(left) == 1 else "replicas lie in -stray directories"
     news = [
+        *([f"{len(left)} {lie} ({counted(in_left, 'record')})"] if left else []),
         *(
             f"{counted(number, 'replica')} {words}"
             for words, outcomes in NEWS.items()
-            if (number := sum(counts.get(outcome, 0) for outcome in outcomes))
+            if (number := sum(counts[outcome] for outcome in outcomes))
         ),
-        *([f"{counted(row.records_lost, 'record')} lost"] if row.records_lost else []),
+        *([f"{counted(lost, 'record')} lost"] if lost else []),
     ]
-    lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause]
+    lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause, *_left_lines(left)]
     lines += [f"{read[0].upper()}{read[1:]}."] if news else []
-    if row.metadata_path is None and "stray" not in counts:
+    if row.metadata_path is None and not counts["stray"]:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
         lines.append(
             f"No {whole}metadata log is here: what the metadata decides is not judged (--metadata PATH)."
@@ -165,7 +191,7 @@ NOT_REACHED: Any = "not reached"
 def _severity(row: StartupRow) -> str | None:
     if row.outcome == FAILS:
         return "error"
-    is_usual = row.outcome == LOADS or (row.outcome == "deleted" and row.records_lost == 0)
+    is_usual = row.outcome in {LOADS, "deleted"} or _is_left(row)
     return None if is_usual and row.records_lost == 0 else "warning"
 
 
@@ -185,7 +211,7 @@ def _changes(row: StartupRow) -> str:
 
 def _total(rows: Sequence[StartupRow]) -> str:
     """Return how many replicas have each outcome, and how many records are lost."""
-    outcomes = Counter(row.outcome for row in rows)
+    outcomes = Counter(LEFT if _is_left(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
     losses = joined(
@@ -198,7 +224,7 @@ def _total(rows: Sequence[StartupRow]) -> str:
     become = (
         "all load"
         if set(outcomes) == {LOADS}
-        else tally({words: outcomes[name] for name, words in OUTCOME_WORDS.items()})
+        else tally({words: outcomes[name] for name, words in (*OUTCOME_WORDS.items(), (LEFT, LEFT))})
     )
     return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
 

@@ -195,7 +195,8 @@ STARTS: dict[str, Rule] = {
         "The broker begins them empty (Created log for partition), and warns of nothing: their records are "
         "gone for its clients, and it deletes nothing that lies elsewhere.",
         "Before the start: bring the volume back, or copy the partition directories into the log dir of the "
-        "directory.id that is named; a -future directory of them is renamed to the plain name.",
+        "directory.id that is named; rename a -future or -stray directory of them, of the same topic id, to "
+        "TOPIC-PARTITION with the broker stopped.",
     ),
     "START-020": Rule(
         "error",
@@ -226,6 +227,16 @@ STARTS: dict[str, Rule] = {
         "Log dirs in two places have the same node.id and directory.id: old and new copies of one broker.",
         "It starts with one of them. Each is judged on its own, and both vote here as the newer one.",
         "Name one of them; kcli diff shows what changed between them.",
+    ),
+    "START-024": Rule(
+        "warning",
+        "A -stray directory holds the records of a replica that the metadata here assigns to this broker, or "
+        "does not know.",
+        "It loads the log and keeps it apart: no client can read these records.",
+        "Where the metadata log was lost, put it back first, else the directory becomes -stray again. Then, "
+        "with the broker stopped, move an emptier directory TOPIC-PARTITION away and rename the -stray one "
+        "to TOPIC-PARTITION: the metadata must assign the partition here, with the topic id of its "
+        "partition.metadata. Where the partition has moved away or the topic was deleted, nothing.",
     ),
     "CKPT-001": Rule(
         "warning",

@@ -1,0 +1,199 @@
+"""What is to be said of the start of a broker: what ends it, and what becomes of its directories.
+
+Every command that foretells a start asks here, so that all say the same.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
+from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.broker_start import log_dir_of
+from kcli.kafka.kraft.fates import (
+    DIRECTORY_IDS,
+    LEFT_STRAY,
+    LOADS,
+    NOT_ASSIGNED,
+    STRAY,
+    UNKNOWN_STRAY,
+    USUAL,
+    WILL_BE_DELETED,
+    EmptyReplica,
+    Fate,
+    is_assigned_elsewhere,
+)
+from kcli.kafka.kraft.meta_properties import NEWEST, StartFailure, Version
+from kcli.kafka.kraft.partition_start import log_end_in
+from kcli.kafka.kraft.remedies import remedy, with_remedy
+from kcli.kafka.kraft.start_plan import StartPlan, replica_target
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, is_running
+from kcli.logdir.partition import Partition
+from kcli.logdir.targets import Target
+
+
+def stop_findings(plan: StartPlan) -> Iterator[Finding]:
+    """Yield as findings what ends or delays the process, or takes a log dir offline, and a missing log."""
+    paths = [one.path for one in plan.log_dirs]
+    for stop in plan.stops:
+        message = f"{stop.exception}: {with_remedy(stop, paths)}"
+        yield _finding("START-009", message, log_dir_of(stop.path, plan.log_dirs), stop)
+    if plan.wait is not None:
+        log_dir = log_dir_of(plan.wait.path, plan.log_dirs)
+        yield _finding("START-022", f"it waits for ever: {with_remedy(plan.wait, paths)}", log_dir, plan.wait)
+    if plan.copy_of is not None:
+        yield Finding("START-023", plan.copy_of, dir=shown(plan.log_dirs[0].path))
+    for path, reason in {**plan.start.offline, **plan.blocked}.items():
+        yield _finding("START-010", with_remedy(reason, paths), path, reason)
+    if plan.lost_metadata is not None:
+        lost = plan.lost_metadata
+        message = f"{lost.message}; to do: {remedy(lost, paths)}"
+        finding = _finding("START-014", message, log_dir_of(lost.path, plan.log_dirs), lost)
+        yield finding._replace(expected=None if plan.fates is None else METADATA_DIRECTORY)
+
+
+def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
+    path = None if failure.path == log_dir else shown(failure.path)
+    return Finding(code, message, dir=shown(log_dir), path=path)
+
+
+FATE_CODES = {
+    NOT_ASSIGNED: "START-013",
+    "promoted": "START-016",
+    "replaced": "START-016",
+    "emptied": "START-020",
+}
+LEFT_RECORDS = "START-024"
+"""Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
+WITHOUT_TOPIC_ID = {
+    STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
+    WILL_BE_DELETED: (
+        "no partition.metadata: a broker before 3.7 deletes a log whose topic the metadata has not"
+    ),
+}
+
+
+class ReplicaFates(NamedTuple):
+    """What starts of a release make of the directories of brokers: every command asks here about one.
+
+    `by_path` has those that are not USUAL, `decided` the log dirs whose metadata says so of all in them.
+    """
+
+    by_path: Mapping[str, Fate] = {}
+    decided: frozenset[str] = frozenset()
+    release: Version = NEWEST
+
+    def of(self, target: Target) -> Fate:
+        """Return the fate of a directory; one in a -stray directory is never a log of the broker."""
+        is_stray = target.name is not None and target.name.kind == STRAY
+        return self.by_path.get(target.path, UNKNOWN_STRAY if is_stray else USUAL)
+
+    def findings(self, target: Target, *, has_topic_id: bool, has_records: bool) -> Iterator[Finding]:
+        """Yield what the metadata makes of a directory that is no usual replica.
+
+        Of one without a topic id, too, whose metadata is not here. A broker makes a directory first, and
+        writes the file before the first record.
+        """
+        fate, name = self.of(target), target.name
+        if fate.rule == LEFT_STRAY and has_records:
+            yield Finding(LEFT_RECORDS, f"records in a -stray directory: {fate.reason}", dir=target.shown)
+        if fate.rule in FATE_CODES:
+            behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
+            code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
+            words = fate.reason if behind is None else f"{fate.reason}; {behind}"
+            yield Finding(code, words, dir=target.shown)
+        if name is None or name.kind not in {NORMAL, FUTURE} or name.topic == CLUSTER_METADATA:
+            return
+        outcome = fate.outcome
+        if fate.rule != "no-topic-id":
+            if target.log_dir is None or target.log_dir in self.decided or self.release < DIRECTORY_IDS:
+                return
+            outcome = STRAY if directory_facts(target.log_dir).is_kraft else LOADS
+        if not has_topic_id and outcome in WITHOUT_TOPIC_ID and (has_records or not is_running(target)):
+            code = "START-012" if has_records else "START-017"
+            expected = None if fate is USUAL else fate.topic_id or "a topic id of the metadata"
+            yield Finding(code, WITHOUT_TOPIC_ID[outcome], dir=target.shown, expected=expected)
+
+
+def _behind(future: str, current: Target) -> str | None:
+    """Return in words where a -future log ends before the current one that it replaces; None where not."""
+    there, here = log_end_in(future), log_end_in(current.path)
+    if there is None or here is None or there >= here:
+        return None
+    return f"it ends at offset {there}, the current log at {here}"
+
+
+NO_FATES = ReplicaFates()
+
+
+def replica_fates(plans: Iterable[StartPlan], release: Version = NEWEST) -> ReplicaFates:
+    """Return the fates of the directories of brokers."""
+    known = [*plans]
+    decided = [plan for plan in known if plan.fates is not None]
+    by_path = {
+        path: fate
+        for plan in known
+        for path, fate in {**(plan.fates.by_path if plan.fates else {}), **plan.strays}.items()
+        if fate is not USUAL
+    }
+    return ReplicaFates(by_path, frozenset(one.path for plan in decided for one in plan.log_dirs), release)
+
+
+def empty_findings(plan: StartPlan) -> Iterator[Finding]:
+    """Yield per log dir which replicas begin empty there; those of a log dir that is not here first.
+
+    Without a server.properties a log dir that is not given may be whole.
+    """
+    empty = () if plan.fates is None else plan.fates.empty
+    places: dict[tuple[str, bool], list[EmptyReplica]] = {}
+    for replica in empty:
+        if replica.log_dir in plan.blocked:
+            continue
+        is_lost = is_assigned_elsewhere(replica)
+        places.setdefault((replica.directory_id if is_lost else replica.log_dir or "", is_lost), []).append(
+            replica
+        )
+    for (place, is_lost), replicas in places.items():
+        names = ", ".join(each.name for each in replicas[:MOST_NAMES])
+        names += f" and {len(replicas) - MOST_NAMES} more" if len(replicas) > MOST_NAMES else ""
+        missing = _log_dirs_not_given(plan) if is_lost else 0
+        where = f"directory.id {place}, which no log dir here has" if is_lost else "this broker"
+        where += (
+            f" ({len(plan.log_dirs)} of {missing + len(plan.log_dirs)} log dirs given)" if missing else ""
+        )
+        alone = [each for each in replicas if each.is_only]
+        message = f"the metadata assigns {names} to {where}, no log is here: begun empty"
+        if alone:
+            message += f"; of {len(alone)} no other replica is in sync"
+        left = [f"{shown(each.stray)} to {each.name}" for each in replicas if each.stray is not None]
+        if left:
+            message += f"; to do: with the broker stopped rename {', '.join(left[:MOST_NAMES])}"
+        code = "START-019" if alone and not missing else "START-021"
+        directory = place if place and not is_lost else plan.log_dirs[0].path
+        yield Finding(code, message, dir=shown(directory))
+
+
+def left_findings(plan: StartPlan, known: ReplicaFates) -> Iterator[Finding]:
+    """Yield per log dir which of its -stray directories hold records of replicas of the broker."""
+    for one in plan.log_dirs:
+        for name, parsed in one.names:
+            if parsed is not None and parsed.kind == STRAY:
+                target = replica_target(one.path, name, parsed)
+                with suppress(FileError, OSError):  # its start says what is wrong there
+                    sizes = [os.path.getsize(segment.path("log")) for segment in Partition(target).segments]
+                    yield from known.findings(target, has_topic_id=True, has_records=any(sizes))
+
+
+def _log_dirs_not_given(plan: StartPlan) -> int:
+    """Return how many log dirs the broker registered with that are not among those given."""
+    brokers = {} if plan.metadata is None else plan.metadata.image.brokers
+    broker = None if plan.node_id is None else brokers.get(plan.node_id)
+    if broker is None or plan.config.node_id is not None:
+        return 0
+    return max(len(broker.directories) - len(plan.log_dirs), 0)
+
+
+MOST_NAMES = 5
+"""Replicas that a finding names."""
