@@ -120,7 +120,8 @@ def startup(
         rows_from_reduce=True,
         answer=Answer(default_type="startup", single_view=True),
     )
-    run(command, inputs.with_paths(apart)._replace(include_leftovers=True), output, engine)
+    every_log = inputs.without_selection()  # the log of any topic may end the start
+    run(command, every_log.with_paths(apart)._replace(include_leftovers=True), output, engine)
 
 
 def _metadata_log_dir(path: str) -> str:

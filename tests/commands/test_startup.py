@@ -56,6 +56,10 @@ def test_a_start_that_fails_is_status_1(kcli, demo, tmp_path):
     assert broker(done)["error"] == "KafkaStorageException"
     assert kcli("startup", "-q", "--fail-on", "never", copy).exit_code == 0
     assert kcli("startup", "-q", copy / "orders-1").exit_code == 0
+    selected = kcli(*STARTUP, "--topic", "orders", "--partition", "1", copy)
+    assert selected.exit_code == 1 and broker(selected) == broker(done)
+    rows = json.loads(selected.stdout)["rows"][1:]
+    assert [(row["topic"], row["partition"]) for row in rows] == [("orders", 1)]
 
 
 def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, tmp_path):

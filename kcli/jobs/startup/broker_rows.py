@@ -97,7 +97,7 @@ class StartReducer:
 
     `plans` are those of the brokers whose log dirs were named: a partition of none has its row alone.
     `read_rate` in bytes a second; `clean`: how the brokers stopped, where that is not left to the log dirs.
-    `selection`: which of the replicas that begin empty were asked for.
+    `selection`: of which replicas the rows were asked for; all of them decide what the brokers do.
     """
 
     plans: Sequence[StartPlan] = ()
@@ -123,13 +123,19 @@ class StartReducer:
             brokers.append(
                 (broker, plan.quorum_node if broker.outcome in {BROKER_STARTS, DEGRADED} else None)
             )
-            rows += [broker, *replicas]
+            rows += [broker, *filter(self._is_wanted, replicas)]
             findings += added
         nodes = [node for _, node in brokers if node is not None]
         voters = {id(row): _with_ballot(row, node, nodes) for row, node in brokers if node is not None}
         rows = [voters.get(id(row), row) for row in rows]
-        rows += [one.row for one in known.partitions if one.log_dir not in planned]
+        alone = (one.row for one in known.partitions if one.log_dir not in planned)
+        rows += filter(self._is_wanted, alone)
         return replace(left, rows=rows, findings=findings, partial=known)
+
+    def _is_wanted(self, row: StartupRow) -> bool:
+        topic, number = row.where.topic, row.where.partition
+        name = None if topic is None or number is None else PartitionDir(topic, number, NORMAL, None)
+        return self.selection.wants(name)
 
     def _broker(
         self, plan: StartPlan, partitions: Sequence[StartedPartition]
@@ -149,11 +155,7 @@ class StartReducer:
         stop = next(iter(_stops(plan, partitions, offline)), None)
         rows = [_not_started(one, plan, offline) for one in partitions]
         if stop is None and plan.wait is None and plan.fates is not None:
-            rows += [
-                _empty_row(plan, replica, offline)
-                for replica in plan.fates.empty
-                if self.selection.wants(PartitionDir(replica.topic, replica.partition, NORMAL, None))
-            ]
+            rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
         row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
         findings = [
             *stop_findings(plan),
