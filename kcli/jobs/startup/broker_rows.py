@@ -123,13 +123,13 @@ class StartReducer:
             brokers.append(
                 (broker, plan.quorum_node if broker.outcome in {BROKER_STARTS, DEGRADED} else None)
             )
-            rows += [broker, *filter(self._is_wanted, replicas)]
+            rows += [broker, *(row for row in replicas if self._is_wanted(row))]
             findings += added
         nodes = [node for _, node in brokers if node is not None]
         voters = {id(row): _with_ballot(row, node, nodes) for row, node in brokers if node is not None}
         rows = [voters.get(id(row), row) for row in rows]
         alone = (one.row for one in known.partitions if one.log_dir not in planned)
-        rows += filter(self._is_wanted, alone)
+        rows += [row for row in alone if self._is_wanted(row)]
         return replace(left, rows=rows, findings=findings, partial=known)
 
     def _is_wanted(self, row: StartupRow) -> bool:
