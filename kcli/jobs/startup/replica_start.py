@@ -17,9 +17,11 @@ from formats.magic import record_count
 from formats.message_set import message_set, set_records
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import contradictions
 from kcli.jobs.common import Yield, answer, where
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
+from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
     FORMER,
@@ -142,6 +144,7 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
     unstable, needed = None, 0
+    missing: list[Finding] = []
     if isinstance(log, StartFailure):
         row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
     elif is_deleted:
@@ -150,12 +153,26 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
             outcome=WILL_BE_DELETED, files=files, records_lost=0, reason=DELETE_DIRECTORY.reason
         )
     else:
-        row = _with_fate(_with_log(row, partition, log), log, fate)
+        offsets = Offsets(
+            log_start=None,
+            recovery_point=given.recovery_point,
+            high_watermark=given.high_watermark,
+            cleaner_point=None,
+            epoch_start=None,
+            log_end=log.log_end_offset,
+            clean=given.clean,
+        )
+        missing = list(contradictions(partition.target, offsets))
+        row = _with_log(row, partition, log)
+        if not row.records_lost and any(one.code == "LOG-025" for one in missing):  # not here to be counted
+            row = row._replace(records_lost=None)
+        row = _with_fate(row, log, fate)
         unstable = log.producers.first_unstable_offset
         needed = bytes_needed(partition.path, log, row.files)
     failure = log if isinstance(log, StartFailure) else None
     known.append(StartedPartition(row, partition.target.log_dir, unstable, failure, needed))
     yield row
+    yield from missing
     yield from damaged_snapshot(partition)
     if isinstance(log, StartFailure) or is_deleted:
         return
