@@ -85,13 +85,14 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
     Beside a running broker there is none: it writes each file at another time, and the lines of a topic that
     is created again are those of the deleted one until then. A clean stop flushes each log up to its end, and
     checkpoints that as its recovery point: a log that ends below it has lost records since
-    (`LogManager.shutdown`).
+    (`LogManager.shutdown`). So has one that is empty after a kill: a crash loses what was not flushed.
     """
+    is_empty = offsets.log_end is not None and offsets.log_end <= (offsets.log_start or 0)
     found = _violations(target, offsets)
     if found and is_running(target):
         return
     for one in found:
-        is_lost = offsets.clean and one.name == FLUSHED_ABOVE_END
+        is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
         yield Finding(
             "LOG-025" if is_lost else "CKPT-001",
             f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",

@@ -204,7 +204,8 @@ LOGS: dict[str, Rule] = {
     ),
     "LOG-025": Rule(
         "error",
-        "A log that was stopped cleanly ends below its recovery point, up to which all was flushed.",
+        "A log ends below its recovery point, up to which all was flushed: it was stopped cleanly, or it was "
+        "not and is empty.",
         "It does not notice: the log ends earlier, and new records get the offsets of the lost ones.",
         "Where an index of the last segment is damaged (IDX-002), remove its indexes before the start: the "
         "broker then finds the whole log. Else its end was lost or removed since the stop: compare with "
