@@ -139,7 +139,7 @@ def test_options_that_other_commands_have_are_passed_over(rows, config):
     [
         ("colums = 'dir'", "{path}: colums: no such option; did you mean columns"),
         ("[ls]\nlimt = 1", "{path}: limt: no such option; did you mean limit"),
-        ("[lookups]\nlimit = 1", "{path}: lookups: no such command; did you mean lookup?"),
+        ("[lookups]\nlimit = 1", "{path}: lookups: no such command; did you mean lookup"),
         ("version = true", "{path}: version: no such option"),
         ("limit = ", "{path}: not TOML: Invalid value (at end of document)"),
         (

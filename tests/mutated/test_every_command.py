@@ -70,6 +70,7 @@ COMMANDS = (
     ("producers",),
     ("group list", "group offsets", "group members", "group history --group *"),
     ("retention --at 2026-11-22", "retention --at 2026-11-22 --if cleanup.policy=compact"),
+    ("compact --at 2026-11-22 --if cleanup.policy=compact", "compact --records --if cleanup.policy=compact"),
     ("metadata show", "metadata show partitions configs", "metadata export", "metadata diff --from 3"),
     ("metadata history",),
     ("failover --broker 1 --all",),

@@ -42,7 +42,7 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
     "not-started": "not loaded",
     LOADS: "loaded",
 }
-LEFT = "in -stray directories"
+IN_STRAY_DIRECTORIES = "in -stray directories"
 """Of replicas that the start does not rename: they lie there."""
 NEWS = {
     "begun empty": ("created-empty",),
@@ -211,7 +211,7 @@ def _changes(row: StartupRow) -> str:
 
 def _total(rows: Sequence[StartupRow]) -> str:
     """Return how many replicas have each outcome, and how many records are lost."""
-    outcomes = Counter(LEFT if _is_left(row) else row.outcome for row in rows)
+    outcomes = Counter(IN_STRAY_DIRECTORIES if _is_left(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
     unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
     losses = joined(
@@ -224,7 +224,12 @@ def _total(rows: Sequence[StartupRow]) -> str:
     become = (
         "all load"
         if set(outcomes) == {LOADS}
-        else tally({words: outcomes[name] for name, words in (*OUTCOME_WORDS.items(), (LEFT, LEFT))})
+        else tally(
+            {
+                words: outcomes[name]
+                for name, words in (*OUTCOME_WORDS.items(), (IN_STRAY_DIRECTORIES, IN_STRAY_DIRECTORIES))
+            }
+        )
     )
     return f"{counted(len(rows), 'partition')}: {become}; lost: {losses or none}."
 
