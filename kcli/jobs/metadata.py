@@ -283,10 +283,8 @@ def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
         place = place_of(partition, before)
         for one in differences(before, after):
             if _is_of(query, one):
-                hides = one.kind == "config" or one.field == "configs"
-                shown = [
-                    _text(value, hides and not query.secrets, one.field) for value in (one.before, one.after)
-                ]
+                hides = not query.secrets and (one.kind == "config" or one.field == "configs")
+                shown = [_text(value, one.field, hides=hides) for value in (one.before, one.after)]
                 yield MetadataDifferenceRow(
                     place, after.directory, one.kind, one.name, one.change, one.field, *shown
                 )
@@ -305,7 +303,7 @@ def _is_of(query: MetadataQuery, one: Difference) -> bool:
     return one.kind == "topic" and query.wants(one.name)
 
 
-def _text(value: object, hides: bool, name: str | None) -> str | None:  # noqa: FBT001
+def _text(value: object, name: str | None, *, hides: bool) -> str | None:
     if hides and isinstance(value, dict):
         value = without_secrets(value)
     elif hides and value is not None and name is not None:

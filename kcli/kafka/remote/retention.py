@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.remote_metadata import SEGMENT_STATES
-from kcli.kafka.kraft.log_settings import whole_number
-from kcli.kafka.kraft.metadata_image import BROKER, TOPIC
+from kcli.kafka.kraft.log_config import log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment
 from kcli.kafka.remote.lineage import Leader, outside_lineage, with_records
@@ -57,33 +56,21 @@ class Limits(NamedTuple):
 
 
 NO_LIMITS = Limits(-1, -1, INHERIT, INHERIT)
-USUAL_LIMITS = NO_LIMITS._replace(retention_ms=604_800_000)
-"""Those of Kafka; a server.properties may have others."""
 
 
 def limits_of(leader: Leader, given: Mapping[str, int | None]) -> Limits:
     """Return the limits of a partition's topic: as given, else as its cluster metadata says.
 
-    That is by the topic's configuration, the dynamic one of the broker, then `USUAL_LIMITS`. None where the
-    metadata is not here, or does not know the topic.
+    No limit where the metadata is not here, or does not know the topic.
     """
     partition = leader.partition
     image, topic = cluster_image(partition.target), partition.topic or ""
     known = image is not None and any(each.name == topic for each in image.topics.values())
-    limits = USUAL_LIMITS if known else NO_LIMITS
-    if image is not None and known:
-        of_all, broker = image.configs.get((BROKER, ""), {}), str(partition.directory.broker_id)
-        of_broker = {**of_all, **image.configs.get((BROKER, broker), {})}
-        configs = image.configs.get((TOPIC, topic), {})
-
-        def setting(name: str) -> str | None:
-            return configs.get(name, of_broker.get(f"log.{name}"))
-
-        for field in Limits._fields:
-            value = whole_number(setting(field.replace("_", ".")))
-            limits = limits if value is None else limits._replace(**{field: value})
-        if "delete" not in (setting("cleanup.policy") or "delete"):
-            limits = NO_LIMITS
+    limits = NO_LIMITS
+    if known:
+        config = log_config(topic, image, broker_id=partition.directory.broker_id)
+        if "delete" in config.policy or not config.policy:
+            limits = Limits(*(config.number(field.replace("_", ".")) for field in Limits._fields))
     return limits._replace(**{name: value for name, value in given.items() if value is not None})
 
 
