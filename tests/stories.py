@@ -17,7 +17,7 @@ from tests.partitions import epoch_lines, put_range, segment
 
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 EVENTS = "__remote_log_metadata-0"
-COPY_STARTED, COPY_FINISHED = 0, 1
+COPY_STARTED, COPY_FINISHED, DELETE_STARTED = 0, 1, 2
 NO_PRODUCERS = content("no-producers.snapshot")
 
 
@@ -41,10 +41,10 @@ def event(number, start, end, epochs, size=100):
     )
 
 
-def finished(number):
-    """Return the value of its RemoteLogSegmentMetadataUpdateRecord, COPY_SEGMENT_FINISHED."""
+def finished(number, state=COPY_FINISHED):
+    """Return the value of its RemoteLogSegmentMetadataUpdateRecord, COPY_SEGMENT_FINISHED or another."""
     head = bytes([1, 1, 0, 2]) + b"t" + (1).to_bytes(16, "big") + struct.pack(">iB", 0, 0)
-    return head + number.to_bytes(16, "big") + b"\0" + struct.pack(">iqBBB", 1, 3000, 0, COPY_FINISHED, 0)
+    return head + number.to_bytes(16, "big") + b"\0" + struct.pack(">iqBBB", 1, 3000, 0, state, 0)
 
 
 def schema(*words):

@@ -20,7 +20,6 @@ from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment, RemoteCache, UserPartition
 from kcli.kafka.remote.lineage import (
-    NO_TIER,
     NOTHING_REMOTE,
     Leader,
     first_remote_offset,
@@ -102,7 +101,7 @@ def load_leader(
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     leader = _leader(partition, log, cache)
-    if metadata and any(each.tiers == NO_TIER for each in leader.tiered_ranges()):
+    if metadata and any(leader.lacking()):
         with suppress(FileError):
             cache = cache_of(partition, read_events(metadata))
         leader = _leader(partition, log, cache)

@@ -14,8 +14,10 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
 from tests.partitions import put_range, segment
-from tests.stories import EVENTS, Story
+from tests.stories import DELETE_STARTED, EVENTS, Story, finished
 from tests.tiered import cluster
+
+STUCK = "RLMM-009"
 
 
 @pytest.fixture
@@ -62,7 +64,27 @@ def test_offsets_that_are_in_no_tier(story, check):
     story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
     found, _ = check(story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)]))
 
-    assert found == [("RLMM-030", "t-0: offsets 3..4 are neither there nor on the leader's disk")]
+    assert found == [("RLMM-030", "t-0: offsets 3..4 are in no remote segment and not on the leader's disk")]
+
+
+def test_segments_that_retention_deletes_are_below_the_log_start(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(3, 1), (4, 1)], [(1, 3)], [(0, 0), (1, 3)])
+    leader = story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)])
+    assert check(leader)[0] == []
+    story.values.append(finished(1, DELETE_STARTED))
+    assert [code for code, _ in check(leader)[0]] == [STUCK]
+    story.values.append(finished(2, DELETE_STARTED))
+    assert [code for code, _ in check(leader)[0]] == [STUCK] * 2
+
+
+def test_a_segment_that_is_deleted_before_an_older_one(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(3, 1), (4, 1)], [(1, 3)], [(0, 0), (1, 3)])
+    leader = story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)])
+    story.values.append(finished(2, DELETE_STARTED))
+
+    assert [code for code, _ in check(leader)[0]] == [STUCK, "RLMM-030"]
 
 
 def test_a_segment_that_went_to_remote_storage_while_its_leader_was_read(story):

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import pairwise
 from typing import NamedTuple
 
 from formats.names import REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT, PartitionDir
@@ -378,12 +377,8 @@ def leader_defects(leader: lineage.Leader) -> Iterator[tuple[str, str]]:
             yield "RLMM-028", f"{_named(segment)}: {reason}"
         elif segment.begun.end_offset >= stable:
             yield "RLMM-029", f"{_named(segment)}: the leader's last stable offset is {stable}"
-    for tiers, group in groupby(leader.tiered_ranges() if leader.is_tiered else (), key=attrgetter("tiers")):
-        if tiers == lineage.NO_TIER:
-            ranges = list(group)
-            offsets = f"{ranges[0].first}..{ranges[-1].end - 1}"
-            what = f"offsets {offsets} are neither there nor on the leader's disk"
-            yield "RLMM-030", what
+    for first, end in leader.lacking() if leader.is_tiered else ():
+        yield "RLMM-030", f"offsets {first}..{end - 1} are in no remote segment and not on the leader's disk"
 
 
 def _named(segment: CachedSegment) -> str:

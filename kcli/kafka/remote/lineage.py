@@ -5,10 +5,11 @@ The truth is `RemoteLogManager`: `buildFilteredLeaderEpochMap`, `isCachedSegment
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import dropwhile, groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
-from kcli.kafka.remote.cache import CachedSegment, RemoteCache
+from kcli.kafka.remote.cache import DELETE_SEGMENT_STARTED, CachedSegment, RemoteCache
 from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for, epoch_for_offset
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.partition import Partition
@@ -234,3 +235,22 @@ class Leader(NamedTuple):
             else:
                 tiers = NO_TIER if remote is None else REMOTE_TIER
             yield TieredRange(first, end, tiers, segment_id)
+
+    def lacking(self) -> Iterator[tuple[int, int]]:
+        """Yield offsets (first, end exclusive) that no tier has, and that retention did not remove.
+
+        A leader moves its log start offset, then deletes remote segments, and writes the offset to the
+        checkpoint up to a minute later: what the log begins with and is being deleted is below its log start.
+        """
+        ranges = dropwhile(self._is_being_deleted, self.tiered_ranges())
+        for tiers, group in groupby(ranges, key=attrgetter("tiers")):
+            if tiers == NO_TIER:
+                of_none = list(group)
+                yield of_none[0].first, of_none[-1].end
+
+    def _is_being_deleted(self, offsets: TieredRange) -> bool:
+        return offsets.tiers == NO_TIER and any(
+            segment.state == DELETE_SEGMENT_STARTED
+            and segment.begun.start_offset <= offsets.first <= segment.begun.end_offset
+            for segment in self.remote.segments.values()
+        )
