@@ -28,8 +28,8 @@ Files have a coarser clock.
 """
 SETTLING_MS = 300
 """So long after the last change of a directory a broker is done with what it began there."""
-STEP = 0.01
-"""Seconds between two looks at a directory."""
+STEP, LONGEST_WAIT = 0.01, 3
+"""Seconds between two looks at a directory, and of all looks at one that never settles."""
 
 
 class Removal(NamedTuple):
@@ -108,18 +108,20 @@ def changed_since(directory: str, since_ns: int) -> bool:
     return max(changes) >= since_ns - CLOCK_MS * 1_000_000
 
 
-def comes_true(directory: str, holds: Callable[[], bool]) -> bool:
+def comes_true(changing: str, holds: Callable[[], bool]) -> bool:
     """Return whether something holds, as soon as it does.
 
-    Asked again while the directory changed a moment ago. A broker makes a directory before its segment, and
-    renames or removes the files of a segment in turn.
+    Asked again while a file or directory changed a moment ago, for LONGEST_WAIT at most. A broker makes a
+    directory before its segment, makes a file before it writes it, and renames or removes the files of a
+    segment in turn.
     """
+    end = time.monotonic() + LONGEST_WAIT
     while not holds():
         try:
-            since = time.time_ns() - os.stat(directory).st_ctime_ns
+            since = time.time_ns() - os.stat(changing).st_ctime_ns
         except OSError:
             return holds()
-        if abs(since) > SETTLING_MS * 1_000_000:
+        if abs(since) > SETTLING_MS * 1_000_000 or time.monotonic() > end:
             return False
         time.sleep(STEP)
     return True

@@ -25,6 +25,7 @@ from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, Checkpoints, Settings
 from kcli.logdir.buffers import FileError, file_error, read_optional
+from kcli.logdir.concurrent_changes import comes_true
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
 from kcli.logdir.partition_names import index_file
 from kcli.logdir.targets import Target, entry_of
@@ -263,6 +264,7 @@ class PartitionJudge:
         runs = self._producers.runs
         is_exact = is_exact and runs is not None
         try:
+            comes_true(target.path, lambda: _is_whole(target.path))
             data = read_optional(target.path)
             for code, words in snapshot_misfits(
                 () if data is None else read_snapshot(data).entries,
@@ -277,6 +279,15 @@ class PartitionJudge:
         except FileError as error:
             findings.add_error(error)
         yield from findings.take()
+
+
+def _is_whole(snapshot: str) -> bool:
+    """Whether a producer snapshot can be read, or is gone: a broker makes the file before it writes it."""
+    data = read_optional(snapshot)
+    try:
+        return data is None or read_snapshot(data) is not None
+    except FormatError:
+        return False
 
 
 def _add(findings: FindingCollector, violation: ProducerViolation, *, is_compacted: bool) -> None:

@@ -12,6 +12,7 @@ import pytest
 from formats.names import PartitionDir
 from kcli.jobs.check.remote_events import user_partition
 from kcli.kafka.findings.findings import SEVERITIES, Finding
+from kcli.logdir import concurrent_changes
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import (
@@ -210,6 +211,19 @@ def test_what_a_running_broker_may_be_doing_is_not_found(kcli, tmp_path, change,
     assert code in codes()
     with locked(root):
         assert code not in codes()
+
+
+def test_a_producer_snapshot_that_is_being_written_is_read_again(kcli, tmp_path, recorded, monkeypatch):
+    root = tmp_path / "log-dir"
+    shutil.copytree(recorded, root)
+    snapshot = file(MIDDLE, "snapshot")(root)
+    whole = snapshot.read_bytes()
+    monkeypatch.setattr(concurrent_changes, "SETTLING_MS", 60_000)
+    monkeypatch.setattr(concurrent_changes.time, "sleep", lambda _: snapshot.write_bytes(whole))
+    snapshot.write_bytes(b"")
+
+    assert found(kcli, root)["findings"] == []
+    assert snapshot.read_bytes() == whole
 
 
 def test_records_without_a_topic_id_are_found_in_a_running_broker(kcli, tmp_path):
