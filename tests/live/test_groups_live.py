@@ -1,8 +1,10 @@
 """`group` over the log dirs of a real broker answers as the broker does over its Admin API."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -12,23 +14,32 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartiti
 
 from tests.commands.answers import ask
 from tests.processes import free_base_port
-from tests.recordings import java_tools
+from tests.recordings import java_tools, wire
 from tests.recordings.brokers import LONGEST, QUIET, Cluster, answered, wait
 from tests.recordings.client import create, producer, records, write
+from tests.recordings.java_tools import NEWEST
 
 pytestmark = pytest.mark.oracle
 
-PARTITIONS = 3
+PARTITIONS, RECORDS = 3, 20
 SETTINGS = {
     "offsets.topic.num.partitions": 3,
-    "group.share.record.lock.duration.ms": 15000,
+    "offsets.retention.check.interval.ms": 500,
+    "share.coordinator.state.topic.num.partitions": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
+    "group.streams.initial.rebalance.delay.ms": 0,
 }
 GROUP_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+OTHER_GROUPS = Path(__file__).parent / "OtherGroups.java"
+HELD = (("g-classic", "classic"), ("g-static", "classic", "one"), ("g-consumer", "consumer"))
+CONSUMERS = (*HELD, ("g-left", "classic"), ("g-consumer-left", "consumer"))
+"""Group, protocol and group.instance.id of consumers; those that are not held leave."""
+HOUR_MS = 3_600_000
 
 
-def consumer(cluster: Cluster, group: str, protocol: str, **more: object) -> Consumer:
+def consumer(cluster: Cluster, group: str, protocol: str, instance: str | None = None) -> Consumer:
     """Return a consumer that has read from each partition of `orders`, and committed where it is."""
     made = Consumer(
         {
@@ -37,7 +48,7 @@ def consumer(cluster: Cluster, group: str, protocol: str, **more: object) -> Con
             "group.protocol": protocol,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            **{key.replace("_", "."): value for key, value in more.items()},
+            **({} if instance is None else {"group.instance.id": instance}),
             **QUIET,
         }
     )
@@ -56,42 +67,61 @@ def consumer(cluster: Cluster, group: str, protocol: str, **more: object) -> Con
 
 
 @contextmanager
-def open_groups(cluster: Cluster) -> Iterator[None]:
-    """Have groups of every kind; those with members keep them until the end."""
-    held = [
-        consumer(cluster, "g-classic", "classic"),
-        consumer(cluster, "g-static", "classic", group_instance_id="one"),
-        consumer(cluster, "g-consumer", "consumer"),
-    ]
-    for group, protocol in (("g-left", "classic"), ("g-consumer-left", "consumer")):
-        consumer(cluster, group, protocol).close()
+def open_groups(cluster: Cluster) -> Iterator[subprocess.Popen]:
+    """Have groups of every kind, those with members until the end; give the process of Kafka's clients."""
+    port = cluster.nodes[1].port
     simple(cluster, "g-simple", {0: 3, 1: 4})
     simple(cluster, "g-deleted", {0: 2})
     simple(cluster, "g-dropped", {0: 5, 2: 6})
-    answered(lambda: cluster.admin.delete_consumer_groups(["g-deleted"])["g-deleted"].result(30))
-    java_tools.run(
-        GROUP_COMMAND,
-        *("--bootstrap-server", cluster.bootstrap, "--delete-offsets"),
-        *("--group", "g-dropped", "--topic", "orders:0"),
+    for group, kept_ms in (("g-kept", HOUR_MS), ("g-expired", 1)):
+        arguments = (port, group, "orders", 1, 9, kept_ms)
+        wait(lambda arguments=arguments: wire.commit_offset(*arguments) == 0, "its coordinator")
+    line = java_tools.command(
+        str(OTHER_GROUPS), cluster.bootstrap, "orders", str(PARTITIONS * RECORDS), heap=96, release=NEWEST
     )
-    writers = [transaction(cluster, held[0], name, end) for name, end in (("a", "c"), ("b", "a"), ("c", "o"))]
-    share = ["--bootstrap-server", cluster.bootstrap, "--topic", "orders", "--group", "g-share"]
-    line = java_tools.command(SHARE_CONSUMER, *share, "--timeout-ms", "3000")
-    subprocess.run(line, check=False, capture_output=True)
-    yield
-    for one in held:
-        one.close()
-    del writers
+    with (
+        subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as others,
+        ThreadPoolExecutor() as threads,
+    ):
+        try:
+            answered(lambda: cluster.admin.delete_consumer_groups(["g-deleted"])["g-deleted"].result(30))
+            made = [threads.submit(consumer, cluster, *one) for one in CONSUMERS]
+            held = [one.result() for one in made[: len(HELD)]]
+            for one in made[len(HELD) :]:
+                one.result().close()
+            writers = [transaction(cluster, name, end) for name, end in (("a", "c"), ("b", "a"), ("c", "o"))]
+            assert others.stdout is not None
+            assert others.stdout.readline() == "ready\n"
+            yield others
+            for one in held:
+                one.close()
+            del writers
+            said(others, answers=False)
+            others.wait(LONGEST)
+        finally:
+            others.kill()
+
+
+def said(others: subprocess.Popen, *, answers: bool = True) -> dict:
+    """Return what the broker says to Kafka's own clients."""
+    others.stdin.write("\n")
+    others.stdin.flush()
+    return json.loads(others.stdout.readline()) if answers else {}
 
 
 def simple(cluster: Cluster, group: str, offsets: dict[int, int]) -> None:
-    """Commit offsets without a member."""
+    """Commit offsets without a member, once the coordinator has loaded its partition."""
     places = [TopicPartition("orders", number, offset) for number, offset in offsets.items()]
     request = [ConsumerGroupTopicPartitions(group, places)]
-    answered(lambda: cluster.admin.alter_consumer_group_offsets(request)[group].result(30))
+
+    def is_committed() -> bool:
+        done = cluster.admin.alter_consumer_group_offsets(request)[group].result(30)
+        return all(one.error is None for one in done.topic_partitions)
+
+    wait(is_committed, f"the coordinator of {group}")
 
 
-def transaction(cluster: Cluster, member: Consumer, name: str, end: str) -> object:
+def transaction(cluster: Cluster, name: str, end: str) -> object:
     """Commit offsets of g-txn-NAME in a transaction that ends as the letter says; o: it stays open."""
     simple(cluster, f"g-txn-{name}", {0: 1})
     idle = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": f"g-txn-{name}", **QUIET})
@@ -122,7 +152,8 @@ def offsets_of(cluster: Cluster, group: str) -> dict[tuple[str, int], tuple[int,
 def lags(cluster: Cluster) -> dict[tuple[str, str, int], tuple[int, int]]:
     """Return log end and lag of each commit, as kafka-consumer-groups.sh prints them."""
     text = java_tools.run(
-        GROUP_COMMAND, "--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups", "--offsets"
+        *(GROUP_COMMAND, "--bootstrap-server", cluster.bootstrap, "--describe", "--all-groups", "--offsets"),
+        release=NEWEST,
     )
     found = re.findall(r"^(g-\S+) +(\S+) +(\d+) +\d+ +(\d+) +(-?\d+) ", text, re.MULTILINE)
     return {(group, topic, int(number)): (int(end), int(lag)) for group, topic, number, end, lag in found}
@@ -135,33 +166,35 @@ def rows(log_dir: Path, *words: str) -> list[dict]:
 
 
 def test_groups_are_as_the_broker_says(tmp_path: Path) -> None:
-    with Cluster(tmp_path, {1: "broker,controller"}, free_base_port(), Random("groups"), SETTINGS) as cluster:
+    roles = {1: "broker,controller"}
+    with Cluster(tmp_path, roles, free_base_port(), Random("groups"), SETTINGS, release=NEWEST) as cluster:
         create(cluster, {"orders": {}}, [[1]] * PARTITIONS)
         sender = producer(cluster)
         for partition in range(PARTITIONS):
-            write(sender, "orders", records(Random("orders"), 20), partition=partition)
+            write(sender, "orders", records(Random("orders"), RECORDS), partition=partition)
         (log_dir,) = {log.parent for log in tmp_path.rglob("__cluster_metadata-0")}
-        with open_groups(cluster):
-            compare(cluster, log_dir)
+        with open_groups(cluster) as others:
+            compare(cluster, log_dir, said(others))
         cluster.nodes[1].stop()
-        empty = {row["group_id"] for row in rows(log_dir, "list") if row["state"] != "Stable"}
-        assert empty >= {"g-classic", "g-consumer", "g-left", "g-simple", "g-dropped"}
-        history = [row["change"] for row in rows(log_dir, "history", "--group", "g-deleted")]
-        assert history == ["first", "removed"]
+        empty = {row["group_id"] for row in rows(log_dir, "list") if row["state"] == "Empty"}
+        assert empty >= {"g-classic", "g-consumer", "g-java", "g-left", "g-simple", "g-dropped", "g-share"}
+        for gone in ("g-deleted", "g-expired"):
+            history = [row["change"] for row in rows(log_dir, "history", "--group", gone)]
+            assert history == ["first", "removed"]
 
 
-def compare(cluster: Cluster, log_dir: Path) -> None:
+def compare(cluster: Cluster, log_dir: Path, others: dict) -> None:
     """Compare what is in the log dir of the running broker with what it answers."""
-    listed = answered(lambda: cluster.admin.list_consumer_groups().result(30)).valid
-    expected = {one.group_id: (one.type.name.lower(), one.state.name) for one in listed}
-    found = {row["group_id"]: (row["group_type"], row["state"].upper()) for row in rows(log_dir, "list")}
-    assert set(expected) >= {"g-classic", "g-consumer", "g-txn-c", "g-simple"}
-    assert {name: one for name, one in found.items() if name != "g-share"} == {
-        name: one for name, one in expected.items() if name != "g-share"
-    }
-    assert found["g-share"] == ("share", "EMPTY")
+    found = {row["group_id"]: row for row in rows(log_dir, "list")}
+    types = {name: [row["group_type"], row["state"]] for name, row in found.items()}
+    assert types == others["groups"]
+    assert types["g-share"] == ["share", "Stable"]
+    assert types["g-streams"] == ["streams", "Stable"]
+    assert set(types) >= {"g-classic", "g-consumer", "g-txn-c", "g-simple", "g-kept", "g-java"}
+    epochs = {name: found[name]["generation"] for name in ("g-java", *others["epochs"])}
+    assert epochs == {"g-java": others["generation"], **others["epochs"]}
 
-    names = sorted(set(found) - {"g-share"})
+    names = sorted(set(found) - {"g-share", "g-streams"})
     offsets = rows(log_dir, "offsets")
     committed: dict[str, dict] = {name: {} for name in names}
     for row in offsets:
@@ -173,6 +206,14 @@ def compare(cluster: Cluster, log_dir: Path) -> None:
     pending = [(row["group_id"], row["partition"], row["pending_offset"]) for row in offsets]
     assert [one for one in pending if one[2] is not None] == [("g-txn-c", 0, 7), ("g-txn-c", 1, 8)]
     assert {row["position"] for row in offsets} <= {"valid", "unknown"}
+    (kept,) = (row for row in offsets if row["group_id"] == "g-kept")
+    assert kept["expire_timestamp"] == kept["commit_timestamp"] + HOUR_MS
+    starts = [
+        [row["partition"], row["committed_offset"], row["lag"]]
+        for row in offsets
+        if row["group_id"] == "g-share"
+    ]
+    assert starts == sorted(others["starts"])
     printed = lags(cluster)
     assert len(printed) > len(names)
     found_lags = {
@@ -185,17 +226,21 @@ def compare(cluster: Cluster, log_dir: Path) -> None:
     }
     assert {one: found_lags[one] for one in printed} == printed
 
-    described = cluster.admin.describe_consumer_groups(["g-classic", "g-static", "g-consumer"])
-    members = {
-        (name, member.member_id, member.client_id, member.host, member.group_instance_id): {
-            (one.topic, one.partition) for one in member.assignment.topic_partitions
-        }
+    members, of_others = set(), []
+    for row in rows(log_dir, "members"):
+        places = {(one["topic"], one["partition"]) for one in row["assignment"]}
+        who = [row[column] for column in ("group_id", "member_id", "client_id", "client_host")]
+        if row["group_id"] in {"g-share", "g-streams"}:
+            of_others.append([*who, sorted(number for _, number in places)])
+        elif row["group_id"] != "g-java":
+            members.add((*who, row["group_instance_id"], frozenset(places)))
+    assert sorted(of_others) == sorted(others["members"])
+    described = cluster.admin.describe_consumer_groups([name for name, *_ in HELD])
+    assert members == {
+        (
+            *(name, member.member_id, member.client_id, member.host, member.group_instance_id),
+            frozenset((one.topic, one.partition) for one in member.assignment.topic_partitions),
+        )
         for name, future in described.items()
         for member in future.result(30).members
-    }
-    assert members == {
-        (row["group_id"], row["member_id"], row["client_id"], row["client_host"], row["group_instance_id"]): {
-            (one["topic"], one["partition"]) for one in row["assignment"]
-        }
-        for row in rows(log_dir, "members")
     }

@@ -125,6 +125,7 @@ class Node:
             "-c",
             str(self.folder / "server.properties"),
             *self.cluster.format_options,
+            release=self.cluster.release,
         )
 
     def launch(self) -> None:
@@ -134,6 +135,7 @@ class Node:
                 "kafka.Kafka",
                 str(self.folder / "server.properties"),
                 properties=(f"recording.log={self.words}",),
+                release=self.cluster.release,
             )
             self.process = subprocess.Popen(
                 line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
@@ -192,8 +194,13 @@ class Cluster:
         settings: Mapping[str, object] | None = None,
         *,
         is_dynamic: bool = False,
+        release: str = "",
     ) -> None:
-        """Make a cluster; a dynamic one, of controllers alone, has its voters in the metadata log."""
+        """Make a cluster; a dynamic one, of controllers alone, has its voters in the metadata log.
+
+        `release`: of its brokers, without it the one of the recordings.
+        """
+        self.release = release
         self.folder = folder.absolute()
         self.base_port = base_port
         self.settings = dict(settings or {})

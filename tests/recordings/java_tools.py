@@ -8,8 +8,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
-CLASSPATH = HERE / "target" / "classpath.txt"
-CLASSES = HERE / "target" / "classes.jsa"
+NEWEST = "4.4.0"
+"""A release of brokers beside the one that the pom names."""
 JVM = [
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -26,45 +26,54 @@ def kafka_version() -> str:
     return found[1]
 
 
-def classpath() -> str:
-    """Return the class path of the pom, resolved once and again when the pom is newer."""
-    if not CLASSPATH.exists() or CLASSPATH.stat().st_mtime < POM.stat().st_mtime:
-        CLASSPATH.parent.mkdir(exist_ok=True)
-        goal = ["dependency:build-classpath", f"-Dmdep.outputFile={CLASSPATH}"]
-        subprocess.run(["mvn", "-q", "-B", "-f", str(POM), *goal], check=True, stdin=subprocess.DEVNULL)
-    return CLASSPATH.read_text().strip()
+def classpath(release: str = "") -> str:
+    """Return the class path of the pom for a release, resolved once and again when the pom is newer."""
+    found = _kept("classpath.txt", release)
+    if not found.exists() or found.stat().st_mtime < POM.stat().st_mtime:
+        found.parent.mkdir(parents=True, exist_ok=True)
+        goal = ["dependency:build-classpath", f"-Dmdep.outputFile={found}"]
+        version = [f"-Dkafka.version={release}"] * bool(release)
+        words = ["mvn", "-q", "-B", "-f", str(POM), *goal, *version]
+        subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+    return found.read_text().strip()
 
 
-def class_archive() -> Path:
+def _kept(name: str, release: str) -> Path:
+    return HERE / "target" / release / name
+
+
+def class_archive(release: str = "") -> Path:
     """Return Kafka's classes as a JVM has them in memory, written once: starts are a third faster."""
-    path = classpath()
-    if not CLASSES.exists() or CLASSES.stat().st_mtime < CLASSPATH.stat().st_mtime:
-        made = CLASSES.with_name(f"{os.getpid()}.jsa")
+    path, found = classpath(release), _kept("classes.jsa", release)
+    if not found.exists() or found.stat().st_mtime < _kept("classpath.txt", release).stat().st_mtime:
+        made = found.with_name(f"{os.getpid()}.jsa")
         tool = ["kafka.tools.StorageTool", "random-uuid"]
         words = ["java", *JVM, f"-XX:ArchiveClassesAtExit={made}", "-cp", path, *tool]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-        made.rename(CLASSES)
-    return CLASSES
+        made.rename(found)
+    return found
 
 
-def command(main: str, *arguments: str, heap: int = 320, properties: tuple[str, ...] = ()) -> list[str]:
+def command(
+    main: str, *arguments: str, heap: int = 320, properties: tuple[str, ...] = (), release: str = ""
+) -> list[str]:
     """Return the command line that runs a class, or a single .java file, over the class path."""
     return [
         "java",
         *JVM,
-        f"-XX:SharedArchiveFile={class_archive()}",
+        f"-XX:SharedArchiveFile={class_archive(release)}",
         f"-Xmx{heap}m",
         *(f"-D{name}" for name in properties),
         "-cp",
-        classpath(),
+        classpath(release),
         main,
         *arguments,
     ]
 
 
-def run(main: str, *arguments: str, cwd: Path | None = None, answer: str = "") -> str:
+def run(main: str, *arguments: str, cwd: Path | None = None, answer: str = "", release: str = "") -> str:
     """Run a class to its end and return what it printed, to the character; a failure shows both streams."""
-    line = command(main, *arguments)
+    line = command(main, *arguments, release=release)
     # the encoding of what Java prints follows the locale
     done = subprocess.run(
         line,

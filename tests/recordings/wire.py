@@ -6,6 +6,7 @@ import struct
 OFFSET_FOR_LEADER_EPOCH = (23, 3)
 ALTER_REPLICA_LOG_DIRS = (34, 1)
 LIST_OFFSETS = (2, 2)
+OFFSET_COMMIT = (8, 2)
 FETCH = (1, 11)
 CONSUMER, DEBUGGING_CONSUMER = -1, -2
 """Replica ids; a debugging consumer is answered by followers, too, and up to the log end."""
@@ -69,6 +70,19 @@ def alter_replica_log_dirs(port: int, log_dir: str, topic: str, partition: int) 
     after_name = struct.calcsize(f">ih{len(name)}si")
     found, error = struct.unpack_from(">ih", answer, after_name)
     assert found == partition, (topic, partition, found)
+    return int(error)
+
+
+def commit_offset(port: int, group: str, topic: str, partition: int, offset: int, retention_ms: int) -> int:
+    """Commit an offset as clients before 2.1 do, which say how long it is kept; return the error code."""
+    who, name = group.encode(), topic.encode()
+    body = struct.pack(
+        f">h{len(who)}sihqih{len(name)}siiqh",
+        *(len(who), who, -1, 0, retention_ms, 1, len(name), name, 1, partition, offset, -1),
+    )
+    answer = _ask(port, OFFSET_COMMIT, body)  # without a throttle time: the count of topics goes for it
+    found, error = struct.unpack_from(">ih", answer, struct.calcsize(f">h{len(name)}si"))
+    assert found == partition, (group, found)
     return int(error)
 
 
