@@ -93,9 +93,13 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
         return
     for one in found:
         is_lost = (offsets.clean or is_empty) and one.name == FLUSHED_ABOVE_END
+        message = f"{one.name}: {one.found}, {one.limit} at most; {one.effect}"
+        if is_lost:
+            message = f"the log was flushed up to offset {one.found}, and a start opens it with the log end "
+            message += f"{one.limit}: at most {one.found - one.limit} records are missing there"
         yield Finding(
             "LOG-025" if is_lost else "CKPT-001",
-            f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",
+            message,
             dir=target.shown,
             expected=one.limit,
             found=one.found,

@@ -27,7 +27,6 @@ from kcli.kafka.kraft.fates import (
     FORMER,
     LEFT_STRAY,
     STRAY,
-    USUAL,
     WILL_BE_DELETED,
     Fate,
 )
@@ -44,9 +43,16 @@ from kcli.kafka.storage.file_actions import (
     all_deleted,
     bytes_needed,
     file_changes,
+    topic_id_bytes,
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
-from kcli.kafka.storage.log_segment import BrokerError, file_batches, header, segments_from
+from kcli.kafka.storage.log_segment import (
+    BrokerError,
+    LoadedSegment,
+    file_batches,
+    header,
+    segments_from,
+)
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
@@ -163,9 +169,9 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
             clean=given.clean,
         )
         missing = list(contradictions(partition.target, offsets))
-        row = _with_log(row, partition, log)
-        if not row.records_lost and any(one.code == "LOG-025" for one in missing):  # not here to be counted
-            row = row._replace(records_lost=None)
+        row = _with_unseen(_with_log(row, partition, log), log)
+        if any(one.code == "LOG-025" for one in missing):
+            row = _with_missing(row, log)
         row = _with_fate(row, log, fate)
         unstable = log.producers.first_unstable_offset
         needed = bytes_needed(partition.path, log, row.files)
@@ -186,10 +192,36 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         )
 
 
+def _scanned_end(log: LoadedLog) -> int:
+    """Return where the files of a log end: above its log end where an index leads behind its last batches."""
+    scanned = (int(one.found or 0) for one in log.findings if one.code == "IDX-002")
+    return max(log.log_end_offset, *scanned, 0)
+
+
+def _with_unseen(row: StartupRow, log: LoadedLog) -> StartupRow:
+    """Return the row with the records from the log end on: no read finds them, new ones get their offsets."""
+    if _scanned_end(log) == log.log_end_offset:
+        return row
+    unseen = _data_records(log.segments[-1:], log.log_end_offset)
+    return row._replace(records_lost=_sum(row.records_lost, unseen))
+
+
+def _with_missing(row: StartupRow, log: LoadedLog) -> StartupRow:
+    """Return the row of a log whose files end below its recovery point: the rest cannot be counted."""
+    end, flushed = _scanned_end(log), log.checkpoints.recovery_point
+    if end >= flushed or log.lost:
+        return row
+    reason = (
+        f"it was flushed up to offset {flushed}, and its files end at {end}: at most {flushed - end} records"
+    )
+    return row._replace(records_lost=None, reason=reason)
+
+
 def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
     """Return the row of a log that loads, with what the metadata makes of it then."""
-    if fate is USUAL or fate.outcome == LOADS:
-        return row
+    if fate.outcome == LOADS:
+        written = () if fate.topic_id is None else (_topic_id_written(fate.topic_id),)
+        return row._replace(files=tuple(sorted(row.files + written)))
     row = row._replace(outcome=fate.outcome, reason=fate.reason)
     if fate.rule == FORMER:
         return row._replace(records_lost=0)
@@ -207,6 +239,11 @@ def _with_fate(row: StartupRow, log: LoadedLog, fate: Fate) -> StartupRow:
             files=_all_files(row, DELETE_FILE, fate.reason), records_lost=_sum(row.records_lost, lost)
         )
     return row
+
+
+def _topic_id_written(topic_id: str) -> FileChange:
+    size, reason = len(topic_id_bytes(topic_id)), "there was none: the metadata has a topic id for the name"
+    return FileChange(PARTITION_METADATA_FILE, "create", None, size, reason)
 
 
 def _sum(*numbers: int | None) -> int | None:
@@ -228,8 +265,13 @@ def _all_files(row: StartupRow, action: FileAction, reason: str) -> tuple[FileCh
 
 def data_records(log: LoadedLog, first_offset: int = 0) -> int | None:
     """Return how many records of data a log holds from an offset on, by headers; None if unknown."""
-    total, first = 0, max(first_offset, log.log_start_offset)
-    for segment in segments_from(log.segments, first) if log.log_end_offset > first else ():
+    first = max(first_offset, log.log_start_offset)
+    return _data_records(segments_from(log.segments, first), first) if log.log_end_offset > first else 0
+
+
+def _data_records(segments: Iterable[LoadedSegment], first: int) -> int | None:
+    total = 0
+    for segment in segments:
         if not segment.log_size:
             continue
         with segment.log() as file:
@@ -274,7 +316,9 @@ def _row_without_log(partition: Partition, *, clean: bool) -> StartupRow:
 
 
 def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupRow:
+    lost = records_in(log.lost)
     return row._replace(
+        reason="what recovery cuts is damaged" if lost is None else None,
         log_start_offset=log.log_start_offset,
         log_end_offset=log.log_end_offset,
         recovery_point=log.recovery_point,
@@ -286,7 +330,7 @@ def _with_log(row: StartupRow, partition: Partition, log: LoadedLog) -> StartupR
         ),
         files=file_changes(partition, log),
         bytes_read=log.bytes_read,
-        records_lost=records_in(log.lost),
+        records_lost=lost,
     )
 
 

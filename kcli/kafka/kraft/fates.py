@@ -49,7 +49,8 @@ class Fate(NamedTuple):
     """What becomes of a partition directory that loads, by which rule, and why in words.
 
     `replaced_by`: the -future directory that takes the place of a current one; the current one beside a
-    -stray directory. `topic_id`: the one that the metadata has for the name, of a log that is stray.
+    -stray directory. `topic_id`: the one that the metadata has for the name, of a log that is stray, or of
+    one that gets it (`LogManager.getOrCreateLog` writes partition.metadata).
     """
 
     outcome: FateOutcome
@@ -139,10 +140,11 @@ def fates(
     """Return what a start of a release makes of the directories of a broker with these log dirs."""
     dirs, here = tuple(log_dirs), tuple(directories)
     ids_by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
-    if release < DIRECTORY_IDS:
-        here = tuple(
-            each._replace(topic_id=each.topic_id or ids_by_name.get(each.name.topic)) for each in here
-        )
+    without = {each.path for each in here if each.topic_id is None and release < DIRECTORY_IDS}
+    here = tuple(
+        each._replace(topic_id=ids_by_name.get(each.name.topic)) if each.path in without else each
+        for each in here
+    )
     by_path = {each.path: _own_fate(image, each, node_id, release, ids_by_name) for each in here}
     current = {_key(each): each for each in here if each.name.kind == NORMAL and by_path[each.path] is USUAL}
     ids = {each.path: each.directory_id for each in dirs}
@@ -174,6 +176,10 @@ def fates(
             by_path[each.path] = Fate(WILL_BE_DELETED, "emptied", EMPTIED)
         held.add(_key(each))
     empty = _empty_replicas(image, node_id, dirs, held, release)
+    named = {
+        each.path: each.topic_id for each in here if each.path in without and by_path[each.path] is USUAL
+    }
+    by_path |= {path: USUAL._replace(topic_id=topic_id) for path, topic_id in named.items()}
     return Fates(
         by_path, tuple(each._replace(stray=strays.get((each.topic_id, each.partition))) for each in empty)
     )

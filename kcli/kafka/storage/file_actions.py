@@ -169,8 +169,8 @@ def _files_after(
             if name in paths:
                 yield name, AS_IT_IS
     if partition.topic == CLUSTER_METADATA and PARTITION_METADATA_FILE not in paths:
-        content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
-        yield PARTITION_METADATA_FILE, _After(len(content), content, "there was none")
+        size = len(topic_id_bytes(METADATA_TOPIC_ID))
+        yield PARTITION_METADATA_FILE, _After(size, None, "there was none")
 
 
 def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
@@ -241,6 +241,11 @@ def _stale(path: str | None, entries: bytes, size: int) -> bytes:
         return entries
     with DataFile(path) as file:
         return entries + file.read(0, min(file.size, size))[len(entries) :]
+
+
+def topic_id_bytes(topic_id: str) -> bytes:
+    """Return partition.metadata as a broker writes it."""
+    return f"version: 0\ntopic_id: {topic_id}".encode()
 
 
 def epoch_bytes(entries: EpochCache) -> bytes:
