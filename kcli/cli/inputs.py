@@ -158,7 +158,14 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
     metadata_log_dir = found.metadata_log_dir.rstrip("/")
     apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
     quorum = quorum_config(properties)
-    return BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir or None, quorum=quorum), apart
+    config = BrokerConfig(
+        node_id=node_id,
+        metadata_log_dir=metadata_log_dir or None,
+        quorum=quorum,
+        properties=properties,
+        path=str(inputs.server_config),
+    )
+    return config, apart
 
 
 def server_properties(inputs: Inputs) -> dict[str, str] | None:

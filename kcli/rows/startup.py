@@ -76,7 +76,9 @@ class StartupRow(NamedTuple):
     metadata_path: Annotated[
         str | None, "the metadata log that decides; null: none is here, and the outcome is the log's own"
     ]
-    reason: Annotated[str | None, "why it is stray, deleted, promoted, empty or not started"]
+    reason: Annotated[
+        str | None, "why it is stray, deleted, promoted, empty or not started, or records_lost is not known"
+    ]
 
 
 class StartedLogDir(NamedTuple):
@@ -127,7 +129,7 @@ class StartupBrokerRow(NamedTuple):
     seconds: Annotated[
         float, "estimate: bytes at --read-rate in the slowest log dir, a millisecond a segment"
     ]
-    voters: Annotated[tuple[int, ...], "of its quorum, where the node is one of them"] = ()
+    voters: Annotated[tuple[int, ...], "of its quorum, where it starts"] = ()
     electable: Annotated[
         bool | None, "whether it can lead with the voters here; null where others must tell, and for no voter"
     ] = None

@@ -316,6 +316,9 @@ OLD_BOOTSTRAP = put_batch(put_record(value=feature("metadata.version", 3)), 1)
 CHANGES: dict[str, Callable[[Path], None]] = {
     "healthy": healthy,
     "volume empty": in_turn(remove("d1"), lambda root: (root / "d1").mkdir()),
+    "volume with lost+found alone": in_turn(
+        remove("d1"), lambda root: (root / "d1" / "lost+found").mkdir(parents=True)
+    ),
     "volume with a new id": volume_new_id,
     "partition gone": remove(ORDERS),
     "partition.metadata of another topic": write(
@@ -508,5 +511,16 @@ SETTINGS_OF: dict[str, dict[str, object]] = {
         "controller.quorum.voters": "3@127.0.0.1:$CONTROLLER",
     },
     "other node.id configured": {"node.id": 7, "controller.quorum.voters": "7@127.0.0.1:$CONTROLLER"},
+    "no process.roles": {"process.roles": None},
+    "no node.id": {"node.id": None},
+    "other broker.id": {"broker.id": 2},
+    "broker.id alone": {"node.id": None, "broker.id": 1},
+    "broker among the voters": {"process.roles": "broker"},
+    "controller alone": {
+        "process.roles": "controller",
+        "listeners": "CONTROLLER://127.0.0.1:$CONTROLLER",
+        "advertised.listeners": None,
+    },
 }
 """Settings of server.properties that belong to a change."""
+CHANGES |= {name: healthy for name in SETTINGS_OF if name not in CHANGES}

@@ -344,6 +344,100 @@ def test_a_log_dir_goes_offline_where_a_directory_cannot_be_made(kcli, tmp_path:
     assert (done.exit_code, "START-010" in done.stdout, "START-019" in done.stdout) == (1, True, False)
 
 
+def test_a_log_without_a_topic_id_gets_that_of_its_name_before_3_7(kcli, tmp_path: Path):
+    """As 3.5.2 did: partition.metadata was there after the start."""
+    properties = prepare("3.5.2", "partition.metadata missing", tmp_path)
+    whole = (tmp_path / "d0" / "events-1" / "partition.metadata").stat().st_size
+    rows = [row for row in started(kcli, properties, "3.5") if row.get("topic") == "orders"]
+    (made,) = (one for row in rows for one in row["files"] if one["action"] == "create")
+    assert (made["file"], made["size_after"]) == ("partition.metadata", whole)
+
+
+@pytest.mark.parametrize(("voters", "asks"), [("1,2", "1 of 2 here"), ("1,2,3", "1 of 3 here"), ("1", "")])
+def test_a_node_of_a_quorum_starts_if_a_majority_answers(kcli, tmp_path: Path, voters, asks):
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    named = ",".join(f"{voter}@localhost:{voter}" for voter in voters.split(","))
+    properties.write_text(f"{properties.read_text()}controller.quorum.voters={named}\n")
+    shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
+    words = f", if a majority of its voters answers: {asks}." if asks else ": "
+    assert shown.startswith(f"Broker 1 would start (Kafka 4.4){words}")
+    (broker, *_) = started(kcli, properties)
+    assert broker["voters"] == [int(voter) for voter in voters.split(",")]
+
+
+def test_a_controller_alone_opens_no_partition(kcli, tmp_path: Path):
+    properties = prepare("4.3.1", "controller alone", tmp_path)
+    (tmp_path / "d0" / "orders-0" / "partition.metadata").unlink()
+    broker, *rows = started(kcli, properties)
+    assert broker["outcome"] == "starts"
+    assert {row["topic"] for row in rows if row["outcome"] == "loads"} == {"__cluster_metadata"}
+    assert {row["reason"] for row in rows if row["outcome"] != "loads"} == {broker["reason"]}
+    assert kcli("startup", "--server-config", properties).exit_code == 0
+    found = json.loads(kcli("check", "-o", "json", "--server-config", properties).stdout)["findings"]
+    assert not {"START-009", "START-012", "START-013"} & {one["code"] for one in found}
+
+
+@pytest.mark.parametrize(
+    ("change", "release", "words"),
+    [
+        ("no process.roles", "4.0", 'Missing required configuration "process.roles"'),
+        ("no process.roles", "3.9", "Missing required configuration `zookeeper.connect`"),
+        ("no node.id", "4.4", 'Missing required configuration "node.id"'),
+        ("no node.id", "3.9", "Missing configuration `node.id` which is required"),
+        ("other broker.id", "4.3", "You must set `node.id` to the same value"),
+        ("other broker.id", "4.4", "`node.id` and `broker.id` must be set to the same"),
+        ("broker among the voters", "4.3", "the node id 1 must not be included in the set of voters"),
+        ("other node.id configured", "4.3", "Stored node id 1 doesn't match previous node id 7"),
+        ("volume with lost+found alone", "4.3", "No `meta.properties` found in"),
+    ],
+)
+def test_what_kafka_config_refuses_is_in_the_words_of_the_release(kcli, tmp_path, change, release, words):
+    properties = prepare("3.9.2", change, tmp_path)
+    broker, *rows = started(kcli, properties, release)
+    assert (broker["outcome"], words in broker["server_log"]) == ("fails", True), broker["server_log"]
+    assert broker["remedy"]
+    assert {row["outcome"] for row in rows} == {"not-started"}
+
+
+@pytest.mark.parametrize(("migrates", "outcome"), [("false", "fails"), ("true", "starts")])
+def test_a_broker_of_zookeeper_reads_no_meta_properties_of_kraft(kcli, tmp_path: Path, migrates, outcome):
+    """As 3.5.2 and 3.9.2 did, once they had a ZooKeeper."""
+    properties = prepare("3.9.2", "no process.roles", tmp_path)
+    settings = f"zookeeper.connect=localhost:1\nzookeeper.metadata.migration.enable={migrates}\n"
+    properties.write_text(properties.read_text() + settings)
+    broker = started(kcli, properties, "3.9")[0]
+    assert broker["outcome"] == outcome
+    words = "RuntimeException: Found unexpected version in"
+    assert (outcome == "starts") or broker["server_log"].startswith(words)
+
+
+def test_the_reason_of_an_offline_log_dir_is_that_of_each_release(kcli, tmp_path: Path):
+    properties = prepare("3.9.2", "recovery-point of NUL bytes in d1", tmp_path)
+    done = kcli("startup", "--releases", "-o", "json", "--server-config", properties)
+    rows = {row["kafka_version"]: row for row in json.loads(done.stdout)["rows"]}
+    assert rows["4.3"]["outcome"] == "starts-degraded"
+    assert rows["4.3"]["cause_path"] == f"{tmp_path}/d1/recovery-point-offset-checkpoint"
+    assert rows["4.3"]["reason"]
+
+
+def test_records_behind_the_log_end_of_a_damaged_index_are_counted(kcli, tmp_path: Path):
+    """As 4.3.1 did: the log end was 0, and the batch of 24 records was still in the file."""
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    orders = tmp_path / "d1" / "orders-1"
+    (orders / LOG.replace(".log", ".index")).write_bytes(b"\1" * 13)
+    broker, *rows = started(kcli, properties)
+    (row,) = (row for row in rows if row["dir"] == str(orders))
+    assert (row["log_end_offset"], row["records_lost"], broker["records_lost"]) == (0, RECORDS, RECORDS)
+
+
+def test_what_no_file_has_any_more_is_said_with_its_offsets(kcli, tmp_path: Path):
+    properties = prepare("4.3.1", "healthy", tmp_path)
+    (tmp_path / "d1" / "orders-1" / LOG).write_bytes(b"")
+    shown = " ".join(kcli("startup", "-o", "table", "--server-config", properties).stdout.split())
+    words = f"it was flushed up to offset {RECORDS}, and its files end at 0: at most {RECORDS} records."
+    assert f"lost: of orders-1 an unknown number: {words}" in shown
+
+
 CONTROLLER = "process.roles=controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:1\nlog.dirs={}/d0\n"
 
 

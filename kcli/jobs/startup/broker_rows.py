@@ -54,6 +54,7 @@ from kcli.rows.startup import (
     StartupRow,
 )
 
+OPENS_NONE = "process.roles has no broker: a controller opens no partition"
 NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
 """Of a replica that begins empty: its directory, and partition.metadata."""
 
@@ -67,8 +68,9 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
         for plan in plans_of(version) if version >= BOOTSTRAP_READ else ():
             meta = next((one.meta for one in plan.log_dirs if one.meta is not None), None)
             stop = next(iter(plan.stops), plan.metadata_log_failure)
-            cause = stop or plan.wait or plan.lost_metadata
-            outcome: BrokerOutcome = DEGRADED if plan.start.offline or plan.blocked else BROKER_STARTS
+            offline = {**plan.start.offline, **plan.blocked}
+            cause = stop or plan.wait or next(iter(offline.values()), plan.lost_metadata)
+            outcome: BrokerOutcome = DEGRADED if offline else BROKER_STARTS
             if stop or plan.wait:
                 outcome = FAILS if stop else WAITS
             yield ReleaseRow(
@@ -113,20 +115,19 @@ class StartReducer:
             return replace(right, findings=findings + right.findings, partial=known)
         assert left is not None
         rows: list[Item] = []
-        brokers: list[tuple[StartupBrokerRow, QuorumNode | None]] = []
+        brokers: list[tuple[StartupBrokerRow, StartPlan]] = []
         planned: set[str] = set()
         for plan in self.plans:
             dirs = {one.path for one in plan.log_dirs}
             planned |= dirs
             mine = [one for one in known.partitions if one.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
-            brokers.append(
-                (broker, plan.quorum_node if broker.outcome in {BROKER_STARTS, DEGRADED} else None)
-            )
+            if broker.outcome in {BROKER_STARTS, DEGRADED}:
+                brokers.append((broker, plan))
             rows += [broker, *(row for row in replicas if self._is_wanted(row))]
             findings += added
-        nodes = [node for _, node in brokers if node is not None]
-        voters = {id(row): _with_ballot(row, node, nodes) for row, node in brokers if node is not None}
+        nodes = [node for _, plan in brokers if (node := plan.quorum_node) is not None]
+        voters = {id(row): _with_ballot(row, plan, nodes) for row, plan in brokers}
         rows = [voters.get(id(row), row) for row in rows]
         alone = (one.row for one in known.partitions if one.log_dir not in planned)
         rows += [row for row in alone if self._is_wanted(row)]
@@ -141,7 +142,9 @@ class StartReducer:
         self, plan: StartPlan, partitions: Sequence[StartedPartition]
     ) -> tuple[StartupBrokerRow, list[StartupRow], list[Finding]]:
         """Return the row of a broker, those of its replicas, and what is to be said of its log dirs."""
-        log_dirs = plan.log_dirs
+        log_dirs, found = plan.log_dirs, partitions
+        if plan.config.has_no_broker:
+            partitions = [one for one in found if one.row.where.topic == CLUSTER_METADATA]
         if self.clean is not None:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
         failed = {
@@ -153,7 +156,7 @@ class StartReducer:
         offline = {path: reason for path, reason in failed.items() if reason is not None}
         dirs = tuple(_log_dir(one, offline.get(one.path), partitions) for one in log_dirs)
         stop = next(iter(_stops(plan, partitions, offline)), None)
-        rows = [_not_started(one, plan, offline) for one in partitions]
+        rows = [_not_started(one, plan, offline) for one in found]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
         row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
@@ -183,6 +186,8 @@ class StartReducer:
             outcome = WAITS
         stop = failure if is_end else None
         cause = plan.wait if outcome == WAITS else failure or plan.lost_metadata
+        if cause is None and any(row.reason == OPENS_NONE for row in rows):
+            cause = StartFailure("", OPENS_NONE, plan.config.path)
         says = None if cause is None or outcome == WAITS else server_log(cause) or None
         todo = None if cause is None else remedy(cause, [one.path for one in plan.log_dirs])
         return StartupBrokerRow(
@@ -211,19 +216,24 @@ class StartReducer:
         )
 
 
-def _with_ballot(row: StartupBrokerRow, node: QuorumNode, nodes: Sequence[QuorumNode]) -> StartupBrokerRow:
-    """Return the row of a broker with what it can reckon with among the voters here that start."""
+def _with_ballot(row: StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumNode]) -> StartupBrokerRow:
+    """Return the row of a broker with its voters, and what it can reckon with among those here that start."""
+    node = plan.quorum_node
+    if node is None:
+        return row._replace(voters=plan.config.quorum.static_voters or ())
     found = ballot_of(node, nodes)
-    if found is None:
-        return row
     voters = tuple(sorted({voter.node_id for voter in node.voters}))
-    return row._replace(voters=voters, electable=found.is_electable)
+    return row._replace(voters=voters, electable=None if found is None else found.is_electable)
 
 
 def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:
     """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
     row = one.row
     is_metadata_log = row.where.topic == CLUSTER_METADATA
+    if plan.config.has_no_broker and not is_metadata_log:
+        return row._replace(
+            outcome=NOT_STARTED, error=None, error_message=None, records_lost=0, reason=OPENS_NONE
+        )
     if row.outcome == FAILS or (is_metadata_log and not plan.start.stops):
         return row
     if plan.is_before_logs or plan.metadata_log_failure is not None:

@@ -19,6 +19,7 @@ from kcli.kafka.kraft.meta_properties import (
     StartFailure,
     verify,
 )
+from kcli.kafka.kraft.quorum_start import config_failures
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, shown
@@ -58,14 +59,16 @@ class BrokerStart(NamedTuple):
 def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
     """Return what stops a broker with these log dirs, whatever is in their logs."""
     ensemble = verify(dirs, config)
-    stops, offline = [*ensemble.stops], dict(ensemble.offline)
+    stops, offline = [*config_failures(config), *ensemble.stops], dict(ensemble.offline)
     if not ensemble.with_zookeeper:
         stops += _metadata_stops(dirs, ensemble.metadata_log_dir, config)
     if dirs and not ensemble.live:
         stops.append(StartFailure(IO, "no log dir can be used", dirs[0].path))
     log_stops = [*_name_stops(ensemble.live, config), *ensemble.duplicates()]
+    if config.has_no_broker:  # it has no LogManager
+        log_stops = []
     for one in ensemble.live:
-        if one.checkpoint_error is not None:
+        if one.checkpoint_error is not None and not config.has_no_broker:
             error = one.checkpoint_error
             offline[one.path] = StartFailure(KAFKA_STORAGE, error.message, error.path)
     metadata_log_dir, with_zookeeper = ensemble.metadata_log_dir, ensemble.with_zookeeper
@@ -161,5 +164,6 @@ def offline_by_log(log_dir: str, reason: StartFailure) -> Finding:
 
 
 def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:
-    """Return the log dir that a failure's path is, or lies in."""
-    return next((one.path for one in dirs if path == one.path or path.startswith(f"{one.path}/")), path)
+    """Return the log dir that a failure's path is, or lies in; the first for one that is elsewhere."""
+    around = (one.path for one in dirs if path == one.path or path.startswith(f"{one.path}/"))
+    return next(around, dirs[0].path if dirs else path)

@@ -6,7 +6,7 @@ The truth is `MetaPropertiesEnsemble.verify`; before 3.7 it was
 
 import os
 from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
@@ -46,14 +46,22 @@ IO = "IOException"
 RESERVED_IDS = 100
 """The first so many ids are no directory's (`DirectoryId.reserved`)."""
 NO_FILE = "not-found"
+MIGRATES = "zookeeper.metadata.migration.enable"
+VERSION_0 = "version is {}: a broker of ZooKeeper that does not migrate reads version 0 alone"
+NO_VERSION = "Found unexpected version in {}"
+NONE_READABLE = "No readable meta.properties files found"
 
 
 class StartFailure(NamedTuple):
-    """A failure: Kafka's exception, why, and the file or directory that it is about."""
+    """A failure: Kafka's exception, why, and the file or directory that it is about.
+
+    `says`: the message of the exception, where its maker knows it.
+    """
 
     exception: str
     message: str
     path: str
+    says: str = ""
 
     def __str__(self) -> str:
         return f"{shown(self.path)}: {self.reason}"
@@ -78,12 +86,27 @@ class QuorumConfig(NamedTuple):
 
 
 class BrokerConfig(NamedTuple):
-    """What server.properties contributes; None where it is not known."""
+    """What server.properties contributes; None where it is not known.
+
+    `properties` are all of it, `path` is that of the file.
+    """
 
     version: Version = NEWEST
     node_id: int | None = None
     metadata_log_dir: str | None = None
     quorum: QuorumConfig = QuorumConfig()
+    properties: Mapping[str, str] | None = None
+    path: str = "server.properties"
+
+    @property
+    def is_of_zookeeper(self) -> bool | None:
+        """Whether a release with ZooKeeper starts a broker of it; None where no server.properties is here."""
+        return None if self.properties is None else self.version < KRAFT_ALONE and not self.quorum.roles
+
+    @property
+    def has_no_broker(self) -> bool:
+        """Whether the node is a controller alone, which opens no partition."""
+        return self.quorum.roles is not None and "broker" not in self.quorum.roles
 
 
 UNKNOWN_CONFIG = BrokerConfig()
@@ -152,7 +175,9 @@ def release_of(dirs: Sequence[LogDirState]) -> Version:
     known = [one.meta for one in dirs if one.meta is not None]
     if any(one.has_metadata_log for one in dirs) or any(meta.version for meta in known):
         return NEWEST
-    is_older = any(one.names for one in dirs) and not any(one.has_topic_ids for one in dirs)
+    is_older = any(name is not None for one in dirs for _, name in one.names) and not any(
+        one.has_topic_ids for one in dirs
+    )
     return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
 
 
@@ -216,6 +241,8 @@ def verify(dirs: Sequence[LogDirState], config: BrokerConfig) -> Ensemble:
             message = f"I/O error in the metadata log dir: {reason.message}"
             stops.append(StartFailure(exception, message, reason.path))
         stops += _unformatted([one for one in live if one.meta_error is None], config)
+    elif config.properties is not None and config.properties.get(MIGRATES, "").lower() != "true":
+        stops += _of_kraft(known, config)
     return Ensemble(tuple(stops), offline, live, bool(of_ids), metadata_dir, with_zookeeper)
 
 
@@ -227,8 +254,10 @@ def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str 
 
 
 def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
-    """Whether these are of a broker of ZooKeeper: a release that has it, and files of version 0 alone."""
-    if config.version >= KRAFT_ALONE or config.quorum.roles or any(one.has_metadata_log for one in dirs):
+    """Whether these are of a broker of ZooKeeper: by server.properties, else of files of version 0 alone."""
+    if config.is_of_zookeeper is not None:
+        return config.is_of_zookeeper
+    if config.version >= KRAFT_ALONE or any(one.has_metadata_log for one in dirs):
         return False
     return all(one.meta is None or not one.meta.version for one in dirs)
 
@@ -277,10 +306,20 @@ def _unformatted(live: Sequence[LogDirState], config: BrokerConfig) -> Iterator[
         path = f"{one.path}/{META_PROPERTIES_FILE}"
         if one.meta is None:
             missing = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
-            yield StartFailure(missing, "no meta.properties: the directory is not formatted", path)
+            says = NONE_READABLE if config.version >= ENSEMBLE and not any(each.meta for each in live) else ""
+            yield StartFailure(missing, "no meta.properties: the directory is not formatted", path, says)
         elif one.meta.node_id is None or one.meta.cluster_id is None:
             name = "node ID" if one.meta.node_id is None else "cluster ID"
             yield StartFailure(RUNTIME, after_a_crash(path, f"{name} not found"), path)
+
+
+def _of_kraft(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:
+    """Yield which meta.properties are of a node of KRaft, for a broker of ZooKeeper that does not migrate."""
+    for path, meta in known:
+        if meta.version:
+            file = f"{path}/{META_PROPERTIES_FILE}"
+            says = NO_VERSION.format(file if config.version >= ENSEMBLE else "loaded `meta.properties`")
+            yield StartFailure(RUNTIME, VERSION_0.format(meta.version), file, says)
 
 
 def _is_reserved(directory_id: str) -> bool:

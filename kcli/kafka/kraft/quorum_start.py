@@ -4,15 +4,25 @@ The truth is `KafkaConfig` for static voters (controller.quorum.voters), and `Qu
 the voters record of a dynamic quorum (KIP-853).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from formats.properties import MetaProperties
 from kcli.kafka.kraft.failover import LogEnd, QuorumNode
-from kcli.kafka.kraft.meta_properties import QuorumConfig, StartFailure
+from kcli.kafka.kraft.meta_properties import KRAFT_ALONE, BrokerConfig, QuorumConfig, StartFailure
 from kcli.kafka.kraft.metadata_loader import Metadata, Voter
 from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT
 
 CONTROLLER_ROLE = "controller"
+CONFIG_EXCEPTION = "ConfigException"
+NO_NODE_ID = "Missing configuration `node.id` which is required when `process.roles` is defined"
+ONE_ID = "You must set `node.id` to the same value as `broker.id`"
+ONE_ID_4_4 = "`node.id` and `broker.id` must be set to the same value"
+ONE_ID_REWORDED = (4, 4)
+ONE_ROLE = "contains just the 'broker'", "must not"
+NODE_OF_VOTERS = (
+    "requirement failed: If process.roles {} role, the node id {} {} be included in the set of voters "
+    "controller.quorum.voters=Set({})"
+)
 
 
 def quorum_config(properties: Mapping[str, str]) -> QuorumConfig:
@@ -59,15 +69,34 @@ def is_controller(node_id: int | None, metadata: Metadata | None, config: Quorum
     return metadata is not None and node_id in recorded_voters(metadata)
 
 
-def quorum_failure(node_id: int | None, config: QuorumConfig) -> StartFailure | None:
-    """Return why a controller's process ends for its quorum; None where it does not."""
-    voters = config.static_voters
-    if config.roles is None or CONTROLLER_ROLE not in config.roles or voters is None or node_id is None:
-        return None
-    if node_id in voters:
-        return None
-    message = f"controller.quorum.voters has no node {node_id}, whose process.roles have controller"
-    return StartFailure(ILLEGAL_ARGUMENT, message, "server.properties")
+def config_failures(config: BrokerConfig) -> Iterator[StartFailure]:
+    """Yield why `KafkaConfig` ends the process, of what says which node this is and who its quorum are."""
+    roles, voters, properties = config.quorum.roles, config.quorum.static_voters, config.properties or {}
+    node, broker = (properties.get(name, "").strip() for name in ("node.id", "broker.id"))
+    missing = None
+    if not roles:
+        missing = "zookeeper.connect" if config.version < KRAFT_ALONE else "process.roles"
+    elif not (node or broker):
+        missing = "node.id"
+    if config.properties is not None and missing is not None and not properties.get(missing, "").strip():
+        says = f'Missing required configuration "{missing}" which has no default value'
+        if config.version < KRAFT_ALONE:
+            says = NO_NODE_ID if missing == "node.id" else says.replace('"', "`")
+        without = " and no process.roles" if missing == "zookeeper.connect" else ""
+        yield StartFailure(CONFIG_EXCEPTION, f"there is no {missing}{without}", config.path, says)
+    if node and broker and node != broker:
+        says = ONE_ID_4_4 if config.version >= ONE_ID_REWORDED else ONE_ID
+        yield StartFailure(
+            CONFIG_EXCEPTION, f"node.id is {node}, and broker.id is {broker}", config.path, says
+        )
+    if roles and voters is not None and config.node_id is not None:
+        is_controller = CONTROLLER_ROLE in roles
+        if is_controller != (config.node_id in voters):
+            role, must = ("contains the 'controller'", "must") if is_controller else ONE_ROLE
+            says = NODE_OF_VOTERS.format(role, config.node_id, must, ", ".join(map(str, voters)))
+            has = "no node" if is_controller else "node"
+            message = f"controller.quorum.voters has {has} {config.node_id}, whose process.roles are "
+            yield StartFailure(ILLEGAL_ARGUMENT, message + ",".join(sorted(roles)), config.path, says)
 
 
 def wait_reason(

@@ -146,6 +146,20 @@ BY_MESSAGE = (
     ),
     (re.compile("no voters record in"), "set controller.quorum.voters, as when the quorum began"),
     (re.compile("controller.quorum.voters has no node"), "add it there, with the nodes that are there"),
+    (
+        re.compile("controller.quorum.voters has node"),
+        "set the process.roles and the node.id that this node had: a voter is a controller",
+    ),
+    (
+        re.compile("there is no process.roles"),
+        "set process.roles as the node had it; a broker of ZooKeeper starts with a release up to 3.9",
+    ),
+    (re.compile("there is no (node.id|zookeeper.connect)"), "set {0} as the node had it"),
+    (re.compile("^node.id is .+, and broker.id is"), "remove broker.id, or give it the value of node.id"),
+    (
+        re.compile("a broker of ZooKeeper that does not migrate"),
+        "set process.roles: the log dirs are of a node of KRaft",
+    ),
 )
 """What kcli says of a failure, and what to do, whatever the file is."""
 READ_ERROR = "Error while reading {} file {}"
@@ -166,6 +180,8 @@ def with_remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str:
 
 def server_log(failure: StartFailure) -> str:
     """Return what server.log says of a failure, in Kafka's words where they are known."""
+    if failure.says:
+        return f"{failure.exception}: {failure.says}"
     directory, name = os.path.split(failure.path)
     exception, noun = OF_A_READ.get(name, ("", ""))
     if noun and failure.exception == exception:

@@ -40,7 +40,6 @@ from kcli.kafka.kraft.metadata_start import ILLEGAL_ARGUMENT, metadata_failure, 
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.quorum_start import (
     is_controller,
-    quorum_failure,
     quorum_node,
     recorded_voters,
     wait_reason,
@@ -111,7 +110,7 @@ class StartPlan(NamedTuple):
     @property
     def is_before_logs(self) -> bool:
         """Whether the process ends or waits before a log is loaded."""
-        return bool(self.start.stops or self.wait or (self.stops and not self.start.log_stops))
+        return bool(self.wait or any(stop not in self.start.log_stops for stop in self.stops))
 
 
 def start_plans(
@@ -249,7 +248,7 @@ def start_plan(
     trouble = None if log_dir is None else newest_snapshot_trouble(os.path.join(log_dir, METADATA_DIRECTORY))
     if metadata is not None and not reads_snapshot(metadata, release.version):
         trouble = None
-    stops = [*of_files, *_quorum_stops(node_id, config)]
+    stops = of_files
     if trouble is not None and trouble.exception is not None:  # it is read before all records
         stops.append(StartFailure(trouble.exception, trouble.message, trouble.path))
     if metadata is not None:
@@ -403,12 +402,6 @@ def _log_failure(answer: Metadata | BrokerError | FileError | None) -> StartFail
     return None
 
 
-def _quorum_stops(node_id: int | None, config: BrokerConfig) -> Iterator[StartFailure]:
-    failure = quorum_failure(node_id, config.quorum)
-    if failure is not None:
-        yield failure
-
-
 def _bootstrap_stops(
     start: BrokerStart, release: Release, metadata: Metadata | None
 ) -> Iterator[StartFailure]:
@@ -452,6 +445,8 @@ def _fates(
 ) -> Fates | None:
     if node_id is None:
         return None
+    if config.has_no_broker:
+        return Fates({}, ())
     ids = [
         LogDirId(one.path, one.meta.directory_id if one.meta else None, one.path not in start.offline)
         for one in dirs

@@ -79,7 +79,8 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
                 yield sentences(screen, text, style=STYLES["error"], indent="  ")
 
     def verdict(rows: Sequence[StartupRow]) -> str:
-        lines = [line for each in brokers for line in _verdict(each, [*filter(_is_left, rows)])]
+        left = [*filter(_is_left, rows)]
+        lines = [line for each in brokers for line in _verdict(each, left, _asks(each, brokers))]
         return "\n".join([*_quorum(brokers), *lines, *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
@@ -100,7 +101,7 @@ def _reached(broker: StartupBrokerRow) -> Iterator[StartedLogDir]:
 def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
     """Yield of each quorum with several voters here whether they are a majority, and who of them may lead."""
     for cluster in dict.fromkeys(row.cluster_id for row in brokers):
-        here = [row for row in brokers if row.cluster_id == cluster and row.voters]
+        here = [row for row in brokers if row.cluster_id == cluster and row.broker_id in row.voters]
         if len(here) > 1:
             voters, nodes = {*here[0].voters}, {row.broker_id for row in here}
             lead = " or ".join(str(row.broker_id) for row in here if row.electable)
@@ -110,6 +111,15 @@ def _quorum(brokers: Sequence[StartupBrokerRow]) -> Iterator[str]:
             words += "" if has_majority else "no majority, "
             words += f"node {lead} may lead" if lead else "no node here may lead without the others"
             yield f"{words}{f'; behind: {behind}' if behind else ''}."
+
+
+def _asks(row: StartupBrokerRow, brokers: Sequence[StartupBrokerRow]) -> str:
+    """Return on which voters a broker depends; nothing where a majority of them would start here."""
+    voters = {*row.voters}
+    here = voters & {each.broker_id for each in brokers if each.cluster_id == row.cluster_id and each.voters}
+    if len(here) > len(voters) // 2 or not voters:
+        return ""
+    return f", if a majority of its voters answers: {len(here)} of {len(voters)} here"
 
 
 def _log_dirs(
@@ -132,10 +142,10 @@ def _left_lines(rows: Sequence[StartupRow]) -> Iterator[str]:
         yield f"{counted(number_of_rows, '-stray directory', '-stray directories')}: {reason}."
 
 
-def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow]) -> list[str]:
+def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow], asks: str) -> list[str]:
     """Return whether the broker starts, then the cause, then what becomes of replicas.
 
-    `strays`: the rows of -stray directories, of other brokers, too.
+    `strays`: the rows of -stray directories, of other brokers, too; `asks`: on which voters it depends.
     """
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
     release = f"(Kafka {row.kafka_version})"
@@ -170,8 +180,14 @@ def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow]) -> list[str]:
         ),
         *([f"{counted(lost, 'record')} lost"] if lost else []),
     ]
-    lines = [f"{name} would start {release}{without}: {', '.join(news) or read}.", *cause, *_left_lines(left)]
-    lines += [f"{read[0].upper()}{read[1:]}."] if news else []
+    what = ", ".join(news) or (read if not asks else "")
+    first = f"{name} would start {release}{without}{asks}"
+    lines = [
+        f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.",
+        *cause,
+        *_left_lines(left),
+    ]
+    lines += [f"{read[0].upper()}{read[1:]}."] if news or asks else []
     if row.metadata_path is None and not counts["stray"]:
         whole = "whole " if CLUSTER_METADATA in (row.cause_path or "") else ""
         lines.append(
@@ -213,11 +229,12 @@ def _total(rows: Sequence[StartupRow]) -> str:
     """Return how many replicas have each outcome, and how many records are lost."""
     outcomes = Counter(IN_STRAY_DIRECTORIES if _is_left(row) else row.outcome for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
-    unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
+    unknown = [row for row in rows if row.records_lost is None and row.outcome != FAILS]
+    of_one = f"of {name_of(unknown[0].where)} an unknown number: {unknown[0].reason}" if unknown else ""
     losses = joined(
         (
             counted(lost, "record") if lost else "",
-            f"of {counted(unknown, 'partition')} an unknown number" if unknown else "",
+            of_one if len(unknown) < 2 else f"of {counted(len(unknown), 'partition')} an unknown number",
         )
     )
     none = "no record that is here" if "created-empty" in outcomes else "no record"

@@ -396,7 +396,9 @@ def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
 @pytest.mark.parametrize("command", ["startup", "check"])
 def test_a_log_dir_that_is_named_twice_is_one(kcli, demo, tmp_path, command, words):
     (tmp_path / "link").symlink_to(demo)
-    (tmp_path / "server.properties").write_text(f"log.dirs={tmp_path / 'link'}\n")
+    (tmp_path / "server.properties").write_text(
+        f"process.roles=broker\nnode.id=1\nlog.dirs={tmp_path / 'link'}\n"
+    )
     places = {
         "D": demo,
         "D/.": f"{demo}/.",
