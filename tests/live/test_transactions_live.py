@@ -14,15 +14,16 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
+from tests.live.tools import tools
 from tests.processes import free_base_port
 from tests.recordings.brokers import Cluster, wait
 from tests.recordings.client import create, transactions
-from tests.recordings.java_tools import command, run
+from tests.recordings.java_tools import NEWEST, command
 
 pytestmark = pytest.mark.oracle
 
 HERE, AWAY = 1, 2
-OPEN_TRANSACTION = Path(__file__).parent / "OpenTransaction.java"
+OPEN_TRANSACTIONS = Path(__file__).parent / "OpenTransactions.java"
 ENDS = "caoc"
 FAR, SAFE = "far", "safe"
 """A topic of broker 2 alone, and one that takes a marker only with both brokers."""
@@ -41,10 +42,8 @@ def asked(cluster: Cluster, *words: object) -> list[dict]:
 
 def tool(cluster: Cluster, *words: object) -> list[dict[str, str]]:
     """Return the table that kafka-transactions prints."""
-    printed = run(
-        "org.apache.kafka.tools.TransactionsCommand",
-        *map(str, ("--bootstrap-server", f"127.0.0.1:{cluster.nodes[HERE].port}", *words)),
-    )
+    server = f"127.0.0.1:{cluster.nodes[HERE].port}"
+    printed = cluster.tools.run("kafka-transactions.sh", "--bootstrap-server", server, *words)
     header, *lines = ([cell.strip() for cell in line.split("\t")][:-1] for line in printed.splitlines())
     return [dict(zip(header, line, strict=True)) for line in lines]
 
@@ -53,7 +52,11 @@ def tool(cluster: Cluster, *words: object) -> list[dict[str, str]]:
 def cluster(tmp_path_factory) -> Iterator[Cluster]:
     roles = {HERE: "broker,controller", AWAY: "broker"}
     folder: Path = tmp_path_factory.mktemp("transactions")
-    with Cluster(folder, roles, free_base_port(), Random("transactions")) as cluster:
+    with (
+        tools() as running,
+        Cluster(folder, roles, free_base_port(), Random("transactions"), release=NEWEST) as cluster,
+    ):
+        cluster.tools = running
         create(cluster, {"__transaction_state": {"cleanup.policy": "compact"}, "near": {}}, [[HERE]])
         create(cluster, {FAR: {}}, [[AWAY]])
         create(cluster, {SAFE: {"min.insync.replicas": 2}}, [[HERE, AWAY]])
@@ -61,10 +64,9 @@ def cluster(tmp_path_factory) -> Iterator[Cluster]:
 
 
 @contextmanager
-def open_transaction(cluster: Cluster, topic: str) -> Iterator[Callable[[], None]]:
-    """Give what commits a transaction of Kafka's own producer: of version 2, its end raises the epoch."""
-    words = (str(OPEN_TRANSACTION), cluster.bootstrap, topic, f"to-{topic}")
-    line = command(*words, heap=64)
+def open_transactions(cluster: Cluster, *topics: str) -> Iterator[Callable[[], None]]:
+    """Give what commits transactions of Kafka's own producer: of version 2, their ends raise the epochs."""
+    line = command(str(OPEN_TRANSACTIONS), cluster.bootstrap, *topics, heap=64, release=NEWEST)
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -128,14 +130,13 @@ def hanging(cluster: Cluster) -> set[tuple[str, int, int]]:
 
 def test_answers_are_those_of_the_running_cluster(cluster):
     transactions(cluster, "near", Random(1), ENDS)
-    with open_transaction(cluster, FAR) as commit_far, open_transaction(cluster, SAFE) as commit_safe:
+    with open_transactions(cluster, FAR, SAFE) as commit:
         assert hanging(cluster) == set()
         compare_producers(cluster, FAR, AWAY)
 
         cluster.nodes[AWAY].kill()
         wait(lambda: AWAY not in cluster.metadata().brokers, "broker 2 to be fenced")
-        commit_far()
-        commit_safe()
+        commit()
     states = compare_coordinator(cluster)
     assert states == {
         "tx-0": "CompleteCommit",
@@ -159,7 +160,7 @@ def test_answers_are_those_of_the_running_cluster(cluster):
     assert (row["transactional_id"], row["coordinator_state"]) == (f"to-{FAR}", "CompleteCommit")
     assert (row["last_stable_offset"], row["records_waiting"]) == (0, 4)
     words = row["abort_command"].replace("HOST:PORT", f"127.0.0.1:{cluster.nodes[AWAY].port}").split()
-    run("org.apache.kafka.tools.TransactionsCommand", *words[1:])
+    cluster.tools.run(*words)
     assert hanging(cluster) == set()
     compare_producers(cluster, FAR, AWAY)
 

@@ -35,6 +35,7 @@ def classpath(release: str = "") -> str:
         version = [f"-Dkafka.version={release}"] * bool(release)
         words = ["mvn", "-q", "-B", "-f", str(POM), *goal, *version]
         subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+        found.touch()  # Maven does not where the class path is the same
     return found.read_text().strip()
 
 

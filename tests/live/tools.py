@@ -1,0 +1,42 @@
+"""Kafka's command line tools in one JVM, which starts once for many calls."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.recordings.java_tools import NEWEST, command
+
+TOOLS = {
+    "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
+    "kafka-configs.sh": "org.apache.kafka.tools.ConfigCommand",
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-transactions.sh": "org.apache.kafka.tools.TransactionsCommand",
+}
+
+
+class Tools:
+    """Runs tools by the names of their scripts."""
+
+    def __init__(self, process: subprocess.Popen) -> None:
+        self._process = process
+
+    def run(self, script: str, *words: object) -> str:
+        """Return what a tool prints; it fails where the tool does."""
+        self._process.stdin.write(f"{json.dumps([TOOLS[script], *map(str, words)])}\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert answer["status"] == 0, (script, words, answer["printed"])
+        return answer["printed"]
+
+
+@contextmanager
+def tools() -> Iterator[Tools]:
+    """Give what runs the tools of the newest release."""
+    line = command(str(Path(__file__).parent / "Tools.java"), heap=128, release=NEWEST)
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Tools(process)
+        finally:
+            process.kill()
