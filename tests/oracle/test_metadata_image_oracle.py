@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import tarfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, endpoints
 from kcli.kafka.kraft.metadata_loader import Metadata
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
-from tests.recordings import pack
 from tests.seeds import cases
 
 from .oracle import Oracle
@@ -27,10 +27,13 @@ pytestmark = pytest.mark.oracle
 
 CASES = 300
 EVERY = 10
-RECORDED = {
-    "single": "stopped/__cluster_metadata-0",
-    "tiered": "node1/__cluster_metadata-0",
-}
+DATA = Path(__file__).parents[1] / "data"
+RECORDED = (
+    *sorted(DATA.glob("metadata/*.log.gz")),
+    *(DATA / "recordings" / f"{name}.tar.gz" for name in ("single", "tiered")),
+    *sorted(path for path in DATA.glob("startup/*.tar.gz") if path.name != "damaged.tar.gz"),
+)
+"""Metadata logs of brokers of 3.5 to 4.4, and archives with one."""
 LARGEST = 1 << 24
 
 
@@ -114,24 +117,27 @@ def test_random_metadata(oracle: Oracle, oracle_seed: int) -> None:
         assert described(image) == ordered(said), f"KCLI_SEED={oracle_seed} case {number}"
 
 
-def log_of(recording: str, folder: Path) -> Path:
-    """Return the metadata log of a recording, or of the three brokers whose log alone is kept."""
-    path = folder / "00000000000000000000.log"
-    if recording in RECORDED:
-        return pack.unpack(recording, folder) / RECORDED[recording] / path.name
-    path.write_bytes(gzip.decompress((pack.DATA.parent / "metadata" / "failover.log.gz").read_bytes()))
-    return path
+def segments_of(recorded: Path, folder: Path) -> list[Path]:
+    """Return the segments of a recorded metadata log, unpacked."""
+    if recorded.name.endswith(".log.gz"):
+        path = folder / "00000000000000000000.log"
+        path.write_bytes(gzip.decompress(recorded.read_bytes()))
+        return [path]
+    with tarfile.open(recorded) as tar:
+        tar.extractall(folder, filter="data")
+    first = min(folder.rglob("__cluster_metadata-0/00000000000000000000.log"))
+    return sorted(first.parent.glob("*.log"))
 
 
-@pytest.mark.parametrize("recording", [*RECORDED, "failover"])
-def test_recorded_metadata_at_each_tenth_offset(oracle: Oracle, recording: str, tmp_path: Path) -> None:
-    path = log_of(recording, tmp_path)
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name.split(".tar")[0])
+def test_recorded_metadata_at_each_tenth_offset(oracle: Oracle, recorded: Path, tmp_path: Path) -> None:
     values: dict[int, bytes | None] = {}
-    with DataFile(str(path)) as file:
-        for batch in Walk(file):
-            header = batch.header
-            for record in batch_records(file.read(batch.position, header.size), LARGEST):
-                values[record.offset] = None if header.is_control else record.value
+    for path in segments_of(recorded, tmp_path):
+        with DataFile(str(path)) as file:
+            for batch in Walk(file):
+                header = batch.header
+                for record in batch_records(file.read(batch.position, header.size), LARGEST):
+                    values[record.offset] = None if header.is_control else record.value
     assert [*values] == [*range(len(values))]
     sent = [None if value is None else base64.b64encode(value).decode() for value in values.values()]
     said = oracle.ask("metadata_image", values=sent, every=EVERY)
@@ -143,7 +149,7 @@ def test_recorded_metadata_at_each_tenth_offset(oracle: Oracle, recording: str, 
         if (offset + 1) % EVERY == 0:
             images.append(described(image))
     assert image.misfits == []
-    assert len(images) == len(said["images"]) > EVERY // 2
+    assert len(images) == len(said["images"]) == len(values) // EVERY > 0
     for number, (mine, kafkas) in enumerate(zip(images, said["images"], strict=True), 1):
-        assert mine == ordered(kafkas), f"{recording} behind offset {number * EVERY - 1}"
+        assert mine == ordered(kafkas), f"{recorded.name} behind offset {number * EVERY - 1}"
     assert any(one != other for one, other in pairwise(images))
