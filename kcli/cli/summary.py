@@ -71,11 +71,13 @@ class RunSummary:
 
     def tail(self) -> tuple[list[Finding], list[Failure]]:
         """Return what the end of a document lists: the findings, if they go there, and the errors."""
-        return (distinct(self.findings) if self.findings_to == "inline" else []), self.failures
+        return (distinct(self.findings) if self.findings_to == "inline" else []), [
+            *dict.fromkeys(self.failures)
+        ]
 
     def messages(self) -> tuple[list[Finding], list[Failure]]:
-        """Return the findings without repetitions, and the errors, wherever they go."""
-        return distinct(self.findings), self.failures
+        """Return the findings and the errors without repetitions, wherever they go."""
+        return distinct(self.findings), [*dict.fromkeys(self.failures)]
 
     @property
     def unread(self) -> int:

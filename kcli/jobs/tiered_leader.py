@@ -38,6 +38,10 @@ from kcli.logdir.targets import PARTITION, Selection, Target
 ABSENT = "not here"
 MISPLACED = "RLMM-037"
 NOT_HERE = "no-remote-metadata"
+WITH_ZOOKEEPER = (
+    "its broker uses ZooKeeper, which keeps the settings of topics; the events of its partitions, if any is "
+    f"tiered, are in {REMOTE_LOG_METADATA}, which"
+)
 NAME_IT = "is not here: name the log dir of a broker that has it"
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
@@ -326,10 +330,10 @@ def cache_of(partition: Partition, events: RemoteEvents, *, is_needed: bool = Tr
         raise FileError(partition.path, error.code, message)
     if not caches and is_needed and not copies:
         words = _partition_words(partition, number, events, size)
-        facts = partition.directory
-        if facts.broker_id is not None and not facts.is_kraft:
-            words = f"its broker uses ZooKeeper, which keeps the settings of topics; {words}"
-        raise FileError(partition.path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
+        facts, path = partition.directory, partition.path
+        if facts.broker_id is not None and not facts.is_kraft:  # the same of each partition there
+            path, words = partition.target.log_dir or path, WITH_ZOOKEEPER
+        raise FileError(path, NOT_HERE, f"{words} {NAME_IT}, or --remote-metadata")
     return caches[0][1] if caches else RemoteCache()
 
 

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tests.commands.answers import ask
+from tests.starts.observe import prepare
 from tests.tiered import LOG, METADATA, SPECS, batch_position, cluster
 
 pytestmark = pytest.mark.slow
@@ -57,6 +58,14 @@ def test_a_partition_without_its_events_is_an_error_where_the_events_are_asked(n
     assert errors_of(document) == {}
     document, _ = ask("rlmm", command, *node.glob("__remote_log_metadata-*"))
     assert errors_of(document) == {}
+
+
+def test_a_broker_of_zookeeper_has_one_error_a_log_dir(tmp_path):
+    prepare("4.3.1", "log dirs of ZooKeeper", tmp_path)
+    document, _ = ask("rlmm", "coverage", tmp_path / "d0", tmp_path / "d1")
+
+    assert errors_of(document) == {"d0": "no-remote-metadata", "d1": "no-remote-metadata"}
+    assert all(one["message"].startswith("its broker uses ZooKeeper") for one in document["errors"])
 
 
 def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
