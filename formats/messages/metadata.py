@@ -208,6 +208,36 @@ _TAIL = 3 + _HEAD_SIZE
 _uuid = lru_cache(1 << 14)(primitives.uuid_text)
 
 
+def _numbered(names: str, first: int = 0) -> dict[int, str]:
+    return dict(enumerate(names.split(), first))
+
+
+CODE_NAMES: dict[str, dict[int, str]] = {
+    "fenced": _numbered("false unchanged true", -1),
+    "inControlledShutdown": _numbered("unchanged true"),
+    "leaderRecoveryState": _numbered("RECOVERED RECOVERING"),
+    "resourceType": _numbered("UNKNOWN ANY TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER"),
+    "patternType": _numbered("UNKNOWN ANY MATCH LITERAL PREFIXED"),
+    "operation": _numbered(
+        "UNKNOWN ANY ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS "
+        "ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS TWO_PHASE_COMMIT"
+    ),
+    "permissionType": _numbered("UNKNOWN ANY DENY ALLOW"),
+    "mechanism": _numbered("UNKNOWN SCRAM-SHA-256 SCRAM-SHA-512"),
+    "securityProtocol": _numbered("PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL"),
+    "zkMigrationState": _numbered("NONE MIGRATION PRE_MIGRATION POST_MIGRATION ZK"),
+}
+"""Field of a record -> Kafka's names of its codes: `ResourceType`, `AclOperation`, ... of ACLs."""
+CONFIG_RESOURCES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+"""The same of `resourceType` of a ConfigRecord: `ConfigResource.Type`."""
+
+
+def name_of_code(field: str, code: object, record: str = "") -> str | None:
+    """Return Kafka's name of a code in a field of a record; None where it has none."""
+    names = CONFIG_RESOURCES if (record, field) == ("CONFIG", "resourceType") else CODE_NAMES.get(field, {})
+    return None if isinstance(code, bool) or not isinstance(code, int) else names.get(code)
+
+
 def decode_alike(value: bytes | None) -> Message | Unknown:
     """Return what `decode_metadata` does, with replaced UTF-8; equal messages share values: change none."""
     if value is None or value[:3] not in _PARTITION_FRAMES or len(value) < _TAIL:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import failover
@@ -22,7 +23,6 @@ from kcli.kafka.kraft.metadata_changes import (
 from kcli.kafka.kraft.metadata_image import METADATA_VERSION, TOPIC
 from kcli.kafka.kraft.metadata_kinds import (
     IMAGE_KINDS,
-    RESOURCE_TYPES,
     Facts,
     Key,
     voters,
@@ -151,7 +151,7 @@ def _topics(place: MetadataPlace, _: Key, facts: Facts, query: MetadataQuery) ->
 
 
 def _configs(place: MetadataPlace, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
-    kind, name = RESOURCE_TYPES.get(key[0], str(key[0])), key[1]
+    kind, name = CONFIG_RESOURCES.get(key[0], str(key[0])), key[1]
     yield from (
         MetadataConfigRow(place, kind, name, setting, value)
         for setting, value in sorted(query.shown(facts).items())

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 
+from formats.messages.metadata import CONFIG_RESOURCES
 from formats.names import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
@@ -14,7 +15,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
 from kcli.kafka.kraft.metadata_image import TOPIC
-from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, RESOURCE_TYPES, Facts, Key, is_secret, resource_name
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, is_secret, resource_name
 from kcli.kafka.kraft.metadata_loader import Metadata
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
@@ -90,7 +91,7 @@ def _value(value: object) -> str:
 
 
 def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
-    entity_type, name = ENTITY_TYPES.get(RESOURCE_TYPES.get(key[0], "")), key[1]
+    entity_type, name = ENTITY_TYPES.get(CONFIG_RESOURCES.get(key[0], "")), key[1]
     if entity_type is None or name in MADE_BY_BROKERS:
         return
     is_said = key[0] == TOPIC and "topics" in (query.kinds or EXPORTED)

@@ -289,8 +289,19 @@ def test_a_metadata_record_shows_its_type_and_the_names_behind_its_numbers(kcli,
         b"\1\x11\0\0\0\0\1" + bytes(8) + b"\1\0\1\xff",
         b"\1\x14\0\0",
     ]
-    shown = kcli("dump", "--records", metadata_log(log_dir, values), "-o", "table").stdout
+    path = metadata_log(log_dir, values)
+    shown = kcli("dump", "--records", path, "-o", "table").stdout
 
+    def alone(*words: str) -> list[str]:
+        done = kcli("dump", "--records", path, "-o", "table", *words)
+        return [" ".join(line.split()) for line in done.stdout.splitlines()]
+
+    assert "resourceType 2 (TOPIC)" in alone("--offsets", "2..2")
+    assert "fenced -1 (false)" in alone("--offsets", "3..3")
+    assert "topicId AAECAwQFBgcICQoLDA0ODw (orders)" in alone(
+        "--where", "record_type = 'PARTITION_CHANGE_RECORD'"
+    )
+    assert any(line.startswith("1 ") for line in alone("--offsets", "1..2") if " orders-3 " in line)
     assert "PARTITION_CHANGE orders-3 leader=2" in shown
     assert "CONFIG topic orders a=b" in shown
     assert "BROKER_REGISTRATION_CHANGE brokerId=1 fenced=false" in shown

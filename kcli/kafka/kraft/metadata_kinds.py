@@ -6,24 +6,13 @@ The facts have the names of the columns of `kcli metadata show`; a configuration
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from formats.messages.metadata import CONFIG_RESOURCES, name_of_code
 from kcli.kafka.kraft.metadata_image import TOPIC, Endpoint, Fields, Image, Topic
 from kcli.kafka.kraft.metadata_loader import Metadata, Voter
 
 Key: TypeAlias = Any
 Facts: TypeAlias = dict[str, Any]
 
-RESOURCE_TYPES = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
-"""`ConfigResource.Type`."""
-ACL_RESOURCES = "UNKNOWN ANY TOPIC GROUP CLUSTER TRANSACTIONAL_ID DELEGATION_TOKEN USER"
-PATTERNS = "UNKNOWN ANY MATCH LITERAL PREFIXED"
-OPERATIONS = (
-    "UNKNOWN ANY ALL READ WRITE CREATE DELETE ALTER DESCRIBE CLUSTER_ACTION DESCRIBE_CONFIGS "
-    "ALTER_CONFIGS IDEMPOTENT_WRITE CREATE_TOKENS DESCRIBE_TOKENS TWO_PHASE_COMMIT"
-)
-PERMISSIONS = "UNKNOWN ANY DENY ALLOW"
-"""`ResourceType`, `PatternType`, `AclOperation` and `AclPermissionType` of ACLs."""
-MECHANISMS = "UNKNOWN SCRAM-SHA-256 SCRAM-SHA-512"
-SECURITY_PROTOCOLS = "PLAINTEXT SSL SASL_PLAINTEXT SASL_SSL"
 SECRET_ENDS = ("password", "jaas.config", "keystore.key", "certificate.chain", "certificates", "secret")
 """How the names of settings end whose values Kafka holds as passwords."""
 HIDDEN = "(hidden)"
@@ -48,9 +37,8 @@ def without_secrets(settings: Mapping[str, Any]) -> Facts:
     return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
 
 
-def _word(words: Mapping[int, str] | str, number: int) -> str:
-    known = dict(enumerate(words.split())) if isinstance(words, str) else words
-    return known.get(number, str(number))
+def _word(field: str, number: int) -> str:
+    return name_of_code(field, number) or str(number)
 
 
 def endpoints(given: Iterable[Fields]) -> tuple[Endpoint, ...]:
@@ -60,7 +48,7 @@ def endpoints(given: Iterable[Fields]) -> tuple[Endpoint, ...]:
             one["name"],
             one["host"],
             one["port"],
-            _word(SECURITY_PROTOCOLS, one["securityProtocol"]) if "securityProtocol" in one else None,
+            _word("securityProtocol", one["securityProtocol"]) if "securityProtocol" in one else None,
         )
         for one in given
     )
@@ -142,7 +130,7 @@ def _controller(found: Metadata, node_id: int) -> Facts | None:
 
 def resource_name(key: tuple[int, str]) -> str:
     """Return the type and name of what a configuration is of, as `topic orders`."""
-    return f"{_word(RESOURCE_TYPES, key[0]).lower().replace('_', '-')} {key[1] or 'default'}"
+    return f"{CONFIG_RESOURCES.get(key[0], str(key[0])).lower().replace('_', '-')} {key[1] or 'default'}"
 
 
 def _acl(found: Metadata, acl_id: str) -> Facts | None:
@@ -152,13 +140,13 @@ def _acl(found: Metadata, acl_id: str) -> Facts | None:
         if fields is None
         else {
             "id": acl_id,
-            "resource_type": _word(ACL_RESOURCES, fields["resourceType"]),
+            "resource_type": _word("resourceType", fields["resourceType"]),
             "resource_name": fields["resourceName"],
-            "pattern_type": _word(PATTERNS, fields["patternType"]),
+            "pattern_type": _word("patternType", fields["patternType"]),
             "principal": fields["principal"],
             "host": fields["host"],
-            "operation": _word(OPERATIONS, fields["operation"]),
-            "permission": _word(PERMISSIONS, fields["permissionType"]),
+            "operation": _word("operation", fields["operation"]),
+            "permission": _word("permissionType", fields["permissionType"]),
         }
     )
 
@@ -170,7 +158,7 @@ def _scram(found: Metadata, key: tuple[str, int]) -> Facts | None:
         if fields is None
         else {
             "user": key[0],
-            "mechanism": _word(MECHANISMS, key[1]),
+            "mechanism": _word("mechanism", key[1]),
             "iterations": fields["iterations"],
         }
     )
@@ -275,7 +263,7 @@ IMAGE_KINDS: dict[str, ImageKind] = {
         "scram",
         lambda found: sorted(found.image.scram),
         _scram,
-        lambda _, key: f"user {key[0]} {_word(MECHANISMS, key[1])}",
+        lambda _, key: f"user {key[0]} {_word('mechanism', key[1])}",
     ),
     "tokens": ImageKind(
         "token", lambda found: sorted(found.image.tokens), _token, lambda _, key: f"token {key}"

@@ -1,11 +1,13 @@
 """The views of `dump`: batches, records, entries of indexes, and what small files say."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from formats.messages.metadata import name_of_code
 from formats.messages.transaction import TRANSACTION_STATES
 from kcli.output.table.columns import (
     CONTENTS,
@@ -29,30 +31,8 @@ from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 NONE = -1
 UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
-METADATA_TYPE, TOPIC_RECORD = "_RECORD", "TOPIC_RECORD"
+METADATA_TYPE = "_RECORD"
 METADATA_FIRST = ("brokerId", "controllerId", "fenced", "inControlledShutdown", "leader")
-CONFIG_RESOURCES = {2: "topic", 4: "broker", 8: "broker-logger", 16: "client-metrics", 32: "group"}
-"""Of `ConfigResource.Type`."""
-METADATA_WORDS = {
-    "fenced": ("false", "unchanged", "true"),
-    "inControlledShutdown": ("unchanged", "true"),
-    "leaderRecoveryState": ("RECOVERED", "RECOVERING"),
-    "resourceType": ("ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
-    "patternType": ("ANY", "MATCH", "LITERAL", "PREFIXED"),
-    "operation": (
-        *("ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION"),
-        *("DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS"),
-        "TWO_PHASE_COMMIT",
-    ),
-    "permissionType": ("ANY", "DENY", "ALLOW"),
-    "mechanism": ("SCRAM-SHA-256", "SCRAM-SHA-512"),
-    "zkMigrationState": ("NONE", "MIGRATION", "PRE_MIGRATION", "POST_MIGRATION", "ZK"),
-}
-"""Field of a record of the metadata log -> Kafka's names of its codes, from FIRST_WORD or 0 on."""
-FIRST_WORD = {
-    "fenced": -1,
-    **dict.fromkeys(("resourceType", "patternType", "operation", "permissionType", "mechanism"), 1),
-}
 LEAST_KEY, LEAST_DECODED_KEY, LEAST_VALUE = 10, 20, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
 
@@ -108,14 +88,10 @@ def view_records(answer: TableInput) -> TableView:
 
     One record alone is shown whole.
     """
+    names = _topic_names(answer.rows)
     if len(answer.rows) == 1:
-        fields = list(_fields(answer.rows[0]))
+        fields = list(_fields(answer.rows[0], names))
         return TableView(columns=(), below=lambda _, screen: [table(FIELD_COLUMNS, fields, screen)])
-    names = {
-        row.decoded_value["topicId"]: row.decoded_value["name"]
-        for row in answer.rows
-        if row.record_type == TOPIC_RECORD and row.decoded_value is not None
-    }
     is_metadata = any((row.record_type or "").endswith(METADATA_TYPE) for row in answer.rows)
     key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan", is_cut=True)
     if any(row.decoded_key is not None for row in answer.rows):  # a group, a transaction: never cut
@@ -137,6 +113,22 @@ def view_records(answer: TableInput) -> TableView:
         ),
         closing=_record_total,
     )
+
+
+def _topic_names(rows: Sequence[DumpRecordRow]) -> dict[str, str]:
+    """Return the names of topics by id: of the records here, else of the metadata log that they are from."""
+    named = [row for row in rows if "topicId" in (row.decoded_value or ())]
+    names = {
+        row.decoded_value["topicId"]: row.decoded_value.get("name") for row in named if row.decoded_value
+    }
+    if None in names.values():
+        from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
+
+        for path in {os.path.dirname(row.source.where.dir) for row in named}:
+            if isinstance(found := metadata_in(path), Metadata):
+                names |= {one.topic_id: one.name for one in found.image.removed}
+                names |= {topic_id: topic.name for topic_id, topic in found.image.topics.items()}
+    return {topic_id: name for topic_id, name in names.items() if name is not None}
 
 
 def _key(row: DumpRecordRow) -> Any:
@@ -184,18 +176,12 @@ def _of_quorum(value: dict[str, Any]) -> str:
 
 def _of_metadata(kind: str, value: dict[str, Any], names: Mapping[str, str]) -> str:
     """Return in words what a record of the metadata log says: what it is about first."""
-    rest = {
-        field: dict(enumerate(METADATA_WORDS[field], FIRST_WORD.get(field, 0))).get(code, code)
-        if field in METADATA_WORDS and not isinstance(code, bool)
-        else code
-        for field, code in value.items()
-    }
+    rest = {field: name_of_code(field, code, kind) or code for field, code in value.items()}
     topic_id, partition, subject = rest.pop("topicId", None), rest.pop("partitionId", None), []
     if kind == "CONFIG":
-        resource = CONFIG_RESOURCES.get(value["resourceType"], f"resource type {value['resourceType']}")
+        resource = str(rest.pop("resourceType")).lower().replace("_", "-")
         subject = [resource, rest.pop("resourceName") or "(default)"]
         subject.append(f"{rest.pop('name')}={rest.pop('value')}")
-        del rest["resourceType"]
     elif kind == "FEATURE_LEVEL":
         subject = [f"{rest.pop('name')}={rest.pop('featureLevel')}"]
     elif topic_id is not None:
@@ -234,7 +220,7 @@ class RecordPart(NamedTuple):
     text: str
 
 
-def _fields(row: DumpRecordRow) -> Iterator[RecordPart]:
+def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[RecordPart]:
     """Yield what a record is and holds, each header and each field of a decoded value apart."""
     yield RecordPart("offset", f"{row.offset}, in the batch at byte {row.position}")
     yield from (
@@ -244,23 +230,29 @@ def _fields(row: DumpRecordRow) -> Iterator[RecordPart]:
     if row.record_type is not None or row.control_type is not None:
         version = "" if row.record_version is None else f", version {row.record_version}"
         yield RecordPart("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
-    yield from _whole("key", row.key, row.decoded_key)
-    yield from _whole("value", row.value, row.decoded_value)
+    kind, is_metadata, _ = (row.record_type or "").partition(METADATA_TYPE)
+    fields = (row.decoded_value or {}).items() if is_metadata else ()
+    meant = {field: name_of_code(field, part, kind) or names.get(str(part)) for field, part in fields}
+    yield from _whole("key", row.key, row.decoded_key, {})
+    yield from _whole("value", row.value, row.decoded_value, meant)
     for header in row.headers:
         value = "null" if header.value is None else contents(header.value, sys.maxsize)
         yield RecordPart("header", f"{one_line(header.key)} = {value}")
     yield from [] if row.error is None else [RecordPart("error", row.error)]
 
 
-def _whole(name: str, value: bytes | None, decoded: dict[str, Any] | None) -> Iterator[RecordPart]:
-    """Yield a key or a value, decoded where it can be, and how long it is."""
+def _whole(
+    name: str, value: bytes | None, decoded: dict[str, Any] | None, meant: Mapping[str, str | None]
+) -> Iterator[RecordPart]:
+    """Yield a key or a value, decoded where it can be, and how long it is; `meant`: names of codes, ids."""
     length = "null" if value is None else counted(len(value), "byte")
     if value is None or decoded is not None:
         yield RecordPart(name, length)
     else:
         yield RecordPart(f"{name}, {length}", contents(value, sys.maxsize))
     for field, part in (decoded or {}).items():
-        yield RecordPart(f"  {field}", "null" if part is None else contents(part, sys.maxsize))
+        text = "null" if part is None else contents(part, sys.maxsize)
+        yield RecordPart(f"  {field}", f"{text} ({meant[field]})" if meant.get(field) else text)
 
 
 FIELD_COLUMNS = (
