@@ -147,20 +147,22 @@ def fold(
     log = CoordinatorLog(partition, loaded, verified_windows, query.last_offset, query.last_time_ms)
     found = GroupFold(keeps_removed=query.removed, watch=watch, version=query.version)
     found.fold(log)
-    yield from log.findings
-    yield from _load_findings(partition, found.troubles)
+    yield from _load_findings(partition, log, found.troubles)
     if found.unknown:
         message = f"passed over: {found.unknown} of its records"
         yield Finding(PASSED_OVER, message, dir=partition.shown)
     return found
 
 
-def _load_findings(partition: Partition, troubles: list[Trouble]) -> Iterator[Finding]:
-    """Yield at which record the load of a partition ends."""
+def _load_findings(partition: Partition, log: CoordinatorLog, troubles: list[Trouble]) -> Iterator[Finding]:
+    """Yield what is wrong with a log that was read, and at what the load of its partition ends."""
+    yield from log.findings
     for one in troubles[:1]:
         more = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
         message = f"offset {one.offset}: {one.reason}{more}"
         yield Finding(UNLOADABLE, message, partition.shown, one.path, one.position, found=one.offset)
+    if not troubles and log.broken is not None:
+        yield log.broken._replace(code=UNLOADABLE)
 
 
 def _coordinator(partition: Partition) -> Coordinator:
@@ -311,8 +313,7 @@ def _share_rows(
     loaded = yield from start(partition, exact=not is_running(partition.target))
     source = CoordinatorLog(partition, loaded, verified_windows, None, query.last_time_ms)
     states, troubles = fold_share_state(source)
-    yield from source.findings
-    yield from _load_findings(partition, troubles)
+    yield from _load_findings(partition, source, troubles)
     place, names, unread = _coordinator(partition), _topic_names(targets), set[Target]()
     for (group_id, topic_id, number), one in sorted(states.items()):
         topic = names.get(topic_id, topic_id)

@@ -46,8 +46,6 @@ from kcli.words import duration
 
 ABORT = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {} --partition {} --start-offset {}"
 NEVER = sys.maxsize
-BREAKS_OFF = frozenset({"LOG-002", "DUMP-002"})
-"""Findings about bytes that are no batches, and about records that cannot be read."""
 
 
 def coordinator_copies(found: Found) -> Found:
@@ -79,9 +77,8 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
         message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
         yield Finding(NEVER_ENDS, message, dir=partition.shown)
     yield from log.findings
-    broken = next((one for one in log.findings if one.code in BREAKS_OFF), None)
-    if broken is not None:  # a checksum is not looked at
-        yield broken._replace(code=STOPS, message=f"{broken.message}: {KNOWS_NO_MORE}")
+    if log.broken is not None:
+        yield log.broken._replace(code=STOPS, message=f"{log.broken.message}: {KNOWS_NO_MORE}")
     states.is_whole = states.stop is None and not log.is_incomplete
 
 

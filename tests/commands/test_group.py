@@ -210,13 +210,25 @@ def test_history_says_what_each_commit_does(tmp_path, kcli):
     assert kcli("group", "history", tmp_path / "d").exit_code == 2
 
 
+def test_no_checksum_is_verified_as_no_coordinator_does(tmp_path):
+    damaged = bytearray(commit(1, partition=1))
+    damaged[17] ^= 1  # of the checksum
+    directory = coordinator(tmp_path / "d", commit(0), bytes(damaged), commit(2, partition=2))
+    found = document("group", "offsets", directory, status=1)
+    assert [row["partition"] for row in found["rows"]] == [0, 1, 2]
+    (one,) = (one for one in found["findings"] if one["code"] == "LOG-003")
+    assert "a coordinator verifies no checksum" in one["message"]
+    assert not {"COORD-001", "COORD-002"} & {*codes(found)}
+
+
 def test_damage_is_a_finding_and_what_lies_behind_it_is_read(tmp_path):
     damaged = bytearray(commit(1, partition=1))
-    damaged[-1] ^= 1
+    damaged[61] ^= 0x40  # the length of the record
     directory = coordinator(tmp_path / "d", commit(0), bytes(damaged), commit(2, partition=2))
     found = document("group", "offsets", directory, status=1)
     assert [row["partition"] for row in found["rows"]] == [0, 2]
-    assert set(codes(found)) >= {"LOG-003", "COORD-001"}
+    assert set(codes(found)) >= {"LOG-003", "DUMP-002", "COORD-001", "COORD-002"}
+    assert "COORD-002" in codes(document("check", directory, status=1))
 
 
 def test_a_log_dir_without_coordinators_is_refused(tmp_path):

@@ -7,10 +7,19 @@ It is the pass of `scan` with more in it: `CheckLog` maps a log, a partition dir
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, DELETE, LOG, NORMAL, TRANSACTION_STATE, parse_file
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    DELETE,
+    LOG,
+    NORMAL,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    parse_file,
+)
 from kcli.engine.contract import Outcome, Reduce, Unit
 from kcli.jobs.check.contradictions import with_damaged_states
 from kcli.jobs.check.incremental import IncrementalState
@@ -28,8 +37,7 @@ from kcli.jobs.common import (
     source_of,
     until_whole,
 )
-from kcli.jobs.group import UNLOADABLE, is_of_coordinator
-from kcli.jobs.group import list_groups as listed_groups
+from kcli.jobs.group import EVERY_GROUP, UNLOADABLE, list_groups, offsets
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
@@ -84,6 +92,12 @@ CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
+LOADS: dict[str, Callable[[Unit], Outcome]] = {
+    TRANSACTION_STATE: listed_transactions,
+    CONSUMER_OFFSETS: list_groups,
+    SHARE_GROUP_STATE: partial(offsets, query=EVERY_GROUP),
+}
+"""What reads the partitions of a coordinator as its load does."""
 
 
 class CheckedUnit(NamedTuple):
@@ -159,10 +173,9 @@ class CheckLog:
         if not isinstance(result, PartitionFiles):
             return CheckedUnit(scanned, stops=() if result is None else (result,))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
-        if unit.target.name is not None and unit.target.name.topic == TRANSACTION_STATE:
-            findings = tuple(one for one in listed_transactions(unit).findings if one.code.startswith("TXN-"))
-        if is_of_coordinator(unit.target):
-            findings = tuple(one for one in listed_groups(unit).findings if one.code == UNLOADABLE)
+        load = LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
+        if load is not None:
+            findings = tuple(one for one in load(unit).findings if is_about_load(one))
         return CheckedUnit(scanned, findings, result)
 
     def _segment(self, unit: Unit) -> CheckedUnit:
@@ -175,6 +188,11 @@ class CheckLog:
             return CheckedUnit(scanned)
         facts = judge.end(scanned.log)
         return CheckedUnit(scanned, tuple(judge.take()), segment=facts)
+
+
+def is_about_load(one: Finding) -> bool:
+    """Whether a finding says at what the load of a coordinator ends."""
+    return one.code == UNLOADABLE or one.code.startswith("TXN-")
 
 
 def _error_of(checked: CheckedUnit) -> Failure | None:

@@ -1,7 +1,7 @@
 """The records of a coordinator's partition in order, as columns, and the markers that end transactions.
 
-As `CoordinatorLoaderImpl` reads the log that a start has loaded, but past damage: what cannot be read is a
-finding, and `CoordinatorLog.is_incomplete` says so.
+As `CoordinatorLoaderImpl` reads the log that a start has loaded, whose checksums no coordinator verifies, but
+past damage: what cannot be read is a finding, and `CoordinatorLog.is_incomplete` says so.
 """
 
 import os
@@ -36,6 +36,9 @@ Walk: TypeAlias = Callable[[DataFile, int, int], Iterator[Window | DamagedRange 
 """Goes through the batches of a file between two positions, past damage."""
 
 UNREAD = "COORD-001"
+BREAKS_OFF = frozenset({"LOG-002", "LOG-017", "DUMP-002"})
+"""Findings about bytes that are no batches, or are of a newer format, and about records that are none."""
+READ = "{}: a coordinator verifies no checksum, and reads the batch as it is"
 
 
 class CoordinatorRecords(NamedTuple):
@@ -109,6 +112,11 @@ class CoordinatorLog:
         """Whether something cannot be read."""
         return self.lost > 0
 
+    @property
+    def broken(self) -> Finding | None:
+        """What ends the load of a coordinator: it reads past no damage."""
+        return next((one for one in self.findings if one.code in BREAKS_OFF), None)
+
     def __iter__(self) -> Iterator[CoordinatorRecords | Marker]:
         bounded = self._last_offset is not None or self._last_time_ms is not None
         for segment in self._loaded.segments:
@@ -144,36 +152,35 @@ class CoordinatorLog:
     def _parts(
         self, file: DataFile, path: str, window: Window, collector: FindingCollector
     ) -> Iterator[CoordinatorRecords | Marker]:
-        """Yield what a window holds; that of one without damage comes many records at once."""
+        """Yield what a window holds; that of one of today's format comes many records at once."""
         fields, places = window.fields, window.positions
         parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
-        is_whole = len(window.data) > 0 and window.valid is not None and bool(window.valid.all())
-        if is_whole and (fields["magic"] == LATEST).all():
+        if len(window.data) and (fields["magic"] == LATEST).all():
             parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
+        if window.valid is not None:
+            for number in (~window.valid).nonzero()[0].tolist():
+                words = READ.format(checksum_message(int(fields["base_offset"][number])))
+                collector.add("LOG-003", int(places[number]), words)
         for part in parts:
             if isinstance(part, RecordColumns):
                 yield from _runs(part, path, places)
                 continue
             position = int(places[part.number])
-            is_valid = window.valid is not None and bool(window.valid[part.number])
             try:
-                yield from self._plain(file, path, position, collector, is_valid=is_valid)
+                yield from self._plain(file, path, position, collector)
             except FormatError as error:
                 self.lost += 1
                 offset = int(fields["base_offset"][part.number])
                 collector.add("DUMP-002", position, f"offset {offset}: {describe(error.moved(position))}")
 
     def _plain(
-        self, file: DataFile, path: str, position: int, collector: FindingCollector, *, is_valid: bool
+        self, file: DataFile, path: str, position: int, collector: FindingCollector
     ) -> Iterator[CoordinatorRecords | Marker]:
         """Yield what one batch holds, record by record."""
         header = read_header(file.read(position, LARGEST_HEADER))
-        if not is_valid or is_above_latest(header.magic):
+        if is_above_latest(header.magic):
             self.lost += 1
-            code, message = ("LOG-017", magic_message(header.base_offset, header.magic))
-            if not is_valid:
-                code, message = "LOG-003", checksum_message(header.base_offset)
-            collector.add(code, position, message)
+            collector.add("LOG-017", position, magic_message(header.base_offset, header.magic))
             return
         raw = file.read(position, header.size)
         if header.is_control:

@@ -54,3 +54,7 @@ def test_a_value_of_another_version_ends_the_load(tmp_path):
     rows, found = offsets(tmp_path, (state_key(0), b"\0\7"), (state_key(0, 1), snapshot(2)), status=1)
     assert [row[:3] for row in rows] == [("orders", 1, 2)]
     assert "COORD-002" in found
+    row, *_ = (
+        row for row in document("check", tmp_path / "d", status=1)["findings"] if row["code"] == "COORD-002"
+    )
+    assert row["dir"].endswith("__share_group_state-1")
