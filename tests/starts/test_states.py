@@ -236,6 +236,35 @@ def test_the_first_lines_of_check_say_what_a_start_makes_of_the_broker(kcli, tmp
 
 
 @pytest.mark.parametrize(
+    ("change", "starts", "checks"),
+    [
+        (
+            "volume with a new id",
+            "4 replicas begun empty: the metadata assigns ",
+            "begin replicas empty whose ",
+        ),
+        (
+            "only a -future log, not assigned",
+            "1 replica deleted: no current log of it ",
+            "discard the records ",
+        ),
+        (
+            "unknown topic",
+            "1 replica made -stray: the metadata has no topic of ",
+            "make 1 partition -stray: ",
+        ),
+    ],
+)
+def test_the_first_lines_say_what_becomes_of_replicas_and_why(kcli, tmp_path, change, starts, checks):
+    properties = prepare("4.4.0", change, tmp_path)
+    first, second, *_ = kcli("startup", "-o", "table", "--server-config", properties).stdout.splitlines()
+    assert first.startswith("Broker 1 would start (Kafka 4.4): ")
+    assert second.startswith(starts)
+    shown = kcli("check", "-o", "table", "--server-config", properties).stdout
+    assert shown.startswith(f"A start would {checks}")
+
+
+@pytest.mark.parametrize(
     ("base", "change", "words", "said"),
     [
         ("4.4.0", "metadata log of NUL bytes", "nothing but NUL bytes (3995)", "at byte offset 0."),

@@ -16,7 +16,7 @@ from kcli.jobs.startup.replica_start import (
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import BrokerStart, is_offline_before_its_logs, offline_by_log
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
-from kcli.kafka.kraft.fates import EmptyReplica
+from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
@@ -251,7 +251,9 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, Sta
     where = StartedWhere(
         None, plan.node_id, meta.cluster_id if meta else None, replica.topic, replica.partition
     )
-    reason = f"the metadata assigns it to directory.id {replica.directory_id}, and no log of it is here"
+    reason = f"the metadata assigns directory.id {replica.directory_id}, and no log is here"
+    if is_assigned_elsewhere(replica):
+        reason += ", nor a log dir of this id: bring its volume back before the start"
     if replica.stray is not None:
         reason += f" but {shown(replica.stray)}"
     is_offline = replica.log_dir in offline

@@ -99,7 +99,10 @@ class Fates(NamedTuple):
 
 
 REPLACED = "the broker deletes the log: the metadata assigns the log dir of its -future one"
-EMPTIED = "no current log of it is here: the broker begins one, and truncates the -future log to it"
+EMPTIED = (
+    "no current log of it is here: the broker begins one, and truncates the -future log to it; rename its "
+    "directory to TOPIC-PARTITION before the start"
+)
 USUAL = Fate(LOADS, "usual")
 DELETE_DIRECTORY = Fate(
     WILL_BE_DELETED, "delete-directory", "the broker deletes a -delete directory once it has loaded it"

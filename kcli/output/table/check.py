@@ -45,6 +45,11 @@ CAUSES, MOST_CAUSES = ("START-009", "START-022", "START-008", "START-014", "STAR
 MOST_CODES = 3
 MORE_OF_A_CAUSE = re.compile("; (?:server.log|to do): ")
 STRAY_CODES = {"START-012", "START-013"}
+LOSES = {
+    "START-019": "begin replicas empty whose records no other replica has",
+    "START-020": "discard the records of a log",
+}
+"""By code what a start does to logs that are no row."""
 LEFT_RECORDS = "START-024"
 """Codes of findings of a directory that are named."""
 
@@ -70,8 +75,8 @@ def view_checks(answer: TableInput) -> TableView:
         verdict=lambda rows: "\n".join(
             [
                 *_of_brokers(rows, findings),
+                *_of_replicas(findings),
                 _verdict(rows, {one.dir for one in findings if one.code == "START-010"}),
-                *_strays(findings),
                 *_cause_lines(rows, first_lines),
             ]
         ),
@@ -92,11 +97,16 @@ def _of_brokers(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterat
         yield f"Broker {brokers.pop()} would not start." if len(brokers) == 1 else "A broker would not start."
 
 
-def _strays(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield how many logs a start renames, which their clients then lack."""
+def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield how many logs a start renames, discards or begins empty: their clients then lack records."""
     strays = {one.dir for one in findings if one.code in STRAY_CODES}
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
+    for code, does in LOSES.items():
+        found = [one for one in findings if one.code == code]
+        if found:
+            yield f"A start would {does}: kcli explain {code}."
+            yield f"{found[0].dir}: {found[0].message}."
     left = sum(one.code == LEFT_RECORDS for one in findings)
     if left:
         hold = "directory holds" if left == 1 else "directories hold"

@@ -16,6 +16,7 @@ from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
 from kcli.output.units import counted, joined, number, size, tally
 from kcli.rows.startup import (
+    CREATED_EMPTY,
     FAILS,
     LOADS,
     OFFLINE,
@@ -28,6 +29,7 @@ from kcli.rows.startup import (
 )
 from kcli.words import duration
 
+MOST_REASONS = 2
 MOST_FILES = 12
 """Files that are listed of a partition, and partitions whose errors are."""
 LONGEST_SECONDS = 1e12
@@ -42,6 +44,7 @@ OUTCOME_WORDS: dict[ReplicaOutcome, str] = {
     "not-started": "not loaded",
     LOADS: "loaded",
 }
+LOSE = {CREATED_EMPTY, "stray", "deleted"}
 IN_STRAY_DIRECTORIES = "in -stray directories"
 """Of replicas that the start does not rename: they lie there."""
 NEWS = {
@@ -79,8 +82,7 @@ def draw_startup(answer: TableInput) -> Iterator[RenderableType]:
                 yield sentences(screen, text, style=STYLES["error"], indent="  ")
 
     def verdict(rows: Sequence[StartupRow]) -> str:
-        left = [*filter(_is_left, rows)]
-        lines = [line for each in brokers for line in _verdict(each, left, _asks(each, brokers))]
+        lines = [line for each in brokers for line in _verdict(each, rows, _asks(each, brokers))]
         return "\n".join([*_quorum(brokers), *lines, *([_total(rows)] if rows else [])])
 
     view = PARTITIONS._replace(below=below, verdict=verdict)
@@ -142,10 +144,23 @@ def _left_lines(rows: Sequence[StartupRow]) -> Iterator[str]:
         yield f"{counted(number_of_rows, '-stray directory', '-stray directories')}: {reason}."
 
 
-def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow], asks: str) -> list[str]:
+def _reasons(rows: Sequence[StartupRow]) -> Iterator[str]:
+    """Yield why replicas are renamed, discarded or begun empty, the most frequent reasons first."""
+    counts = Counter(
+        (row.outcome, row.reason)
+        for row in rows
+        if row.outcome in LOSE
+        and not _is_left(row)
+        and (row.records_lost != 0 or row.outcome == CREATED_EMPTY)
+    )
+    for (outcome, reason), number_of_rows in counts.most_common(MOST_REASONS):
+        yield f"{counted(number_of_rows, 'replica')} {OUTCOME_WORDS[outcome]}: {reason}."
+
+
+def _verdict(row: StartupBrokerRow, replicas: Sequence[StartupRow], asks: str) -> list[str]:
     """Return whether the broker starts, then the cause, then what becomes of replicas.
 
-    `strays`: the rows of -stray directories, of other brokers, too; `asks`: on which voters it depends.
+    `replicas`: the rows, of other brokers, too; `asks`: on which voters it depends.
     """
     name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
     release = f"(Kafka {row.kafka_version})"
@@ -163,7 +178,7 @@ def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow], asks: str) -> 
         time = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     read = f"{size(row.bytes_read)} of logs to read, {time}; {size(row.bytes_needed)} of disk must be free"
     mine = {one.dir for one in row.log_dirs}
-    left = [one for one in strays if os.path.dirname(str(one.where.dir)) in mine]
+    left = [one for one in replicas if _is_left(one) and os.path.dirname(str(one.where.dir)) in mine]
     counts = Counter(row.partitions_by_outcome)
     counts["stray"] -= len(left)
     lacking = {one.reason for one in left if one.records_lost != 0}
@@ -181,6 +196,8 @@ def _verdict(row: StartupBrokerRow, strays: Sequence[StartupRow], asks: str) -> 
         *([f"{counted(lost, 'record')} lost"] if lost else []),
     ]
     what = ", ".join(news) or (read if not asks else "")
+    if not cause:
+        cause = [*_reasons([one for one in replicas if one.where.broker_id == row.broker_id])]
     first = f"{name} would start {release}{without}{asks}"
     lines = [
         f"{first}{'; ' if asks and what else ': ' if what else ''}{what}.",
