@@ -278,6 +278,10 @@ def test_a_control_record_of_the_quorum_is_decoded(kcli, log_dir):
     assert [row["decoded_value"] for row in found[:3]] == [said for _, said in list(known.values())[:3]]
     shown = kcli("dump", "--records", path, "-o", "table").stdout
     assert "KRAFT_VOTERS 1 CONTROLLER://h\u00e9:65535" in shown
+    path.write_bytes(path.read_bytes()[found[-1]["position"] :])
+    alone = " ".join(kcli("dump", "--records", path, "-o", "table").stdout.split())
+    assert f"voters voterId=1 voterDirectoryId={DIRECTORY_TEXT} endpoints=[{{name=CONTROLLER host=h" in alone
+    assert "kRaftVersionFeature={minSupportedVersion=0 maxSupportedVersion=1}" in alone
 
 
 def test_a_metadata_record_shows_its_type_and_the_names_behind_its_numbers(kcli, log_dir):

@@ -3,9 +3,9 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.metadata import name_of_code
 from formats.messages.transaction import TRANSACTION_STATES
@@ -31,8 +31,10 @@ from kcli.rows.dump import DumpBatchRow, DumpRecordRow
 NONE = -1
 UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
-METADATA_TYPE = "_RECORD"
+METADATA_TYPE, TRANSACTION_STATUS = "_RECORD", "transactionStatus"
 METADATA_FIRST = ("brokerId", "controllerId", "fenced", "inControlledShutdown", "leader")
+Meaning: TypeAlias = Callable[[str, object], str | None]
+"""What gives the name behind a code or an id in a field; None for others."""
 LEAST_KEY, LEAST_DECODED_KEY, LEAST_VALUE = 10, 20, 28
 """Characters of a key and of a value that are shown at least, where there is room."""
 
@@ -197,7 +199,7 @@ def _decoded(value: dict[str, Any]) -> str:
     """Return the fields of a decoded value in words; of a transaction its state and partitions first."""
     rest = dict(value)
     words = []
-    status = rest.pop("transactionStatus", None)
+    status = rest.pop(TRANSACTION_STATUS, None)
     if status is not None:
         words = [dict(enumerate(TRANSACTION_STATES)).get(status, f"transactionStatus={status}")]
         for topic in rest.pop("transactionPartitions", None) or []:
@@ -231,10 +233,14 @@ def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[RecordPart
         version = "" if row.record_version is None else f", version {row.record_version}"
         yield RecordPart("type", f"{row.record_type or f'{row.control_type} marker'}{version}")
     kind, is_metadata, _ = (row.record_type or "").partition(METADATA_TYPE)
-    fields = (row.decoded_value or {}).items() if is_metadata else ()
-    meant = {field: name_of_code(field, part, kind) or names.get(str(part)) for field, part in fields}
-    yield from _whole("key", row.key, row.decoded_key, {})
-    yield from _whole("value", row.value, row.decoded_value, meant)
+
+    def meaning(field: str, part: object) -> str | None:
+        if field == TRANSACTION_STATUS and isinstance(part, int):
+            return dict(enumerate(TRANSACTION_STATES)).get(part)
+        return name_of_code(field, part, kind) or names.get(str(part)) if is_metadata else None
+
+    yield from _whole("key", row.key, row.decoded_key, meaning)
+    yield from _whole("value", row.value, row.decoded_value, meaning)
     for header in row.headers:
         value = "null" if header.value is None else contents(header.value, sys.maxsize)
         yield RecordPart("header", f"{one_line(header.key)} = {value}")
@@ -242,17 +248,33 @@ def _fields(row: DumpRecordRow, names: Mapping[str, str]) -> Iterator[RecordPart
 
 
 def _whole(
-    name: str, value: bytes | None, decoded: dict[str, Any] | None, meant: Mapping[str, str | None]
+    name: str, value: bytes | None, decoded: dict[str, Any] | None, meaning: Meaning
 ) -> Iterator[RecordPart]:
-    """Yield a key or a value, decoded where it can be, and how long it is; `meant`: names of codes, ids."""
+    """Yield a key or a value, decoded where it can be, and how long it is; structures a line each."""
     length = "null" if value is None else counted(len(value), "byte")
     if value is None or decoded is not None:
         yield RecordPart(name, length)
     else:
         yield RecordPart(f"{name}, {length}", contents(value, sys.maxsize))
     for field, part in (decoded or {}).items():
-        text = "null" if part is None else contents(part, sys.maxsize)
-        yield RecordPart(f"  {field}", f"{text} ({meant[field]})" if meant.get(field) else text)
+        for number, one in enumerate(part if _has_structures(part) else [part]):
+            words = _in_words(field, one, meaning)
+            yield RecordPart("" if number else f"  {field}", words[1:-1] if isinstance(one, dict) else words)
+
+
+def _has_structures(part: object) -> bool:
+    return isinstance(part, list) and any(isinstance(one, dict) for one in part)
+
+
+def _in_words(field: str, part: Any, meaning: Meaning) -> str:
+    """Return a part of a decoded value, and behind a code or an id what it means."""
+    if isinstance(part, dict):
+        return f"{{{' '.join(f'{name}={_in_words(name, one, meaning)}' for name, one in part.items())}}}"
+    if _has_structures(part):
+        return f"[{', '.join(_in_words(field, one, meaning) for one in part)}]"
+    text = "null" if part is None else contents(part, sys.maxsize)
+    name = meaning(field, part)
+    return text if name is None else f"{text} ({name})"
 
 
 FIELD_COLUMNS = (
