@@ -11,7 +11,7 @@ batches that it refuses, so that the plain reader can say what is wrong.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import repeat
 from typing import NamedTuple
@@ -52,6 +52,9 @@ VARINT, VARLONG = 5, 10
 """Bytes of the longest."""
 RECORDS_A_STEP = 32
 """A step of many batches at once costs as much as so many records one by one."""
+
+TAIL = b"\0\0"
+"""Behind the last record of a chunk: ends whatever runs over it."""
 
 EACH = (
     *("batch", "offset", "timestamp", "sequence", "attributes"),
@@ -137,17 +140,23 @@ def record_columns(
     """
     headers = headers_at(window, positions) if headers is None else headers
     sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
-    counts = headers["records_count"].tolist()
-    codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
     view = memoryview(window)
     places = np.asarray(positions, np.int64)
     before_records = np.take(HEADER_SIZES, headers["magic"], mode="clip")
     fits = _fits(headers, sizes - before_records, places + sizes <= len(view))
-    starts, ends = (places + before_records).tolist(), (places + sizes).tolist()
+    starts, ends = places + before_records, places + sizes
+    is_plain = headers["attributes"] & COMPRESSION_CODEC_MASK == 0
+    if fits.all() and is_plain.all():
+        yield from _as_they_lie(view, starts, ends, headers)
+        return
+    counts, codecs = (
+        headers["records_count"].tolist(),
+        (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist(),
+    )
     bodies: list[Buffer | None] = []
     first, size, records = 0, 0, 0
     for number, (start, end, count, codec, fit) in enumerate(
-        zip(starts, ends, counts, codecs, fits, strict=True)
+        zip(starts.tolist(), ends.tolist(), counts, codecs, fits.tolist(), strict=True)
     ):
         body: Buffer | None = None
         if fit:
@@ -156,13 +165,32 @@ def record_columns(
                 body = _decompressed(codec, body, limit)
         more, claimed = (0, 0) if body is None else (len(body), count)
         if bodies and (size + more > CHUNK_BYTES or records + claimed > CHUNK_RECORDS):
-            yield from _decoded(bodies, headers, first)
+            yield from _joined(bodies, headers, first)
             first, bodies, size, records = number, [], 0, 0
         bodies.append(body)
         size += more
         records += claimed
     if bodies:
-        yield from _decoded(bodies, headers, first)
+        yield from _joined(bodies, headers, first)
+
+
+def _as_they_lie(
+    view: memoryview, starts: Ints, ends: Ints, headers: NDArray[np.void]
+) -> Iterator[RecordColumns | FallbackBatch]:
+    """Yield the records of batches that nothing has to be done to, with the headers between them."""
+    counts = headers["records_count"].astype(np.int64)
+    ends = np.where(counts == 0, starts, ends)
+    claimed, first = np.cumsum(counts), 0
+    while first < len(starts):
+        before = claimed[first] - counts[first]
+        most = np.searchsorted(ends, starts[first] + CHUNK_BYTES, side="right")
+        most = min(most, np.searchsorted(claimed, before + CHUNK_RECORDS, side="right"))
+        last = max(int(most), first + 1)
+        base, some = int(starts[first]), slice(first, last)
+        data = b"".join((view[base : int(ends[last - 1])], TAIL))
+        bodies = _Bodies(data, starts[some] - base, ends[some] - base, counts[some])
+        yield from _decoded(bodies, headers[some], first)
+        first = last
 
 
 def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.void]:
@@ -173,12 +201,10 @@ def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.vo
     return gathered(window, places)
 
 
-def _fits(headers: NDArray[np.void], bodies: Ints, are_whole: NDArray[np.bool_]) -> list[bool]:
+def _fits(headers: NDArray[np.void], bodies: Ints, are_whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which batches can be decoded together, given the bytes of records that each claims."""
-    fits = ~is_legacy(headers["magic"]) & (headers["records_count"] >= 0) & are_whole
-    fits &= (bodies >= 0) & (bodies <= LARGEST_BODY) & (headers["records_count"] <= MOST_RECORDS)
-    found: list[bool] = fits.tolist()
-    return found
+    fits: NDArray[np.bool_] = ~is_legacy(headers["magic"]) & (headers["records_count"] >= 0) & are_whole
+    return fits & (bodies >= 0) & (bodies <= LARGEST_BODY) & (headers["records_count"] <= MOST_RECORDS)
 
 
 def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
@@ -191,42 +217,58 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 # All records of a chunk
 
 
-def _decoded(
+def _joined(
     bodies: list[Buffer | None], headers: NDArray[np.void], first: int
 ) -> Iterator[RecordColumns | FallbackBatch]:
-    # the bytes after the last end whatever runs over it
-    data = b"".join([*(body for body in bodies if body), b"\0\0"])
+    """Yield the records of bodies one after the other, None for those of damaged batches."""
     headers = headers[first : first + len(bodies)]
-    claimed = [
-        0 if body is None else count
-        for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)
-    ]
-    starts, limits, broken = _chains(data, [len(body or b"") for body in bodies], claimed)
-    columns, damaged = _columns(data, starts, limits, headers)
-    bad = broken.union(number for number, body in enumerate(bodies) if body is None)
+    data = b"".join([*(body for body in bodies if body), TAIL])
+    sizes, unread = np.array([len(body or b"") for body in bodies]), [body is None for body in bodies]
+    ends, counts = np.cumsum(sizes), np.where(unread, 0, headers["records_count"].astype(np.int64))
+    bad = {number for number, is_unread in enumerate(unread) if is_unread}
+    yield from _decoded(_Bodies(data, ends - sizes, ends, counts), headers, first, bad)
+
+
+class _Bodies(NamedTuple):
+    """Where the bodies of batches lie in `data`, which TAIL ends; `counts`: the records that each claims."""
+
+    data: bytes
+    begins: Ints
+    ends: Ints
+    counts: Ints
+
+
+def _decoded(
+    bodies: _Bodies, headers: NDArray[np.void], first: int, bad: Iterable[int] = ()
+) -> Iterator[RecordColumns | FallbackBatch]:
+    """Yield the records of batches; the `bad` ones are left to the plain reader."""
+    starts, limits, broken = _chains(bodies)
+    columns, damaged = _columns(bodies.data, starts, limits, headers)
     begin = 0
-    for number in (*sorted(bad | damaged), len(bodies)):
+    for number in (*sorted(broken.union(bad, damaged)), len(headers)):
         if begin < number:
             yield _part(columns, begin, number, first)
-        if number < len(bodies):
+        if number < len(headers):
             yield FallbackBatch(first + number)
         begin = number + 1
 
 
-def _chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
+def _chains(bodies: _Bodies) -> tuple[Ints, Ints, set[int]]:
     """Return where each record begins, the first record of each batch, and the batches of broken chains.
 
-    The bodies lie one after the other in `data`, which has two bytes more; `sizes` are theirs in bytes,
-    `counts` the records that each should have. A batch with a broken chain has no records.
+    A batch with a broken chain has no records.
     """
-    stepped = _stepped(data, sizes, counts) if sum(counts) >= RECORDS_A_STEP * max(counts) else None
+    data, begins, ends, counts = bodies
+    stepped = _stepped(bodies) if counts.sum() >= RECORDS_A_STEP * counts.max() else None
     if stepped is not None:
         return stepped, np.concatenate(([0], np.cumsum(counts))), set()
     starts = array("q")
-    bounds, broken, at, end = [0], set(), 0, 0
+    bounds, broken = [0], set()
     append = starts.append
-    for number, (size_of_all, count) in enumerate(zip(sizes, counts, strict=True)):
-        at, end = end, end + size_of_all
+    for number, (begin, end, count) in enumerate(
+        zip(begins.tolist(), ends.tolist(), counts.tolist(), strict=True)
+    ):
+        at = begin
         for _ in repeat(None, count):
             if at >= end:
                 break
@@ -248,17 +290,17 @@ def _chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Int
     return np.frombuffer(starts, np.int64), np.array(bounds, np.int64), broken
 
 
-def _stepped(data: bytes, sizes: list[int], counts: list[int]) -> Ints | None:
+def _stepped(bodies: _Bodies) -> Ints | None:
     """Return where each record begins, found in all batches a record further in each step.
 
     None if a chain is broken, or the length of a record takes more than two bytes.
     """
-    ends, records = np.cumsum(sizes), np.array(counts)
-    order = np.argsort(-records, kind="stable")  # those that are still under way are the first ones
-    at, place = (ends - sizes)[order], (np.cumsum(records) - records)[order]
-    starts = np.zeros(records.sum(), np.int64)
+    data, begins, ends, counts = bodies
+    order = np.argsort(-counts, kind="stable")  # those that are still under way are the first ones
+    at, place = begins[order], (np.cumsum(counts) - counts)[order]
+    starts = np.zeros(counts.sum(), np.int64)
     pairs, widths = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,)), _widths()
-    under_way = np.searchsorted(-records[order], -np.arange(records.max()), side="left")
+    under_way = np.searchsorted(-counts[order], -np.arange(counts.max()), side="left")
     for step, some in enumerate(under_way.tolist()):
         here = at[:some]
         starts[place[:some] + step] = here

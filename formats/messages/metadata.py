@@ -247,7 +247,7 @@ def decode_alike(value: bytes | None) -> Message | Unknown:
     if isinstance(alike, Unknown):
         return alike._replace(raw=value)
     head = {"partitionId": number, "topicId": _uuid(topic_id)}
-    return alike._replace(fields={**alike.fields, **head})
+    return Message(*alike[:3], {**alike.fields, **head}, *alike[4:])
 
 
 @lru_cache(1 << 14)

@@ -42,8 +42,8 @@ class CommitTable:
     def __init__(self) -> None:
         self._slots: dict[CommitKey, int] = {}
         self._hashes, self._slot_of_hash = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-        self._direct = np.zeros(1, np.int64)
-        """By the low bits of a hash the place of one that has them: most hashes are found at once."""
+        self._direct, self._shift = np.zeros(2, np.int64), np.uint64(63)
+        """By the high bits of a hash the place of one that has them: most hashes are found at once."""
         self._offset = np.zeros(FIRST_SLOTS, np.int64)
         self._timestamp = np.zeros(FIRST_SLOTS, np.int64)
         self._size = np.full(FIRST_SLOTS, NO_COMMIT, np.int64)
@@ -98,7 +98,7 @@ class CommitTable:
 
     def _slots_of(self, records: "CoordinatorRecords", found: Hashes) -> "Ints":
         """Return the slots of keys; those that are new get one."""
-        place = self._direct[found & np.uint64(len(self._direct) - 1)]
+        place = self._direct[found >> self._shift]
         known = self._hashes[place] == found if len(self._hashes) else np.zeros(len(found), np.bool_)
         if not known.all():
             others = ~known
@@ -112,9 +112,9 @@ class CommitTable:
             order = np.argsort(every, kind="stable")
             self._hashes = every[order]
             self._slot_of_hash = np.concatenate((self._slot_of_hash, np.array(slots, np.int64)))[order]
-            size = 1 << (DIRECT * len(every)).bit_length()
-            self._direct = np.zeros(size, np.int64)
-            self._direct[self._hashes & np.uint64(size - 1)] = np.arange(len(every))
+            bits = (DIRECT * len(every)).bit_length()
+            self._direct, self._shift = np.zeros(1 << bits, np.int64), np.uint64(64 - bits)
+            self._direct[self._hashes >> self._shift] = np.arange(len(every))
             place = np.searchsorted(self._hashes, found)
         result: Ints = self._slot_of_hash[place]
         return result

@@ -328,15 +328,16 @@ class Metadata:
         self.quorum = Quorum(leader, state.leader_epoch, voters)
 
     def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
-        place = RecordPlace(offset, path, position)
         try:
             message = decode_alike(value)
         except FormatError as error:
             if self.undecodable is None:
-                self.undecodable = place, str(error)
+                self.undecodable = RecordPlace(offset, path, position), str(error)
             self._unreadable(offset, str(error), path, position)
             return
-        self.record_places.setdefault((message.api_key, message.version or 0), place)
+        kind = message.api_key, message.version or 0
+        if kind not in self.record_places:
+            self.record_places[kind] = RecordPlace(offset, path, position)
         if isinstance(message, Unknown):
             reason = f"Unknown metadata id {message.api_key}"
             if message.api_key in METADATA_RECORDS:
@@ -345,6 +346,7 @@ class Metadata:
         else:
             if message.name == FEATURE_LEVEL:
                 fields = message.fields
+                place = RecordPlace(offset, path, position)
                 level = FeatureLevel(place, str(fields["name"]), int(str(fields["featureLevel"])))
                 self.levels.append(level)
             if self.image.open_since is not None:

@@ -1,6 +1,6 @@
 """A partition in the metadata, and what a change makes of it, as `PartitionRegistration.merge`."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Brokers: TypeAlias = tuple[int, ...]
 
@@ -49,8 +49,16 @@ class Change(NamedTuple):
 
 def merged(partition: PartitionState, change: Change) -> PartitionState:
     """Return the partition after a change; its partition epoch rises always."""
-    given: dict[str, Any] = {
-        name: value for name, value in zip(Change._fields, change, strict=True) if value is not None
-    }
-    epoch = partition.leader_epoch + (change.leader is not None)
-    return partition._replace(**given, leader_epoch=epoch, partition_epoch=partition.partition_epoch + 1)
+    return PartitionState(  # field by field: a metadata log has a million of them
+        replicas=partition.replicas if change.replicas is None else change.replicas,
+        isr=partition.isr if change.isr is None else change.isr,
+        leader=partition.leader if change.leader is None else change.leader,
+        leader_epoch=partition.leader_epoch + (change.leader is not None),
+        partition_epoch=partition.partition_epoch + 1,
+        elr=partition.elr if change.elr is None else change.elr,
+        last_known_elr=partition.last_known_elr if change.last_known_elr is None else change.last_known_elr,
+        removing=partition.removing if change.removing is None else change.removing,
+        adding=partition.adding if change.adding is None else change.adding,
+        is_recovering=partition.is_recovering if change.is_recovering is None else change.is_recovering,
+        directories=partition.directories if change.directories is None else change.directories,
+    )
