@@ -425,6 +425,7 @@ def test_what_kafka_config_refuses_is_in_the_words_of_the_release(kcli, tmp_path
     broker, *rows = started(kcli, properties, release)
     assert (broker["outcome"], words in broker["server_log"]) == ("fails", True), broker["server_log"]
     assert broker["remedy"]
+    assert ("bring its volume back" in broker["remedy"]) == change.startswith("volume")
     assert {row["outcome"] for row in rows} == {"not-started"}
 
 
@@ -447,6 +448,10 @@ def test_the_reason_of_an_offline_log_dir_is_that_of_each_release(kcli, tmp_path
     assert rows["4.3"]["outcome"] == "starts-degraded"
     assert rows["4.3"]["cause_path"] == f"{tmp_path}/d1/recovery-point-offset-checkpoint"
     assert rows["4.3"]["reason"]
+    shown = " ".join(
+        kcli("startup", "--releases", "-o", "table", "--server-config", properties).stdout.split()
+    )
+    assert "a log dir goes offline: d1/recovery-point-offset-checkpoint: nothing but NUL bytes (" in shown
 
 
 def test_records_behind_the_log_end_of_a_damaged_index_are_counted(kcli, tmp_path: Path):

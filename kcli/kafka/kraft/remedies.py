@@ -229,7 +229,7 @@ def _identity(failure: StartFailure, log_dirs: Sequence[str]) -> str:
         return "take the one that is a copy out of log.dirs; one with other partitions needs an id of its own"
     if failure.message.endswith(RESERVED):
         return "give the log dir another directory.id"
-    if not log_dir_state(os.path.dirname(failure.path)).names:
+    if all(name is None for _, name in log_dir_state(os.path.dirname(failure.path)).names):
         return "the log dir is empty: bring its volume back; once it is formatted, its replicas begin empty"
     facts = next((each for each in map(directory_facts, log_dirs) if each.cluster_id is not None), None)
     node, cluster = (facts.broker_id, facts.cluster_id) if facts else ("NODE", "CLUSTER, as on other nodes")

@@ -119,18 +119,20 @@ def view_records(answer: TableInput) -> TableView:
 
 def _topic_names(rows: Sequence[DumpRecordRow]) -> dict[str, str]:
     """Return the names of topics by id: of the records here, else of the metadata log that they are from."""
-    named = [row for row in rows if "topicId" in (row.decoded_value or ())]
-    names = {
-        row.decoded_value["topicId"]: row.decoded_value.get("name") for row in named if row.decoded_value
-    }
-    if None in names.values():
+    of_topics = [
+        (row.source.where.dir, row.decoded_value)
+        for row in rows
+        if (row.record_type or "").endswith(METADATA_TYPE) and "topicId" in (row.decoded_value or ())
+    ]
+    names = {value["topicId"]: value["name"] for _, value in of_topics if value and "name" in value}
+    if any(value and value["topicId"] not in names for _, value in of_topics):
         from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
 
-        for path in {os.path.dirname(row.source.where.dir) for row in named}:
-            if isinstance(found := metadata_in(path), Metadata):
+        for log_dir in {os.path.dirname(path) for path, _ in of_topics}:
+            if isinstance(found := metadata_in(log_dir), Metadata):
                 names |= {one.topic_id: one.name for one in found.image.removed}
                 names |= {topic_id: topic.name for topic_id, topic in found.image.topics.items()}
-    return {topic_id: name for topic_id, name in names.items() if name is not None}
+    return names
 
 
 def _key(row: DumpRecordRow) -> Any:

@@ -17,6 +17,7 @@ from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, Tabl
 from kcli.output.units import counted, joined, number, size, tally
 from kcli.rows.startup import (
     CREATED_EMPTY,
+    DEGRADED,
     FAILS,
     LOADS,
     OFFLINE,
@@ -281,6 +282,14 @@ def _of_releases(rows: Sequence[ReleaseRow]) -> Iterator[str]:
         yield f"{broker} would start with {named}{f'; with {joined(others)} as WHY says' if others else ''}."
 
 
+def _why(row: ReleaseRow) -> str:
+    """Return why a release does not start as usual; of a log dir that goes offline which file it is."""
+    if row.outcome != DEGRADED or row.reason is None:
+        return ": ".join(filter(None, (row.error, row.reason)))
+    place = "/".join(str(row.cause_path).split("/")[-2:])
+    return f"a log dir goes offline: {place}: {row.reason.split('; ')[0]}"
+
+
 def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
     """Yield the files of a partition that do not stay as they are."""
     changes = [change for change in row.files if change.action != "keep"]
@@ -309,7 +318,7 @@ PARTITIONS = TableView(
 BY_RELEASE = TableView(
     columns=(
         ShownColumn("OUTCOME", "outcome"),
-        ShownColumn("WHY", lambda row: ": ".join(filter(None, (row.error, row.reason))), least=30, rank=1),
+        ShownColumn("WHY", _why, least=30, rank=1),
     ),
     shared=(
         SharedColumn("BROKER", lambda row: row.broker_id, "broker {}", kind=NUMBER),
