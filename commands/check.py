@@ -72,18 +72,30 @@ def run_check(
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
     from kcli.jobs.scan.scan import ScanLog, group_directories
+    from kcli.jobs.startup import broker_rows
+    from kcli.jobs.startup.replica_start import StartRequest, with_plans
+    from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
+    from kcli.logdir.find import each_once
 
     scan = ScanLog(options)
     config, apart = broker_of(inputs)
+    selection = inputs.selection()
     metadata: list[KnownMetadata] = []
+    plans: list[StartPlan] = []
+
+    def expanded(found: "Found") -> "Found":
+        if found.named_log_dirs and not codes:
+            plans[:] = plans_at_rest(found.given_log_dirs, config, are_named=True)
+            found = broker_rows.expand(each_once(found), plans, selection)
+        return expand(found)
 
     def job_of(found: "Found") -> CheckLog:
         metadata.extend(metadata_of(found))
-        known = known_settings(metadata)
-        return CheckLog(scan, records, quick, not inputs.include_leftovers, known)
+        request = StartRequest(known=known_settings(metadata), selection=selection)
+        return CheckLog(scan, records, quick, with_plans(request, plans))
 
     def reduce_of(found: "Found") -> "Reduce":
-        log_dirs = BrokerLogDirs(found, config, metadata)
+        log_dirs = BrokerLogDirs(found, plans, metadata)
         return reducer(found, log_dirs, state, known_settings(metadata), codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
@@ -94,7 +106,7 @@ def run_check(
         job=CheckLog(scan),
         job_of=job_of,
         accepts=CHECK_ACCEPTS,
-        expand=lambda found: expand(found, has_log_dirs=not codes),
+        expand=expanded,
         split=split,
         reduce=reduce_of,
         rows_from_reduce=True,

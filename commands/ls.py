@@ -8,7 +8,7 @@ from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
 
 if TYPE_CHECKING:
-    from kcli.engine.contract import Map
+    from kcli.engine.contract import Map, Reduce
     from kcli.logdir.find import Found
 
 
@@ -31,19 +31,19 @@ def ls(
 
     The log end is the broker's. After an unclean stop logs are recovered as a broker does, those with more
     than 64 MiB to recover only with --recover.
-    Directories that end in -delete, -stray and -future are listed too.
+    Directories that end in -delete, -stray and -future are listed too. Findings say what a start makes of
+    them, of a named log dir also of partitions that are not selected.
 
     Example: kcli ls /var/lib/kafka/data
     """
     from kcli.cli.inputs import broker_of
     from kcli.cli.run import Answer, Command, run
     from kcli.jobs import ls as jobs
-    from kcli.jobs.check.contradictions import NOT_TOGETHER, TWICE, with_contradictions
+    from kcli.jobs.check.contradictions import with_contradictions, with_damaged_states
     from kcli.jobs.cluster_metadata import with_undecodable
-    from kcli.jobs.common import OF_LOG_DIRS
-    from kcli.kafka.kraft.start_findings import empty_findings, replica_fates, stop_findings
+    from kcli.jobs.startup import broker_rows
+    from kcli.jobs.startup.replica_start import with_plans
     from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
-    from kcli.logdir.find import Note
     from kcli.rows.partitions import DISK_SUM, LISTED_PARTITION
 
     inputs = inputs._replace(include_leftovers=True)
@@ -63,24 +63,29 @@ def ls(
             engine,
         )
     config, apart = broker_of(inputs)
+    selection = inputs.selection()
     plans: list[StartPlan] = []
 
     def expand(found: "Found") -> "Found":
-        found = with_contradictions(found if found.named_log_dirs else with_undecodable(found))
-        plans.extend(plans_at_rest(found.given_log_dirs, config))
-        said = {note.path for note in found.notes if note.kind in {TWICE, NOT_TOGETHER}}
-        notes = [
-            Note(f"{one.code} of a file" if one.path else one.code, one.place or "", one.message)
-            for plan in (plans if found.named_log_dirs else ())
-            for one in (*stop_findings(plan), *empty_findings(plan))
-            if one.code in OF_LOG_DIRS and one.place not in said
-        ]
-        return replace(found, notes=[*found.notes, *notes])
+        is_named = bool(found.named_log_dirs)
+        plans[:] = plans_at_rest(found.given_log_dirs, config, are_named=is_named)
+        found = with_damaged_states(found) if is_named else with_contradictions(with_undecodable(found))
+        return broker_rows.expand(found, plans, selection)
 
     def job_of(_: "Found") -> "Map":
-        return partial(jobs.ls, recover=recover, fates=replica_fates(plans))
+        request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
+        return partial(jobs.ls, request=with_plans(request, plans))
+
+    def reduce(found: "Found") -> "Reduce":
+        return broker_rows.BrokerReducer(plans if found.named_log_dirs else ())
 
     command = Command(
-        name="ls", job=jobs.ls, answer=Answer((LISTED_PARTITION,)), job_of=job_of, expand=expand
+        name="ls",
+        job=jobs.ls,
+        accepts=jobs.LS_KINDS,
+        answer=Answer((LISTED_PARTITION,)),
+        job_of=job_of,
+        expand=expand,
+        reduce=reduce,
     )
     run(command, inputs.with_paths(apart), output, engine)

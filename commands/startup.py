@@ -61,7 +61,7 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
-    from kcli.cli.inputs import broker_of, named_paths
+    from kcli.cli.inputs import broker_of, named_paths, nothing_matched, other_topics, topics_not_found
     from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
@@ -69,7 +69,9 @@ def startup(
     from kcli.jobs.startup import replica_start as replicas
     from kcli.kafka.kraft.meta_properties import NEWEST
     from kcli.kafka.kraft.start_plan import StartPlan, start_plans
-    from kcli.logdir.classify import LOG_DIR
+    from kcli.logdir.buffers import FileError
+    from kcli.logdir.find import each_once
+    from kcli.rows import Failure
     from kcli.rows.startup import STARTUP_RELEASE
 
     request = replicas.StartRequest(
@@ -94,16 +96,23 @@ def startup(
     plans: list[StartPlan] = []
 
     def expand(found: "Found") -> "Found":
-        found = found if found.named_log_dirs else with_undecodable(found)
-        expanded = broker.expand(with_quorum_states(found))
-        named = [target.path for target in expanded.targets if target.kind == LOG_DIR]
-        log_dirs = named or expanded.log_dirs
-        plans[:] = start_plans(log_dirs, config, where, is_release_known=version is not None)
-        return expanded
+        found = each_once(with_quorum_states(found if found.named_log_dirs else with_undecodable(found)))
+        plans[:] = start_plans(found.given_log_dirs, config, where, is_release_known=version is not None)
+        expanded = broker.expand(found, plans, selection)
+        if expanded.targets or expanded.failures:
+            missing = [*topics_not_found(expanded, inputs)] if expanded.targets else []
+        else:
+            message = nothing_matched(found) + other_topics(inputs)
+            missing = [Failure("", "nothing-matched", None, None, message)]
+        failures = [FileError(one.path, one.error, one.message) for one in missing]
+        return replace(expanded, failures=[*expanded.failures, *failures])
 
     def job_of(found: "Found") -> "Callable[[Unit], Outcome]":
         known = known_settings(metadata_of(found))
-        return partial(replicas.read, request=replicas.with_plans(replace(request, known=known), plans))
+        return partial(
+            replicas.read,
+            request=replicas.with_plans(replace(request, known=known, selection=selection), plans),
+        )
 
     def reducer(found: "Found") -> broker.StartReducer:
         named = plans if found.named_log_dirs else ()

@@ -235,7 +235,7 @@ def other_topics(inputs: Inputs) -> str:
 
 def topics_not_found(found: Found, inputs: Inputs) -> Iterator[Failure]:
     """Yield a failure for each topic that was named beside others, and has nothing here."""
-    known = {target.name.topic for target in found.targets if target.name is not None}
+    known = {target.name.topic for target in found.targets if target.name is not None} | found.begun_empty
     missing = [word for word in split_list(inputs.topic) if not any(fnmatchcase(one, word) for one in known)]
     for word in missing:
         other = other_topics(inputs._replace(topic=[word]))

@@ -239,7 +239,9 @@ def _units(
 def _with_cause(failure: Failure) -> Failure:
     """Return a failure that names the likely cause if the argument is empty."""
     return (
-        failure if failure.path else failure._replace(message="'': an empty path; is a shell variable unset?")
+        failure
+        if failure.path or failure.error == "nothing-matched"
+        else failure._replace(message="'': an empty path; is a shell variable unset?")
     )
 
 

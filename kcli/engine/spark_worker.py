@@ -79,7 +79,9 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             error: Failure | None = None
             findings: list[Finding] = []
             ran_past_end = False
+            known: object = None
             for outcome in mapped(job, [unit]):
+                known = outcome.partial
                 part.write(outcome.rows)
                 taken += len(outcome.rows)
                 findings += outcome.findings
@@ -87,7 +89,12 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
                 ran_past_end |= outcome.ran_past_end
             outcomes.append(
                 Outcome(
-                    number=unit.number, findings=findings, error=error, taken=taken, ran_past_end=ran_past_end
+                    number=unit.number,
+                    findings=findings,
+                    error=error,
+                    taken=taken,
+                    ran_past_end=ran_past_end,
+                    partial=known,
                 )
             )
     outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))

@@ -20,7 +20,7 @@ from kcli.kafka.integrity.offset_invariants import (
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import configuration_of
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.storage.loaded_log import checkpointed
+from kcli.kafka.storage.loaded_log import Checkpoints, checkpointed
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
@@ -104,6 +104,12 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
             expected=one.limit,
             found=one.found,
         )
+
+
+def missing_records(partition: Partition, given: Checkpoints, log_end: int) -> Iterator[Finding]:
+    """Yield what checkpoint files know that the log which a start opens does not hold."""
+    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
+    yield from contradictions(partition.target, offsets)
 
 
 def _violations(target: Target, offsets: Offsets) -> list[Violation]:

@@ -10,6 +10,7 @@ from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.kafka.findings.findings import Finding
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
+from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.concurrent_changes import SHRANK, changed_since, removal
 from kcli.logdir.find import Found, Note
 from kcli.logdir.log_dirs import INCOMPLETE, NO_DIRECTORY, DirectoryFacts, directory_facts
@@ -26,8 +27,6 @@ ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
-OF_LOG_DIRS = ("START-009", "START-010", "START-014", "START-019", "START-021", "START-022")
-"""What a start makes of log dirs, or of a file in one, noted with its code."""
 NOTES = {
     "leftover": ("DIR-002", "left out; name --include-leftovers to read it"),
     "unknown-directory": ("DIR-006", "its name is no partition's"),
@@ -43,12 +42,11 @@ NOTES = {
     "not-together": ("START-009", None),
     "clusters": ("DIR-008", None),
     "quorum-state": ("DIR-010", None),
-    **{kind: (code, None) for code in OF_LOG_DIRS for kind in (code, f"{code} of a file")},
     "copies": ("REPL-007", None),
     "undecodable": ("META-001", None),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", *OF_LOG_DIRS, "copies"})
+DIRECTORY_NOTES = frozenset({"leftover", "twice", "removed", "copies"})
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 
@@ -65,7 +63,7 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
         else:
             expected = (
                 "a log dir or a partition directory"
-                if accepts == PARTITIONS_ONLY
+                if accepts - {LOG_DIR} == PARTITIONS_ONLY
                 else f"one of {', '.join(sorted(accepts))}"
             )
             what = (

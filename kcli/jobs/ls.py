@@ -9,37 +9,48 @@ from dataclasses import replace
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, parse_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of, undisturbed, where
+from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
-from kcli.kafka.kraft.start_findings import NO_FATES, ReplicaFates
+from kcli.kafka.kraft.meta_properties import StartFailure
+from kcli.kafka.kraft.partition_start import attempt, is_recovered, start, unflushed_bytes
+from kcli.kafka.kraft.start_findings import LogStart
 from kcli.kafka.storage.load_findings import checkpointed_epochs
-from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed
+from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog, checkpointed, checkpoints
 from kcli.logdir.buffers import FileError, file_error
+from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition, shown_error
+from kcli.logdir.partition import Partition, shown_error
+from kcli.logdir.targets import PARTITION
 from kcli.rows.partitions import PartitionRow
 
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 BLOCK = 512
 """Bytes of a unit of `st_blocks` (POSIX)."""
 NOT_RECOVERED = "START-005"
+LS_KINDS = frozenset({PARTITION, LOG_DIR})
+AS_LISTED = StartRequest(is_bounded=True)
+"""Asks for no more of a start than its log: what the metadata makes of it is not known."""
 
 
-def ls(unit: Unit, *, recover: bool = False, fates: ReplicaFates = NO_FATES) -> Outcome:
-    """Return the partition's row, and what the metadata makes of its directory at a start.
+def ls(unit: Unit, *, request: StartRequest = AS_LISTED) -> Outcome:
+    """Return the partition's row, and what a start makes of its directory; of a log dir what of all others.
 
     The first piece that cannot be read is the error, any further one a finding. A log that was not stopped
-    cleanly is recovered as a start does, with `recover` or where at most RECOVERED_BYTES are to be recovered.
-    Of a larger one the log end is null, and START-005 has the largest that it can be. Of a running broker the
-    log ends where its file does.
+    cleanly is recovered as a start does; where the request `is_bounded`, one of at most RECOVERED_BYTES. Of a
+    larger one the log end is null, and START-005 has the largest that it can be. Of a running broker the log
+    ends where its file does. The partial says how the start of each log ends.
     """
-    return undisturbed(unit.target, lambda: _ls(unit, recover=recover, fates=fates))
+    if unit.target.kind == LOG_DIR:
+        findings, logs, failure = start_others(unit.target, request)
+        return Outcome(number=unit.number, findings=findings, error=failure, partial=logs)
+    return undisturbed(unit.target, lambda: _ls(unit, request))
 
 
-def _ls(unit: Unit, *, recover: bool, fates: ReplicaFates) -> Outcome:
+def _ls(unit: Unit, request: StartRequest) -> Outcome:
     problems: list[FileError] = []
-    outcome = answer_once(unit, lambda partition: _row(partition, problems, fates, recover=recover))
+    logs: list[LogStart] = []
+    outcome = answer_once(unit, lambda partition: _row(partition, problems, logs, request))
     if not outcome.rows:
         return outcome
     partition, findings, errors = Partition(unit.target), outcome.findings, []
@@ -51,10 +62,12 @@ def _ls(unit: Unit, *, recover: bool, fates: ReplicaFates) -> Outcome:
             findings.append(finding)
     for error in errors[1:]:
         findings.append(Finding("LOG-008", error.message, partition.shown, error.path, error.position))
-    return replace(outcome, error=failure_of(errors[0]) if errors else None)
+    return replace(outcome, error=failure_of(errors[0]) if errors else None, partial=logs)
 
 
-def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *, recover: bool) -> Yield:
+def _row(
+    partition: Partition, problems: list[FileError], logs: list[LogStart], request: StartRequest
+) -> Yield:
     sizes: Counter[str] = Counter()
     disk_bytes = leftovers = 0
     for name in partition.names:
@@ -70,11 +83,14 @@ def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *
             disk_bytes += status.st_blocks * BLOCK
             leftovers += file.is_inactive
     index_bytes = sum(sizes[kind] for kind in INDEXES)
-    loaded = None
+    given = checkpoints(partition)
+    started: LoadedLog | StartFailure | None = None
     try:
-        loaded = yield from bounded_start(partition, recover=recover)
+        started = yield from attempt(partition, bounded_start(partition, recover=not request.is_bounded))
+        logs.append(log_start(partition, started))
     except FileError as error:
         problems.append(error)
+    loaded = started if isinstance(started, LoadedLog) else None
     is_unknown = loaded is not None and loaded.source == HEADERS and not is_running(partition.target)
     high_watermark = loaded.high_watermark if loaded else None
     if high_watermark is None:
@@ -96,8 +112,8 @@ def _row(partition: Partition, problems: list[FileError], fates: ReplicaFates, *
         leftovers=leftovers,
         state=partition.state,
     )
-    has_topic_id = PARTITION_METADATA_FILE in partition.names
-    yield from fates.findings(partition.target, has_topic_id=has_topic_id, has_records=bool(sizes[LOG]))
+    if started is not None:
+        yield from said_of_log(partition, given, started, request.fates)
 
 
 def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[Finding, None, LoadedLog]:
@@ -105,23 +121,20 @@ def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[F
 
     It recovers RECOVERED_BYTES at most, unless it is to `recover`: then the log end comes from headers alone.
     """
-    is_live = is_running(partition.target)
-    unflushed = 0 if recover else unflushed_bytes(partition)
     findings: list[Finding] = []
     try:
-        loaded = collect_findings(
-            start(partition, exact=recover or (unflushed <= RECOVERED_BYTES and not is_live)), findings
-        )
+        loaded = collect_findings(start(partition, exact=recover or is_recovered(partition)), findings)
     except FileError:
         yield from findings
         raise
-    if loaded.source != HEADERS or is_live:
+    if loaded.source != HEADERS or is_running(partition.target):
         yield from findings
     else:
         yield from (finding for finding in findings if finding.code != NOT_RECOVERED)
         message = (
             f"running, or not stopped cleanly: the log end offset is at most {loaded.log_end_offset}. "
-            f"A start verifies {unflushed} bytes behind the recovery point; --recover does the same"
+            f"A start verifies {unflushed_bytes(partition)} bytes behind the recovery point; --recover does "
+            "the same"
         )
         yield Finding(NOT_RECOVERED, message, dir=partition.shown, found=loaded.log_end_offset)
     yield from checkpointed_epochs(partition, loaded)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from formats.names import (
     LOG_DIR_FILES,
     LOG_DIR_KINDS,
-    NORMAL,
     REMOTE_LOG_INDEX_CACHE,
     UNKNOWN,
     parse_file,
@@ -37,7 +36,7 @@ from kcli.logdir.classify import (
 from kcli.logdir.concurrent_changes import removal
 from kcli.logdir.log_dirs import metadata_dirs
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, partition_around, tiered_dirs
-from kcli.logdir.targets import NO_SERVER, PARTITION, Selection, Server, Target, shown_as
+from kcli.logdir.targets import ALL_PARTITIONS, NO_SERVER, PARTITION, Selection, Server, Target, shown_as
 
 NO_LOG_DIR, LOST_AND_FOUND = "not-a-log-dir", "lost+found"
 MOST_MEANT = 8
@@ -63,6 +62,8 @@ class Found:
     """What the arguments led to: targets in output order, entries left out, arguments that could not be used.
 
     `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
+    `selection`: what was asked for. `begun_empty`: topics of it of which a start begins replicas that have no
+    directory here.
     """
 
     targets: list[Target] = field(default_factory=list)
@@ -70,6 +71,8 @@ class Found:
     notes: list[Note] = field(default_factory=list)
     failures: list[FileError] = field(default_factory=list)
     server: Server = NO_SERVER
+    selection: Selection = ALL_PARTITIONS
+    begun_empty: frozenset[str] = frozenset()
 
     @property
     def log_dirs(self) -> list[str]:
@@ -105,7 +108,7 @@ class Found:
 
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
-    found = Found(server=server)
+    found = Found(server=server, selection=selection)
     given = [*expand(arguments)]
     for argument in given:
         try:
@@ -121,6 +124,25 @@ def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SER
             for target in found.targets
         ]
     return found
+
+
+def log_dir_targets(found: Found) -> list[Target]:
+    """Return the log dirs that were named, and what a broker would take for such beside them, as targets."""
+    named = found.given_log_dirs if found.named_log_dirs else []
+    apart = [found.server.metadata_log_dir] if found.server.metadata_log_dir else []
+    places = metadata_dirs([*dict.fromkeys((*named, *apart))])
+    return [
+        Target(
+            kind=LOG_DIR,
+            path=path,
+            shown=shown(path),
+            name=None,
+            log_dir=path,
+            metadata_dir=places.get(path),
+            server=found.server,
+        )
+        for path in named
+    ]
 
 
 def _take_unformatted(arguments: Iterable[str], found: Found) -> None:
@@ -234,12 +256,11 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
         if name is None:
             if entry.name != REMOTE_LOG_INDEX_CACHE:
                 notes.append(Note("unknown-directory", shown(entry.path)))
-        elif selection.wants(name):
-            if name.kind != NORMAL and not selection.include_leftovers:
-                notes.append(Note("leftover", shown(entry.path)))
-                continue
+        elif selection.takes(name):
             target = Target(kind=PARTITION, path=entry.path, shown=shown(entry.path), name=name, log_dir=path)
             partitions.append((name.topic, name.partition, entry.name, target))
+        elif selection.wants(name):
+            notes.append(Note("leftover", shown(entry.path)))
     partitions.sort(key=lambda item: item[:3])
     found.targets.extend(item[3] for item in partitions)
     found.notes.extend(sorted(notes))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from formats.names import PartitionDir
+from formats.names import NORMAL, PartitionDir
 from kcli.logdir.buffers import shown
 
 PARTITION = "partition"
@@ -110,5 +110,11 @@ class Selection(NamedTuple):
             return False
         return not (self.exclude_internal and INTERNAL_TOPICS.fullmatch(name.topic))
 
+    def takes(self, name: PartitionDir | None) -> bool:
+        """Whether a partition directory of this name in a log dir is read."""
+        is_leftover = name is not None and name.kind != NORMAL
+        return self.wants(name) and (self.include_leftovers or not is_leftover)
+
 
 ALL_PARTITIONS = Selection()
+NO_PARTITIONS = Selection(partitions=frozenset({-1}))

@@ -35,8 +35,11 @@ from kcli.jobs.retention import RetentionQuery, retention
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
+from kcli.jobs.startup.broker_rows import expand as broker_expand
+from kcli.jobs.startup.replica_start import StartRequest, with_plans
 from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.start_plan import plans_at_rest
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
@@ -170,12 +173,20 @@ def _scan_reduce(_found: Found) -> Reduce:
     return fold_directories(lambda: DirectoryScan(SCAN.options.rows))
 
 
-def _check(query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(found))
-    job = check.CheckLog(CHECKED, starts_leftovers=not query.selection.include_leftovers, known=known)
-    return ViewCommand(
-        job, check.CHECK_ACCEPTS, check.expand, lambda units, _: group_directories(units), _check_reduce
-    )
+def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
+    metadata = metadata_of(found)
+    known = known_settings(metadata)
+    plans = plans_at_rest(found.given_log_dirs, are_named=True) if found.named_log_dirs else []
+    request = with_plans(StartRequest(known=known, selection=found.selection), plans)
+
+    def expand(found: Found) -> Found:
+        return check.expand(broker_expand(found, plans, found.selection) if plans else found)
+
+    def reduce(found: Found) -> Reduce:
+        return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known)
+
+    job = check.CheckLog(CHECKED, request=request)
+    return ViewCommand(job, check.CHECK_ACCEPTS, expand, lambda units, _: group_directories(units), reduce)
 
 
 def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
@@ -205,12 +216,6 @@ def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> Vi
 
 
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))
-
-
-def _check_reduce(found: Found) -> Reduce:
-    metadata = metadata_of(found)
-    log_dirs = BrokerLogDirs(found, metadata=metadata)
-    return check.reducer(found, log_dirs, None, known_settings(metadata))
 
 
 VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewCommand]] = {

@@ -130,27 +130,6 @@ def test_who_waits_is_never_ready_and_check_says_why_and_what_to_do(
     assert kcli("startup", "--server-config", properties).exit_code == 1
 
 
-FATES = {f"START-0{number}" for number in (12, 13, 16, 17, 19, 20, 21, 24)}
-
-
-@pytest.mark.parametrize("change", sorted({change for base, _, change in RECORDED if base == "4.3.1"}))
-def test_every_command_says_the_same_of_each_replica(kcli, tmp_path: Path, change: str):
-    """`check` of log dirs, `ls` of some topics, and `startup` of none: the metadata is of all."""
-
-    def said(*words: str) -> set[tuple[str, str, str]]:
-        found = json.loads(kcli(*words, "-o", "json", "--server-config", properties).stdout)["findings"]
-        return {(one["code"], one["dir"], one["message"]) for one in found if one["code"] in FATES}
-
-    properties = prepare("4.3.1", change, tmp_path)
-    started = said("startup")
-    assert said("check") == started
-    assert said("ls") == started
-    of_broker = {one for one in started if one[0] in {"START-019", "START-021"}}
-    assert said("ls", "--topic", "orders") == {
-        one for one in started if one in of_broker or "/orders-" in one[1]
-    }
-
-
 def test_a_log_dir_that_is_not_given_may_be_whole(kcli, tmp_path: Path):
     properties = prepare("4.3.1", "healthy", tmp_path)
     (alone,) = json.loads(kcli("check", "-o", "json", "--topic", "orders", tmp_path / "d0").stdout)[

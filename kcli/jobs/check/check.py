@@ -15,7 +15,6 @@ from formats.names import (
     CONSUMER_OFFSETS,
     DELETE,
     LOG,
-    NORMAL,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
     parse_file,
@@ -41,6 +40,7 @@ from kcli.jobs.group import EVERY_GROUP, UNLOADABLE, list_groups, offsets
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
+from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.jobs.transactions import hanging_transactions
 from kcli.jobs.transactions import listed as listed_transactions
 from kcli.kafka.findings.findings import SEVERITIES, Finding
@@ -54,21 +54,21 @@ from kcli.kafka.integrity.checks.partitions import (
 from kcli.kafka.integrity.checks.producer_files import producer_snapshots
 from kcli.kafka.integrity.checks.segments import SegmentFacts, SegmentJudge
 from kcli.kafka.integrity.offset_invariants import violations
-from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
+from kcli.kafka.kraft.log_settings import KnownSettings
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
 from kcli.kafka.kraft.partition_start import attempt, inspect, start
-from kcli.kafka.kraft.start_findings import LEFT_RECORDS
+from kcli.kafka.kraft.start_findings import LogStart
 from kcli.kafka.storage.load_findings import contradicting_lines
 from kcli.kafka.storage.loaded_log import Settings
 from kcli.kafka.storage.metadata_log import behind_message, is_behind, snapshots
 from kcli.kafka.storage.metadata_log import needs_start as needs_metadata_start
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError
 from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found, each_once, find
+from kcli.logdir.find import Found, each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP, first_base, listed
-from kcli.logdir.targets import PARTITION, Selection, Server, Target
+from kcli.logdir.targets import PARTITION, Target
 from kcli.rows import Failure
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 from kcli.rows.transactions import OpenTransactionRow
@@ -88,6 +88,7 @@ OF_A_RECOVERY = frozenset(
     }
 )
 """Findings of a start that a walk over the batches does not make itself."""
+USUAL_START = StartRequest()
 CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
@@ -103,15 +104,16 @@ LOADS: dict[str, Callable[[Unit], Outcome]] = {
 class CheckedUnit(NamedTuple):
     """What the map found in a log dir, a partition directory or a log.
 
-    `findings`: those that a scan of it does not make. `stops`: why the start of it fails, or that of leftover
-    directories of a log dir. A partition directory that loads has `files`, a segment that was read `segment`.
+    `findings`: those that a scan of it does not make. `logs`: how the start of it ends, where it fails, and
+    of a log dir that of all directories that were not asked for. A partition directory that loads has
+    `files`, a segment that was read `segment`.
     """
 
     scanned: ScannedUnit
     findings: tuple[Finding, ...] = ()
     files: PartitionFiles | None = None
     segment: SegmentFacts | None = None
-    stops: tuple[StartFailure, ...] = ()
+    logs: tuple[LogStart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +121,13 @@ class CheckLog:
     """The map, picklable. A unit is a log dir, a partition directory, or a log.
 
     `records`: the records of batches are read, too. `quick`: of closed segments headers alone are.
-    `starts_leftovers`: the leftover directories of a log dir are no units, and a start loads them.
+    `request`: what is known of the start, and of which partitions units are.
     """
 
     scan: ScanLog
     records: bool = False
     quick: bool = False
-    starts_leftovers: bool = False
-    known: KnownSettings = NO_KNOWN_SETTINGS
+    request: StartRequest = USUAL_START
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, a CheckedUnit, as the partial of a DirectoryCheck."""
@@ -152,26 +153,25 @@ class CheckLog:
 
     def _log_dir(self, unit: Unit) -> CheckedUnit:
         target = unit.target
-        starts = list(start_leftovers(target, self.known)) if self.starts_leftovers else []
+        others, logs, error = start_others(target, self.request)
         findings = (
             *log_dir_findings(target),
             *missing_directories(target),
             *lost_checkpoints(target),
-            *(one for start in starts for one in start.findings if one.code == REFUSED),
+            *others,
         )
-        stops = tuple(start.failure for start in starts if start.failure is not None)
-        return CheckedUnit(ScannedUnit(unit), findings, stops=stops)
+        return CheckedUnit(ScannedUnit(unit, error=error), findings, logs=tuple(logs))
 
     def _partition(self, unit: Unit) -> CheckedUnit:
         result: PartitionFiles | StartFailure | None = None
 
         def inspection(partition: Partition) -> Yield:
             nonlocal result
-            result = yield from inspect_files(partition, self.known)
+            result = yield from inspect_files(partition, self.request.known)
 
         scanned = inspected(unit, inspection)
         if not isinstance(result, PartitionFiles):
-            return CheckedUnit(scanned, stops=() if result is None else (result,))
+            return CheckedUnit(scanned, logs=() if result is None else (_log_start(unit.target, result),))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
         load = LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
@@ -193,6 +193,10 @@ class CheckLog:
 def is_about_load(one: Finding) -> bool:
     """Whether a finding says at what the load of a coordinator ends."""
     return one.code == UNLOADABLE or one.code.startswith("TXN-")
+
+
+def _log_start(target: Target, failure: StartFailure) -> LogStart:
+    return LogStart(target.shown, target.log_dir, failure)
 
 
 def _error_of(checked: CheckedUnit) -> Failure | None:
@@ -289,13 +293,6 @@ def log_end_now(target: Target, before: int | None) -> int | None:
     return log_end
 
 
-def start_leftovers(log_dir: Target, known: KnownSettings) -> Iterator[StartEffect]:
-    """Yield what a start finds in each -delete, -future and -stray directory of a log dir: it loads them."""
-    for target in find([log_dir.path], Selection(include_leftovers=True), log_dir.server).targets:
-        if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
-            yield start_log(target, known)
-
-
 class CheckRun(NamedTuple):
     """What all directories of a run share.
 
@@ -324,7 +321,7 @@ class DirectoryCheck(DirectoryScan):
         self._judge: PartitionJudge | None = None
         self._segments: list[SegmentFacts] = []
         self._findings: list[Finding] = []
-        self._stops: list[StartFailure] = []
+        self._logs: list[LogStart] = []
         self._failures = 0
 
     def add(self, outcome: Outcome) -> Outcome:
@@ -339,7 +336,7 @@ class DirectoryCheck(DirectoryScan):
         self._target = self._target or directory_of(part.scanned.unit.target)
         if part.files is not None:
             self._files, self._judge = part.files, PartitionJudge(self._target, part.files)
-        self._stops += part.stops
+        self._logs += part.logs
         if gone is not None and self._judge is not None and self._files is not None:
             self._judge = PartitionJudge(self._target, self._files)  # retention took it and all before it
         if part.segment is not None and part.segment.base != gone:
@@ -358,13 +355,13 @@ class DirectoryCheck(DirectoryScan):
         target = self._target
         assert target is not None
         if target.kind == LOG_DIR:
-            findings = list(self._run.log_dirs.of_log_dir(target, self._stops))
+            findings = list(self._run.log_dirs.of_log_dir(target, self._logs))
             self._findings += findings
             return Outcome(number=number, rows=[self._row(target, None)], findings=findings)
         findings, log_end = self._of_whole_log(target)
         if self._run.state is not None:
             self._run.state.remember(target, self._segments, [*self._findings, *findings])
-        self._run.log_dirs.add(target, self._stops, self._findings)
+        self._run.log_dirs.add(target, self._logs, self._findings)
         if self._files is not None:
             findings += self._of_log_dirs(target, self._files, findings, log_end)
             findings += self._hanging(target)
@@ -387,7 +384,7 @@ class DirectoryCheck(DirectoryScan):
             return findings, None
         if self._needs_start(files, findings):
             start = start_log(target, self._run.known)
-            self._stops += [start.failure] if start.failure is not None else []
+            self._logs += [] if start.failure is None else [_log_start(target, start.failure)]
             return [*findings, *(one for one in start.findings if one not in self._findings)], start.log_end
         log_end = files.inspected.log_end
         if log_end is None:
@@ -468,31 +465,29 @@ def _is_about(finding: Finding, target: Target) -> bool:
     """Whether a finding is about a directory or what lies in it, and not about one around it."""
     if finding.code in {*FAILS_TO_LOAD, LOST_METADATA} and finding.dir == target.shown:
         return True
-    if finding.code == LEFT_RECORDS and target.kind == LOG_DIR:
-        return os.path.dirname(finding.dir or "") == target.shown
+    if target.kind == LOG_DIR and os.path.dirname(finding.dir or "") == target.shown:
+        return True  # of a directory that was not asked for
     if finding.path is not None and target.kind == LOG_DIR:
-        place = finding.dir if finding.code == REFUSED and finding.dir != target.shown else finding.path
-        return os.path.dirname(place or "") == target.shown
+        return os.path.dirname(finding.path) == target.shown
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
-def expand(found: Found, *, has_log_dirs: bool = True) -> Found:
-    """Return the same with every log, and each log dir that was named, after its partitions."""
+def expand(found: Found) -> Found:
+    """Return the same with every log; each log dir after its partitions."""
     found = each_once(with_damaged_states(found if found.named_log_dirs else with_undecodable(found)))
     result = log_targets.expand(found, starts=True)
-    inputs = sorted(result.targets, key=lambda one: not is_remote_metadata(one))  # before what they are about
+    log_dirs = {
+        one.path: one for one in result.targets if one.kind == LOG_DIR and one.path in found.named_log_dirs
+    }
+    inputs = [one for one in result.targets if one.kind != LOG_DIR]
+    inputs.sort(key=lambda one: not is_remote_metadata(one))  # before what they are about
     last = {target.log_dir: number for number, target in enumerate(inputs)}
-    log_dirs = {path: _log_dir(path, found.server) for path in found.named_log_dirs if has_log_dirs}
     targets: list[Target] = []
     for number, target in enumerate(inputs):
         targets.append(target)
         if target.log_dir in log_dirs and last[target.log_dir] == number:
             targets.append(log_dirs.pop(target.log_dir))
     return replace(result, targets=[*targets, *log_dirs.values()])
-
-
-def _log_dir(path: str, server: Server) -> Target:
-    return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path, server=server)
 
 
 def reducer(

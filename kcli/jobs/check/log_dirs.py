@@ -5,28 +5,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, PartitionDir, parse_partition_dir
+from formats.names import CLUSTER_METADATA, NORMAL, PartitionDir, parse_partition_dir
 from formats.types import TopicPartition
 from kcli.jobs.check.contradictions import partitions_twice
 from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segments, user_partition
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
+from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import offline_by_log
-from kcli.kafka.kraft.meta_properties import UNKNOWN_CONFIG, BrokerConfig, StartFailure
+from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
 from kcli.kafka.kraft.start_findings import (
-    FATE_CODES,
+    LogStart,
     ReplicaFates,
     empty_findings,
-    left_findings,
+    findings_of_logs,
+    of_plan,
+    offline_log_dirs,
     replica_fates,
     stop_findings,
 )
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.remote.serde import NOT_ALL_READ
-from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import Found
@@ -38,7 +39,7 @@ from kcli.logdir.log_dirs import (
     directory_facts,
     is_running,
 )
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import NO_PARTITIONS, PARTITION, Target
 from kcli.rows.partitions import Where
 
 CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
@@ -120,17 +121,15 @@ class BrokerLogDirs:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
     def __init__(
-        self,
-        found: Found,
-        config: BrokerConfig = UNKNOWN_CONFIG,
-        metadata: Sequence[KnownMetadata] = (),
+        self, found: Found, plans: Sequence[StartPlan], metadata: Sequence[KnownMetadata] = ()
     ) -> None:
         self._targets = [
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
-        self._log_dirs = [one.path for one in found.targets if one.kind == LOG_DIR]
-        self._given = found.given_log_dirs if self._log_dirs else []
-        self._config = config
+        self._log_dirs = {one.path: one for one in found.targets if one.kind == LOG_DIR}
+        self._plans = plans
+        self._unread = {*self._log_dirs}
+        self._logs: list[LogStart] = []
         self._ids = {
             cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
             for cluster_id, image in newest_images(metadata).items()
@@ -140,17 +139,14 @@ class BrokerLogDirs:
             for one in sorted(metadata, key=lambda one: one.image.offset)
         }
         self._seen: dict[tuple[object, ...], str] = {}
-        self._failed: dict[str, StartFailure] = {}
         self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
         """What events show of a partition's remote segments: replicas of their log show the same."""
         self._facts = cache(directory_facts)
         """As they were at first: a run asks for each partition."""
 
-    def add(self, target: Target, stops: Iterable[StartFailure], findings: Iterable[Finding] = ()) -> None:
-        """Keep why a log takes its log dir offline, and what is wrong with the remote segments of others."""
-        for stop in stops:
-            if stop.exception == KAFKA_STORAGE and target.log_dir is not None:
-                self._failed.setdefault(os.path.realpath(target.log_dir), stop)
+    def add(self, target: Target, logs: Iterable[LogStart], findings: Iterable[Finding] = ()) -> None:
+        """Keep how starts of logs end, and what is wrong with the remote segments of others."""
+        self._logs += logs
         if is_remote_metadata(target) and target.log_dir is not None:
             cluster, found_here = self._facts(target.log_dir).cluster_id, list(findings)
             if any(one.code in NOT_ALL_READ for one in found_here) and self._has_replica(target):
@@ -177,14 +173,32 @@ class BrokerLogDirs:
         if self._remote_events is not None:
             yield from unreachable_segments(target, self._remote_events, files, log_end)
 
-    def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
-        """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""
-        self.add(target, stops)
-        of_itself = self._starts.get(target.path, ())
-        yield from of_itself
-        failed = self._failed.get(os.path.realpath(target.path))
-        if failed is not None and not any(one.code == "START-010" for one in of_itself):
-            yield offline_by_log(target.path, failed)
+    def of_log_dir(self, target: Target, logs: Iterable[LogStart]) -> Iterator[Finding]:
+        """Yield what stops the start of a log dir: its own files, and the logs in it, `logs` among them.
+
+        Of the last one of a broker what ends the process, too.
+        """
+        self.add(target, logs)
+        self._unread.discard(target.path)
+        yield from self._starts.get(target.path, ())
+        for plan in self._plans:
+            dirs = {one.path for one in plan.log_dirs}
+            if target.path in dirs:
+                is_last = dirs.isdisjoint(self._unread)
+                starts = of_plan(plan, self._logs)
+                starts = [*starts, *self._offline(plan, starts)] if is_last else starts
+                for one in findings_of_logs(plan, starts):
+                    if one.dir == target.shown if one.code == "START-010" else is_last:
+                        yield one
+
+    def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
+        """Yield the starts of logs that load, and whose log dir is offline by then: one may read there."""
+        failed = {one.directory for one in starts}
+        nothing = StartRequest(selection=NO_PARTITIONS)
+        for path in offline_log_dirs(plan, starts):
+            if path in self._log_dirs:
+                _, logs, _ = start_others(self._log_dirs[path], nothing)
+                yield from (one for one in logs if one.directory not in failed)
 
     @cached_property
     def _starts(self) -> Mapping[str, Sequence[Finding]]:
@@ -202,31 +216,22 @@ class BrokerLogDirs:
                     found.setdefault(of_row.dir or "", []).append(of_row)
             for finding in empty_findings(plan):
                 found.setdefault(finding.dir or "", []).append(finding)
-            for finding in left_findings(plan, self._fates):
-                found.setdefault(os.path.dirname(finding.dir or ""), []).append(finding)
-        for path, fate in self._fates.by_path.items():
-            name = parse_partition_dir(os.path.basename(path))
-            if name is not None and name.kind == FUTURE and fate.rule in FATE_CODES:
-                finding = Finding(FATE_CODES[fate.rule], fate.reason, dir=shown(path))
-                found.setdefault(shown(os.path.dirname(path)), []).append(finding)
         return {
             one: [*found.get(shown(one), ()), *(found.get(one, ()) if shown(one) != one else ())]
             for one in self._log_dirs
         }
 
     @cached_property
-    def _plans(self) -> Sequence[StartPlan]:
-        return plans_at_rest(self._given, self._config)
-
-    @cached_property
     def _fates(self) -> ReplicaFates:
         """What the metadata makes of the directories of brokers at rest."""
-        around = {one.log_dir for one in self._targets if one.log_dir is not None}.difference(self._log_dirs)
-        return replica_fates([*self._plans, *plans_at_rest(sorted(around), self._config)])
+        planned = {one.path for plan in self._plans for one in plan.log_dirs}
+        around = {one.log_dir for one in self._targets if one.log_dir is not None} - planned
+        return replica_fates([*self._plans, *plans_at_rest(sorted(around))])
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
-        return partitions_twice(self._targets)
+        here = {one.shown for one in self._targets}
+        return {path: stop for path, stop in partitions_twice(self._targets).items() if path in here}
 
     def findings(self, target: Target, topic_id: str | None, *, has_records: bool) -> Iterator[Finding]:
         """Yield what the other inputs show about a partition directory with a topic id, None without one."""
@@ -234,14 +239,13 @@ class BrokerLogDirs:
         stop = self._twice.get(target.shown)
         if stop is not None:
             yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
+        yield from self._fates.findings(target, has_topic_id=topic_id is not None, has_records=has_records)
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
         facts = self._facts(target.log_dir)
         for one in self._remote.get((facts.cluster_id, name.topic, name.partition), {}).values():
             yield one._replace(dir=target.shown)
         path = os.path.join(target.shown, "partition.metadata")
-        has_topic_id = topic_id is not None
-        yield from self._fates.findings(target, has_topic_id=has_topic_id, has_records=has_records)
         if topic_id is None:
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)

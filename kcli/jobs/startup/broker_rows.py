@@ -14,19 +14,21 @@ from kcli.jobs.startup.replica_start import (
     StartedPartition,
 )
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import BrokerStart, is_offline_before_its_logs, offline_by_log
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
 from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
-from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, ENSEMBLE, StartFailure, Version
+from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
-from kcli.kafka.kraft.start_findings import empty_findings, stop_findings
-from kcli.kafka.kraft.start_plan import StartPlan
+from kcli.kafka.kraft.start_findings import (
+    findings_of_broker,
+    of_plan,
+    offline_log_dirs,
+    process_ends,
+)
+from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
-from kcli.kafka.storage.log_segment import KAFKA_STORAGE
 from kcli.logdir.buffers import shown
-from kcli.logdir.classify import LOG_DIR
-from kcli.logdir.find import Found, each_once
+from kcli.logdir.find import Found, log_dir_targets
 from kcli.logdir.log_dirs import (
     HIGH_WATERMARK,
     LOG_START,
@@ -36,7 +38,7 @@ from kcli.logdir.log_dirs import (
     metadata_log,
     version_of,
 )
-from kcli.logdir.targets import ALL_PARTITIONS, Selection, Target
+from kcli.logdir.targets import ALL_PARTITIONS, Selection
 from kcli.rows import Item
 from kcli.rows.startup import (
     BROKER_STARTS,
@@ -85,12 +87,38 @@ def release_rows(plans_of: Callable[[Version], Sequence[StartPlan]]) -> Iterator
             )
 
 
-def expand(found: Found) -> Found:
-    """Return the same with the log dirs that were named before everything in them."""
-    found = each_once(found)
-    named = found.given_log_dirs if found.named_log_dirs else []
-    targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
-    return replace(found, targets=[*targets, *found.targets])
+def expand(found: Found, plans: Sequence[StartPlan], selection: Selection) -> Found:
+    """Return the same with the log dirs that were named after everything in them: all of it decides.
+
+    Where nothing is selected, and nothing ends or delays the process, nothing is answered.
+    """
+    empty = begun_empty(plans, selection)
+    is_any = any(selection.wants(one.name) for one in found.targets)
+    if selection.names and not (is_any or empty or any(plan.stops or plan.wait for plan in plans)):
+        return replace(found, targets=[])
+    return replace(found, targets=[*found.targets, *log_dir_targets(found)], begun_empty=empty)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReducer:
+    """Says at the end what becomes of brokers and their log dirs, given how the start of each log ends.
+
+    The partial of an outcome is a list of LogStart.
+    """
+
+    plans: Sequence[StartPlan] = ()
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one."""
+        logs = left.partial if left is not None and isinstance(left.partial, list) else []
+        if right is not None:
+            logs += right.partial if isinstance(right.partial, list) else []
+            return replace(right, partial=logs)
+        assert left is not None
+        findings = [
+            finding for plan in self.plans for finding in findings_of_broker(plan, of_plan(plan, logs))
+        ]
+        return Outcome(number=left.number, findings=findings, partial=logs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +148,7 @@ class StartReducer:
         for plan in self.plans:
             dirs = {one.path for one in plan.log_dirs}
             planned |= dirs
-            mine = [one for one in known.partitions if one.log_dir in dirs]
+            mine = [one for one in known.partitions if one.log.log_dir in dirs]
             broker, replicas, added = self._broker(plan, mine)
             if broker.outcome in {BROKER_STARTS, DEGRADED}:
                 brokers.append((broker, plan))
@@ -129,7 +157,7 @@ class StartReducer:
         nodes = [node for _, plan in brokers if (node := plan.quorum_node) is not None]
         voters = {id(row): _with_ballot(row, plan, nodes) for row, plan in brokers}
         rows = [voters.get(id(row), row) for row in rows]
-        alone = (one.row for one in known.partitions if one.log_dir not in planned)
+        alone = (one.row for one in known.partitions if one.log.log_dir not in planned)
         rows += [row for row in alone if self._is_wanted(row)]
         return replace(left, rows=rows, findings=findings, partial=known)
 
@@ -147,25 +175,15 @@ class StartReducer:
             partitions = [one for one in found if one.row.where.topic == CLUSTER_METADATA]
         if self.clean is not None:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
-        failed = {
-            one.path: plan.start.offline.get(one.path)
-            or _failed_log(one, partitions)
-            or plan.blocked.get(one.path)
-            for one in log_dirs
-        }
-        offline = {path: reason for path, reason in failed.items() if reason is not None}
+        logs = of_plan(plan, (one.log for one in partitions))
+        offline = offline_log_dirs(plan, logs)
         dirs = tuple(_log_dir(one, offline.get(one.path), partitions) for one in log_dirs)
-        stop = next(iter(_stops(plan, partitions, offline)), None)
+        stop = next(process_ends(plan, logs, offline), None)
         rows = [_not_started(one, plan, offline) for one in found]
         if stop is None and plan.wait is None and plan.fates is not None:
             rows += [_empty_row(plan, replica, offline) for replica in plan.fates.empty]
         row = self._row(plan, dirs, rows, stop or next(iter(offline.values()), None), is_end=stop is not None)
-        findings = [
-            *stop_findings(plan),
-            *_of_log_dirs(log_dirs, plan.start, partitions),
-            *empty_findings(plan),
-        ]
-        return row, rows, findings
+        return row, rows, [*findings_of_broker(plan, logs), *_locked(log_dirs)]
 
     def _row(
         self,
@@ -240,7 +258,7 @@ def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, S
         first = plan.wait if not plan.stops else plan.stops[0]
         reason = first.message if first else "the metadata log does not load"
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason=reason)
-    if one.log_dir in offline:
+    if one.log.log_dir in offline:
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason="its log dir goes offline")
     return row
 
@@ -277,39 +295,11 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, Sta
     )
 
 
-def _stops(
-    plan: StartPlan, partitions: Sequence[StartedPartition], offline: Mapping[str, StartFailure]
-) -> Iterable[StartFailure]:
-    """Yield what ends the process, in the broker's order."""
-    start = plan.start
-    before = [stop for stop in plan.stops if stop not in start.log_stops]
-    yield from before
-    if plan.metadata_log_failure is not None:
-        yield plan.metadata_log_failure
-    yield from start.log_stops
-    early = {one.path for one in plan.log_dirs if is_offline_before_its_logs(one)}
-    for one in partitions:
-        failure = one.failure
-        if one.log_dir not in start.offline and failure is not None and failure.exception != KAFKA_STORAGE:
-            yield failure
-        if one.log_dir in early and one.first_unstable_offset is not None:
-            yield _reads_offline(one, offline)
-    for log_dir in plan.log_dirs:
-        if log_dir.path not in early:
-            yield from (_reads_offline(one, offline) for one in _after_the_failed(log_dir, partitions))
-    reason = offline.get(start.metadata_log_dir or "")
-    if reason is not None and plan.config.version >= ENSEMBLE:
-        yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
-    if len(offline) == len(plan.log_dirs):
-        first = offline[plan.log_dirs[0].path]
-        yield first._replace(message=f"every log dir fails: {first.reason}")
-
-
 def _log_dir(
     one: LogDirState, reason: StartFailure | None, partitions: Iterable[StartedPartition]
 ) -> StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
-    mine = [each for each in partitions if each.log_dir == one.path]
+    mine = [each for each in partitions if each.log.log_dir == one.path]
     rows = [each.row for each in mine]
     return StartedLogDir(
         dir=shown(one.path),
@@ -338,51 +328,12 @@ def _checkpoint_bytes(log_dir: str) -> int:
     return sum(in_blocks(max(1, version[1] if version else 0)) for version in versions)
 
 
-def _reads_offline(one: StartedPartition, offline: Mapping[str, StartFailure]) -> StartFailure:
-    """Return why the start of a log ends the process: it reads, and its log dir is offline.
-
-    The cause is what took the log dir offline.
-    """
-    cause, name = offline[one.log_dir or ""], os.path.basename(str(one.row.where.dir))
-    reads = f"the start of {name} reads its first unstable offset {one.first_unstable_offset}"
-    return StartFailure(
-        KAFKA_STORAGE, f"{cause.reason}: the log dir goes offline, and {reads} there", cause.path
-    )
-
-
-def _after_the_failed(
-    log_dir: LogDirState, partitions: Iterable[StartedPartition]
-) -> Iterator[StartedPartition]:
-    """Yield the logs with an unstable offset that are loaded after one that takes their log dir offline."""
-    mine = {
-        os.path.basename(str(one.row.where.dir)): one for one in partitions if one.log_dir == log_dir.path
-    }
-    is_offline = False
-    for one in (mine[name] for name in log_dir.order if name in mine):
-        if is_offline and one.row.error is None and one.first_unstable_offset is not None:
-            yield one
-        is_offline = is_offline or one.row.error == KAFKA_STORAGE
-
-
-def _of_log_dirs(
-    dirs: Sequence[LogDirState], start: BrokerStart, partitions: Sequence[StartedPartition]
-) -> Iterator[Finding]:
-    """Yield which log dirs go offline by a log, and which another process holds."""
-    for one in dirs:
-        if one.path not in start.offline and (reason := _failed_log(one, partitions)) is not None:
-            yield offline_by_log(one.path, reason)
+def _locked(dirs: Sequence[LogDirState]) -> Iterator[Finding]:
+    """Yield which log dirs another process holds."""
     for one in dirs:
         if one.locked_by is not None:
             words = f"process {one.locked_by} holds .lock: it runs with this log dir"
             yield Finding("START-011", words, shown(one.path))
-
-
-def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:
-    """Return why a log takes its log dir offline; None where each loads, or ends the process."""
-    for each in partitions:
-        if each.log_dir == one.path and each.failure is not None and each.failure.exception == KAFKA_STORAGE:
-            return each.failure
-    return None
 
 
 def _started(outcome: Outcome | None) -> Started:

@@ -5,7 +5,7 @@ that stopped between the two renames the -future directory when it starts, and d
 current (`LogManager.recoverAbandonedFutureLogs`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
@@ -17,11 +17,10 @@ from formats.magic import record_count
 from formats.message_set import message_set, set_records
 from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import contradictions
+from kcli.jobs.checkpoint import missing_records
 from kcli.jobs.common import Yield, answer, where
-from kcli.kafka.findings.findings import Finding
+from kcli.kafka.findings.findings import SEVERITIES, Finding
 from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
-from kcli.kafka.integrity.offset_invariants import Offsets
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
     FORMER,
@@ -33,8 +32,8 @@ from kcli.kafka.kraft.fates import (
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.meta_properties import NEWEST, TIERED, StartFailure, Version
 from kcli.kafka.kraft.metadata_snapshot import damaged_snapshot
-from kcli.kafka.kraft.partition_start import attempt, log_end_in, lone_finding, start_from
-from kcli.kafka.kraft.start_findings import NO_FATES, ReplicaFates, replica_fates
+from kcli.kafka.kraft.partition_start import attempt, is_recovered, log_end_in, lone_finding, start_from
+from kcli.kafka.kraft.start_findings import NO_FATES, OF_A_REPLICA, LogStart, ReplicaFates, replica_fates
 from kcli.kafka.kraft.start_plan import StartPlan
 from kcli.kafka.storage.file_actions import (
     DELETE_FILE,
@@ -45,7 +44,7 @@ from kcli.kafka.storage.file_actions import (
     file_changes,
     topic_id_bytes,
 )
-from kcli.kafka.storage.loaded_log import LoadedLog, LostBytes, Settings, checkpoints
+from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, LostBytes, Settings, checkpoints
 from kcli.kafka.storage.log_segment import (
     BrokerError,
     LoadedSegment,
@@ -55,9 +54,11 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
+from kcli.logdir.find import find
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
-from kcli.logdir.targets import PARTITION
+from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
+from kcli.rows import Failure
 from kcli.rows.startup import FAILS, LOADS, StartedProducer, StartedWhere, StartupRow
 
 CLEAN = "clean"
@@ -70,16 +71,10 @@ STARTUP_KINDS = frozenset({PARTITION, LOG_DIR})
 
 
 class StartedPartition(NamedTuple):
-    """A partition's row with its log dir, and its first unstable offset once it is loaded.
-
-    `first_unstable_offset`: None without a transaction that is open, or completed in what the start replays.
-    `failure`: why it does not load; `bytes_needed`: by the files that the start writes.
-    """
+    """A partition's row, what its log means to the broker, and the bytes of what the start writes."""
 
     row: StartupRow
-    log_dir: str | None
-    first_unstable_offset: int | None = None
-    failure: StartFailure | None = None
+    log: LogStart
     bytes_needed: int = 0
 
 
@@ -95,10 +90,11 @@ class StartRequest:
 
     `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `version` the release of the
     broker. The settings are those of all topics, None where `known` says them. `fates`: what the metadata
-    makes of each directory; `metadata_paths`: by log dir, which metadata log that is.
+    makes of each directory; `metadata_paths`: by log dir, which metadata log that is. `selection`: which
+    partitions were asked for. `is_bounded`: logs are recovered as `ls` does.
     """
 
-    now_ms: int
+    now_ms: int = 0
     shutdown: str | None = None
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
@@ -107,6 +103,8 @@ class StartRequest:
     known: KnownSettings = NO_KNOWN_SETTINGS
     fates: ReplicaFates = NO_FATES
     metadata_paths: Mapping[str, str] = field(default_factory=dict)
+    selection: Selection = ALL_PARTITIONS
+    is_bounded: bool = False
 
     def settings(self, partition: Partition) -> Settings:
         """Return the settings of the start of a partition."""
@@ -120,10 +118,48 @@ class StartRequest:
 
 
 def read(unit: Unit, *, request: StartRequest) -> Outcome:
-    """Return nothing of a log dir, a partition's row as the partial of a StartReducer."""
+    """Return nothing of a log dir, a partition's row as the partial of a StartReducer.
+
+    Of a partition that was not asked for, what becomes of it is said, and no more.
+    """
     if unit.target.kind == LOG_DIR:
         return Outcome(number=unit.number, partial=Started())
-    return replace(startup(unit, request=request), rows=[])
+    outcome = replace(startup(unit, request=request), rows=[])
+    if request.selection.wants(unit.target.name):
+        return outcome
+    return replace(outcome, findings=_of_a_replica(outcome.findings))
+
+
+def start_others(
+    log_dir: Target, request: StartRequest
+) -> tuple[list[Finding], list[LogStart], Failure | None]:
+    """Return what becomes of the directories of a log dir that were not asked for: their start decides, too.
+
+    The failure is that of the first that cannot be read.
+    """
+    findings: list[Finding] = []
+    logs: dict[str, LogStart] = {}
+    failure = None
+    if request.selection.include_leftovers and not request.selection.names:
+        return findings, [], failure
+
+    def other(partition: Partition) -> Yield:
+        given = checkpoints(partition)
+        log = yield from _started_log(partition, given, request)
+        logs[partition.shown] = log_start(partition, log)
+        yield from said_of_log(partition, given, log, request.fates)
+
+    for target in find([log_dir.path], Selection(include_leftovers=True), log_dir.server).targets:
+        if target.kind == PARTITION and not request.selection.takes(target.name):
+            placed = replace(target, metadata_dir=log_dir.metadata_dir)
+            outcome = answer(Unit(number=0, targets=(placed,)), other)
+            findings += _of_a_replica(outcome.findings)
+            failure = failure or outcome.error
+    return findings, [*logs.values()], failure
+
+
+def _of_a_replica(findings: Iterable[Finding]) -> list[Finding]:
+    return [one for one in findings if one.code in OF_A_REPLICA or one.severity == SEVERITIES[-1]]
 
 
 def startup(unit: Unit, *, request: StartRequest) -> Outcome:
@@ -143,14 +179,12 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
         yield from lone_finding(partition, given)
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
+    log = yield from _started_log(partition, given, request)
+    said = list(said_of_log(partition, given, log, request.fates))
     is_deleted = partition.target.name.kind == DELETE
-    settings = request.settings(partition)._replace(as_deleted=is_deleted)
-    log = yield from attempt(partition, start_from(partition, given, settings=settings))
-    fate = request.fates.of(partition.target)
     row = _row_without_log(partition, clean=given.clean)
     row = row._replace(metadata_path=request.metadata_paths.get(partition.target.log_dir or ""))
-    unstable, needed = None, 0
-    missing: list[Finding] = []
+    needed = 0
     if isinstance(log, StartFailure):
         row = row._replace(outcome=FAILS, error=log.exception, error_message=log.message)
     elif is_deleted:
@@ -159,37 +193,51 @@ def _startup(partition: Partition, request: StartRequest, known: list[StartedPar
             outcome=WILL_BE_DELETED, files=files, records_lost=0, reason=DELETE_DIRECTORY.reason
         )
     else:
-        offsets = Offsets(
-            log_start=None,
-            recovery_point=given.recovery_point,
-            high_watermark=given.high_watermark,
-            cleaner_point=None,
-            epoch_start=None,
-            log_end=log.log_end_offset,
-            clean=given.clean,
-        )
-        missing = list(contradictions(partition.target, offsets))
         row = _with_unseen(_with_log(row, partition, log), log)
-        if any(one.code == "LOG-025" for one in missing):
+        if any(one.code == "LOG-025" for one in said):
             row = _with_missing(row, log)
-        row = _with_fate(row, log, fate)
-        unstable = log.producers.first_unstable_offset
+        row = _with_fate(row, log, request.fates.of(partition.target))
         needed = bytes_needed(partition.path, log, row.files)
-    failure = log if isinstance(log, StartFailure) else None
-    known.append(StartedPartition(row, partition.target.log_dir, unstable, failure, needed))
+        if forgets_producers(log):
+            said.append(Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown))
+    known.append(StartedPartition(row, log_start(partition, log), needed))
     yield row
-    yield from missing
-    yield from damaged_snapshot(partition)
-    if isinstance(log, StartFailure) or is_deleted:
-        return
-    if forgets_producers(log):
-        yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
-    if fate.replaced_by is None or row.outcome != LOADS:  # what does not load replaces nothing
-        yield from request.fates.findings(
+    yield from said
+
+
+def _started_log(
+    partition: Partition, given: Checkpoints, request: StartRequest
+) -> Generator[Finding, None, LoadedLog | StartFailure]:
+    """Yield what a start reports; return the log that it opens, or why it does not load."""
+    name = partition.target.name
+    settings = request.settings(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
+    exact = not request.is_bounded or is_recovered(partition)
+    return (yield from attempt(partition, start_from(partition, given, settings=settings, exact=exact)))
+
+
+def log_start(partition: Partition, log: LoadedLog | StartFailure) -> LogStart:
+    """Return what the start of a log means to its broker."""
+    failure = log if isinstance(log, StartFailure) else None
+    unstable = None
+    name = partition.target.name
+    if not isinstance(log, StartFailure) and not (name is not None and name.kind == DELETE):
+        unstable = log.producers.first_unstable_offset
+    return LogStart(partition.shown, partition.target.log_dir, failure, unstable)
+
+
+def said_of_log(
+    partition: Partition, given: Checkpoints, log: LoadedLog | StartFailure, fates: ReplicaFates
+) -> Iterator[Finding]:
+    """Yield what checkpoints, the snapshot of a metadata log, and the metadata say of a started log."""
+    name = partition.target.name
+    if not isinstance(log, StartFailure) and not (name is not None and name.kind == DELETE):
+        yield from missing_records(partition, given, log.log_end_offset)
+        yield from fates.findings(
             partition.target,
             has_topic_id=PARTITION_METADATA_FILE in partition.names,
             has_records=any(segment.log_size for segment in log.segments),
         )
+    yield from damaged_snapshot(partition)
 
 
 def _scanned_end(log: LoadedLog) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from formats.names import STRAY
-from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import (
     IO,
     QUORUM_STATE_STOPS,
@@ -22,7 +21,7 @@ from kcli.kafka.kraft.meta_properties import (
 from kcli.kafka.kraft.quorum_start import config_failures
 from kcli.kafka.kraft.remedies import ANOTHER, ELSEWHERE, NONE
 from kcli.kafka.storage.log_segment import ILLEGAL_STATE, KAFKA_EXCEPTION, KAFKA_STORAGE
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError
 from kcli.logdir.log_dirs import (
     CHECKPOINTS,
     LOCK_FILE,
@@ -156,11 +155,6 @@ def as_named(config: BrokerConfig, dirs: Sequence[LogDirState]) -> BrokerConfig:
     real = os.path.realpath(config.metadata_log_dir)
     named = next((one.path for one in dirs if os.path.realpath(one.path) == real), config.metadata_log_dir)
     return config._replace(metadata_log_dir=named)
-
-
-def offline_by_log(log_dir: str, reason: StartFailure) -> Finding:
-    """Return the finding about a log dir that goes offline because a log in it does not load."""
-    return Finding("START-010", str(reason), dir=shown(log_dir))
 
 
 def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:

@@ -32,7 +32,7 @@ from kcli.kafka.storage.loaded_log import (
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import DataFile, FileError, shown
-from kcli.logdir.log_dirs import has_own_files, metadata_log
+from kcli.logdir.log_dirs import has_own_files, is_running, metadata_log
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.targets import PARTITION, Target, partition_of
@@ -113,6 +113,11 @@ def unflushed_bytes(partition: Partition) -> int:
             with suppress(OSError):  # the start says what is wrong with the file
                 unflushed += os.stat(segment.path("log")).st_size
     return unflushed
+
+
+def is_recovered(partition: Partition) -> bool:
+    """Whether a command recovers a log without being asked: RECOVERED_BYTES at most, of no running broker."""
+    return unflushed_bytes(partition) <= RECOVERED_BYTES and not is_running(partition.target)
 
 
 def start_from(

@@ -4,13 +4,12 @@ Every command that foretells a start asks here, so that all say the same.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.broker_start import log_dir_of
+from kcli.kafka.kraft.broker_start import is_offline_before_its_logs, log_dir_of
 from kcli.kafka.kraft.fates import (
     DIRECTORY_IDS,
     LEFT_STRAY,
@@ -24,13 +23,13 @@ from kcli.kafka.kraft.fates import (
     Fate,
     is_assigned_elsewhere,
 )
-from kcli.kafka.kraft.meta_properties import NEWEST, StartFailure, Version
+from kcli.kafka.kraft.meta_properties import ENSEMBLE, NEWEST, StartFailure, Version
 from kcli.kafka.kraft.partition_start import log_end_in
 from kcli.kafka.kraft.remedies import remedy, with_remedy
-from kcli.kafka.kraft.start_plan import StartPlan, replica_target
-from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.log_dirs import METADATA_DIRECTORY, directory_facts, is_running
-from kcli.logdir.partition import Partition
+from kcli.kafka.kraft.start_plan import StartPlan
+from kcli.kafka.storage.log_segment import KAFKA_STORAGE
+from kcli.logdir.buffers import shown
+from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState, directory_facts, is_running
 from kcli.logdir.targets import Target
 
 
@@ -59,6 +58,119 @@ def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Fi
     return Finding(code, message, dir=shown(log_dir), path=path)
 
 
+class LogStart(NamedTuple):
+    """What the start of a log comes to for its broker; `directory` as shown.
+
+    `failure`: why it does not load. `first_unstable_offset`: once it is loaded, None without a transaction
+    that is open, or completed in what the start replays.
+    """
+
+    directory: str
+    log_dir: str | None
+    failure: StartFailure | None = None
+    first_unstable_offset: int | None = None
+
+
+def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
+    """Return the starts of the logs in the log dirs of a node; a controller alone opens its metadata log."""
+    dirs, is_broker = {one.path for one in plan.log_dirs}, not plan.config.has_no_broker
+    return [
+        one
+        for one in logs
+        if one.log_dir in dirs and (is_broker or os.path.basename(one.directory) == METADATA_DIRECTORY)
+    ]
+
+
+def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, StartFailure]:
+    """Return why log dirs go offline: by their own files, by a log in them, as a log is made there."""
+    reasons = {
+        one.path: plan.start.offline.get(one.path)
+        or next(_takes_offline(one, logs), None)
+        or plan.blocked.get(one.path)
+        for one in plan.log_dirs
+    }
+    return {path: reason for path, reason in reasons.items() if reason is not None}
+
+
+def _takes_offline(one: LogDirState, logs: Iterable[LogStart]) -> Iterator[StartFailure]:
+    """Yield why logs take their log dir offline: an error of the disk in one does."""
+    for each in logs:
+        if each.log_dir == one.path and each.failure is not None and each.failure.exception == KAFKA_STORAGE:
+            yield each.failure
+
+
+def process_ends(
+    plan: StartPlan, logs: Sequence[LogStart], offline: Mapping[str, StartFailure]
+) -> Iterator[StartFailure]:
+    """Yield what ends the process, in the broker's order."""
+    start = plan.start
+    yield from (stop for stop in plan.stops if stop not in start.log_stops)
+    if plan.metadata_log_failure is not None:
+        yield plan.metadata_log_failure
+    yield from start.log_stops
+    early = {one.path for one in plan.log_dirs if is_offline_before_its_logs(one)}
+    for one in logs:
+        failure = one.failure
+        if one.log_dir not in start.offline and failure is not None and failure.exception != KAFKA_STORAGE:
+            yield failure
+        if one.log_dir in early and one.first_unstable_offset is not None:
+            yield _reads_offline(one, offline)
+    for log_dir in plan.log_dirs:
+        if log_dir.path not in early:
+            yield from (_reads_offline(one, offline) for one in _after_the_failed(log_dir, logs))
+    reason = offline.get(start.metadata_log_dir or "")
+    if reason is not None and plan.config.version >= ENSEMBLE:
+        yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
+    if len(offline) == len(plan.log_dirs):
+        first = offline[plan.log_dirs[0].path]
+        yield first._replace(message=f"every log dir fails: {first.reason}")
+
+
+def _reads_offline(one: LogStart, offline: Mapping[str, StartFailure]) -> StartFailure:
+    """Return why the start of a log ends the process: it reads, and its log dir is offline.
+
+    The cause is what took the log dir offline.
+    """
+    cause, name = offline[one.log_dir or ""], os.path.basename(one.directory)
+    reads = f"the start of {name} reads its first unstable offset {one.first_unstable_offset}"
+    return StartFailure(
+        KAFKA_STORAGE, f"{cause.reason}: the log dir goes offline, and {reads} there", cause.path
+    )
+
+
+def _after_the_failed(log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[LogStart]:
+    """Yield the logs with an unstable offset that are loaded after one that takes their log dir offline."""
+    mine = {os.path.basename(one.directory): one for one in logs if one.log_dir == log_dir.path}
+    is_offline = False
+    for one in (mine[name] for name in log_dir.order if name in mine):
+        if is_offline and one.failure is None and one.first_unstable_offset is not None:
+            yield one
+        is_offline = is_offline or (one.failure is not None and one.failure.exception == KAFKA_STORAGE)
+
+
+def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Finding]:
+    """Yield which log dirs go offline by a log, and what ends the process that is said of no log itself."""
+    for one in plan.log_dirs:
+        failed = None if one.path in plan.start.offline else next(_takes_offline(one, logs), None)
+        if failed is not None:
+            yield Finding("START-010", str(failed), dir=shown(one.path))
+    end = next(process_ends(plan, logs, offline_log_dirs(plan, logs)), None)
+    if end is not None and end not in {
+        *plan.stops,
+        plan.metadata_log_failure,
+        *(one.failure for one in logs),
+    }:
+        message = f"{end.exception}: {with_remedy(end, [one.path for one in plan.log_dirs])}"
+        yield _finding("START-009", message, log_dir_of(end.path, plan.log_dirs), end)
+
+
+def findings_of_broker(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Finding]:
+    """Yield what is to be said of a broker and its log dirs, given how the start of each log ends."""
+    yield from stop_findings(plan)
+    yield from findings_of_logs(plan, logs)
+    yield from empty_findings(plan)
+
+
 FATE_CODES = {
     NOT_ASSIGNED: "START-013",
     "promoted": "START-016",
@@ -67,6 +179,10 @@ FATE_CODES = {
 }
 LEFT_RECORDS = "START-024"
 """Rule of a fate -> code; a log without a topic id has START-012 or START-017."""
+OF_A_REPLICA = frozenset(
+    {*FATE_CODES.values(), LEFT_RECORDS, "START-001", "START-008", "START-012", "START-017", "LOG-025"}
+)
+"""Codes of what becomes of a replica: said of those that were not asked for, too."""
 WITHOUT_TOPIC_ID = {
     STRAY: "no partition.metadata: a KRaft broker renames the directory to -stray",
     WILL_BE_DELETED: (
@@ -99,6 +215,9 @@ class ReplicaFates(NamedTuple):
         fate, name = self.of(target), target.name
         if fate.rule == LEFT_STRAY and has_records:
             yield Finding(LEFT_RECORDS, f"records in a -stray directory: {fate.reason}", dir=target.shown)
+        is_replaced = fate.rule in FATE_CODES and fate.replaced_by is not None
+        if is_replaced and log_end_in(str(fate.replaced_by)) is None:
+            return  # what does not load replaces nothing
         if fate.rule in FATE_CODES:
             behind = None if fate.replaced_by is None else _behind(fate.replaced_by, target)
             code = FATE_CODES[fate.rule] if behind is None else FATE_CODES["emptied"]
@@ -173,17 +292,6 @@ def empty_findings(plan: StartPlan) -> Iterator[Finding]:
         code = "START-019" if alone and not missing else "START-021"
         directory = place if place and not is_lost else plan.log_dirs[0].path
         yield Finding(code, message, dir=shown(directory))
-
-
-def left_findings(plan: StartPlan, known: ReplicaFates) -> Iterator[Finding]:
-    """Yield per log dir which of its -stray directories hold records of replicas of the broker."""
-    for one in plan.log_dirs:
-        for name, parsed in one.names:
-            if parsed is not None and parsed.kind == STRAY:
-                target = replica_target(one.path, name, parsed)
-                with suppress(FileError, OSError):  # its start says what is wrong there
-                    sizes = [os.path.getsize(segment.path("log")) for segment in Partition(target).segments]
-                    yield from known.findings(target, has_topic_id=True, has_records=any(sizes))
 
 
 def _log_dirs_not_given(plan: StartPlan) -> int:

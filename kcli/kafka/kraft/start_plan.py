@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.names import PartitionDir
+from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
@@ -54,7 +54,7 @@ from kcli.logdir.log_dirs import (
     log_dir_state,
 )
 from kcli.logdir.partition import Partition
-from kcli.logdir.targets import PARTITION, Target
+from kcli.logdir.targets import PARTITION, Selection, Target
 
 LEVEL_USED_WHERE_EMPTY = (4, 0)
 """From here on the level in bootstrap.checkpoint counts only where the metadata log is empty."""
@@ -121,15 +121,15 @@ def start_plans(
     is_release_known: bool = True,
     are_named: bool = True,
 ) -> list[StartPlan]:
-    """Return the plan of each broker whose log dirs these are; folders of copies are none but `are_named`.
+    """Return the plan of each broker whose log dirs these are; folders of copies beside log dirs are none.
 
     With a metadata log dir of server.properties they are of one. `metadata_log_dir`: where a metadata log
     lies apart. Without `is_release_known` the release is the newest that the log dirs can be of.
     """
     states = [log_dir_state(path) for path in log_dirs]
-    if not are_named and config.metadata_log_dir is None:
+    if config.metadata_log_dir is None:
         paths = {one.path for dirs in brokers_of(log_dirs) for one in dirs}
-        states = [one for one in states if one.path in paths]
+        states = [one for one in states if one.path in paths or not (paths and one.names)]
     brokers = [states] if config.metadata_log_dir is not None else _of_brokers(states, are_named=are_named)
     plans = []
     for dirs in brokers:
@@ -204,7 +204,7 @@ def _of_brokers(states: Sequence[LogDirState], *, are_named: bool) -> list[list[
             other
             for other in near
             if _node_ids(other) & _node_ids(group)
-            or (are_named and any(one.meta is not None and one.meta.version for one in (*group, *other)))
+            or (are_named and any(one.has_metadata_log for one in other))
         ]
         if len(near) == 1 and not any(one.has_metadata_log for one in group):
             near[0] += group
@@ -477,6 +477,23 @@ def replica_target(log_dir: str, name: str, parsed: PartitionDir) -> Target:
     return Target(kind=PARTITION, path=path, shown=shown(path), name=parsed, log_dir=log_dir)
 
 
-def plans_at_rest(log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG) -> list[StartPlan]:
-    """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of."""
-    return start_plans(log_dirs, config, is_release_known=False, are_named=False) if log_dirs else []
+def plans_at_rest(
+    log_dirs: Sequence[str], config: BrokerConfig = UNKNOWN_CONFIG, *, are_named: bool = False
+) -> list[StartPlan]:
+    """Return the plans of the brokers whose log dirs these are, of the newest release that each can be of.
+
+    Folders of copies alone have none.
+    """
+    if config.metadata_log_dir is None and not brokers_of(log_dirs):
+        return []
+    return start_plans(log_dirs, config, is_release_known=False, are_named=are_named)
+
+
+def begun_empty(plans: Iterable[StartPlan], selection: Selection) -> frozenset[str]:
+    """Return the topics of selected replicas that begin empty: no directory is theirs."""
+    return frozenset(
+        one.topic
+        for plan in plans
+        for one in (plan.fates.empty if plan.fates is not None else ())
+        if selection.wants(PartitionDir(one.topic, one.partition, NORMAL, None))
+    )

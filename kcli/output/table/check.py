@@ -62,9 +62,12 @@ def view_checks(answer: TableInput) -> TableView:
     """Return the view of results with the worst finding of each."""
     findings = answer.findings
     of_dir, first_lines = by_dir(findings), _causes(findings)
+    dirs = {row.where.dir for row in answer.rows}
+    others = [one for one in findings if (one.dir or one.path) and one.dir not in dirs]
 
     def found(row: CheckRow) -> str:
-        return _in_words([*of_dir.get(row.where.dir, ()), *_of_log_dir(row, findings)], first_lines)
+        own = [one for one in others if os.path.dirname(one.dir or one.path or "") == row.where.dir]
+        return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
     return TableView(
         columns=(RESULT, ShownColumn("FOUND", found, least=24)),
@@ -148,15 +151,6 @@ def _checked(rows: Sequence[CheckRow]) -> str:
     more = any(row.log_end_offset is not None or row.errors for row in partitions)
     read = f"{counted(batches, 'batch', 'batches')} in {counted(segments, 'segment')} ({size(size_read)})"
     return f"Checked: {joined((read, CHECKED_TOO if more else ''))}." if partitions else ""
-
-
-def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the findings about a log dir that name no partition with a row: a file or a directory in it."""
-    if row.is_log_dir:
-        for finding in findings:
-            place = finding.dir if finding.code == LEFT_RECORDS else None if finding.dir else finding.path
-            if os.path.dirname(place or "") == row.where.dir:
-                yield finding
 
 
 def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:

@@ -1,0 +1,115 @@
+"""What `startup`, `check` and `ls` say of one state, with and without a selection, and where they differ.
+
+`python -m tests.starts.agreement [WORD...]` prints the differences of recorded states of such a name.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.starts.observe import prepare
+from tests.starts.predicted import RECORDED
+
+OF_A_REPLICA = {f"START-0{number}" for number in ("01", "08", 12, 13, 16, 17, 20, 24)} | {"LOG-025"}
+OF_A_BROKER = {f"START-0{number}" for number in ("09", 10, 14, 19, 21, 22)}
+ENDS = "the broker's process ends"
+STATES = sorted({(base, change) for base, _, change in RECORDED})
+
+
+class Said(NamedTuple):
+    """What a command says: of replicas, in its words, of log dirs, of the broker, and its exit status."""
+
+    replicas: frozenset[tuple[str, str, str]]
+    log_dirs: frozenset[tuple[str, str]]
+    broker: str
+    status: int
+
+
+def ask(*words: str) -> tuple[Said, dict[str, Any]]:
+    """Return what a command line says, and its document."""
+    done = CliRunner().invoke(app, [*words, "-o", "json"])
+    document = json.loads(done.stdout)
+    found = [(one["code"], one["path"] or one["dir"]) for one in document["findings"]]
+    codes = {code for code, _ in found}
+    ends = any(one["code"] == "START-008" and ENDS in one["message"] for one in document["findings"])
+    broker = "starts-degraded" if "START-010" in codes else "starts"
+    broker = "waits" if "START-022" in codes else broker
+    answer = Said(
+        frozenset(
+            (one["code"], one["path"] or one["dir"], one["message"])
+            for one in document["findings"]
+            if one["code"] in OF_A_REPLICA
+        ),
+        frozenset(one for one in found if one[0] in OF_A_BROKER),
+        "fails" if "START-009" in codes or ends else broker,
+        done.exit_code,
+    )
+    return answer, document
+
+
+def differences(topic: str, *paths: str) -> Iterator[str]:
+    """Yield where commands differ about log dirs; some ask for a topic alone."""
+    usual, document = ask("startup", *paths)
+    brokers = [row for row in document["rows"] if "log_dirs" in row]
+    if len(brokers) == 1 and brokers[0]["outcome"] != usual.broker:
+        yield f"startup: its row says {brokers[0]['outcome']}, its findings {usual.broker}"
+    failing = {row["dir"] for row in document["rows"] if row["outcome"] == "fails" and "log_dirs" not in row}
+    refused = {one["dir"] for one in document["findings"] if one["code"] == "START-008"}
+    if failing != refused:
+        yield f"startup: {failing} fail, {refused} are refused"
+    for selected in ((), ("--topic", topic)):
+        started, document = ask("startup", *selected, *paths)
+        is_nothing = any(one["error"] == "nothing-matched" for one in document["errors"])
+        yield from () if is_nothing else _between(" ".join(("startup", *selected)), started, usual)
+        for command in ("check", "ls"):
+            said, document = ask(command, *selected, *paths)
+            name = " ".join((command, *selected))
+            more = {one["code"] for one in document["findings"] if one["severity"] == "error"}
+            if command == "check" and more - OF_A_REPLICA - OF_A_BROKER:  # it reads what no start reads
+                said = said._replace(status=started.status)
+            yield from _between(name, said, started)
+            bad = [one for one in document["findings"] if one["severity"] != "info"]
+            worse = {one["dir"] for one in bad if one["code"] in OF_A_REPLICA}
+            clean = {row["dir"] for row in document["rows"] if row.get("result") == "clean"}
+            if worse & clean:
+                yield f"{name}: clean are {worse & clean}"
+
+
+def _between(name: str, said: Said, other: Said) -> Iterator[str]:
+    if said.replicas != other.replicas:
+        yield f"{name}: {sorted(said.replicas - other.replicas)} for {sorted(other.replicas - said.replicas)}"
+    if said.log_dirs != other.log_dirs:
+        yield f"{name}: {sorted(said.log_dirs - other.log_dirs)} for {sorted(other.log_dirs - said.log_dirs)}"
+    if (said.broker, said.status) != (other.broker, other.status):
+        yield f"{name}: {said.broker}, status {said.status} for {other.broker}, {other.status}"
+
+
+def of_state(base: str, change: str, root: Path, *, is_named: bool) -> list[str]:
+    """Return the differences about a recorded state, whose log dirs a server.properties names, or no file."""
+    properties = prepare(base, change, root)
+    dirs = [str(root / name) for name in ("d0", "d1") if (root / name).is_dir()]
+    words = ["--server-config", str(properties)] if is_named else dirs
+    return [f"{base}: {change}: {one}".replace(str(root), "") for one in differences("events", *words)]
+
+
+def main(words: Sequence[str]) -> int:
+    number = 0
+    for base, change in STATES:
+        for is_named in (True, False):
+            if not words or any(word in f"{base} {change}" for word in words):
+                with tempfile.TemporaryDirectory() as folder:
+                    found = of_state(base, change, Path(folder), is_named=is_named)
+                    number += len(found)
+                    print(*found, sep="\n", end="\n" if found else "", flush=True)
+    print(f"{number} differences")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(sys.argv[1:])))
