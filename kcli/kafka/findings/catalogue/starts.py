@@ -117,9 +117,9 @@ STARTS: dict[str, Rule] = {
     ),
     "START-009": Rule(
         "error",
-        "The broker's process would end because of how its log dirs fit together.",
+        "The broker's process would end because of how its log dirs and server.properties fit together.",
         "It ends with the exception that the finding names: meta.properties that are missing or contradict "
-        "each other, the name of a directory, a partition in two log dirs.",
+        "each other, the name of a directory, a partition in two log dirs, no process.roles.",
         "Check that the log dirs are those of this broker (server.properties). Of a partition in two log "
         "dirs keep the one with the higher log end (kcli ls), and move the other elsewhere. A "
         "meta.properties that a crash left empty, cut or full of NUL bytes is written anew: version=1, and "
