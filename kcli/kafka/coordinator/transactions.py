@@ -6,7 +6,8 @@ folded, too: a finding says from which offset on the coordinator does not know i
 """
 
 from collections.abc import Generator, Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 from formats.errors import FormatError
 from formats.messages.decode import decode_key, decode_value
@@ -17,6 +18,8 @@ from formats.types import TopicPartition
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords, Marker
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
+
+Fields: TypeAlias = Mapping[str, Any]
 
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT = TRANSACTION_STATES[:4]
 PREPARED = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
@@ -59,12 +62,17 @@ class TransactionStates:
     """
 
     def __init__(self, directory: str, version: Version = NEWEST) -> None:
-        self.states: dict[str, TransactionState] = {}
+        self._newest: dict[str, tuple[int, Fields]] = {}
         self.stop: int | None = None
         """The first offset at which a load ends."""
         self.is_whole = True
         """Whether the coordinator, and kcli, know all that the log said."""
         self._directory, self.version = directory, version
+
+    @property
+    def states(self) -> dict[str, TransactionState]:
+        """The state of each transactional id, by its last record."""
+        return {name: _state(*newest) for name, newest in self._newest.items()}
 
     def take(self, records: Iterable[CoordinatorRecords | Marker]) -> Generator[Finding, None, None]:
         """Fold records; yield where a load ends, and what it passes over."""
@@ -90,12 +98,12 @@ class TransactionStates:
 
     def _record(self, offset: int, key: bytes | None, value: bytes | None) -> tuple[bool, str | None]:
         """Take a record; return whether a load ends at it, and why it, or kcli, cannot use the record."""
-        name = decode_key(TRANSACTION_STATE, key, replace_invalid_utf8=True)
+        name = _key(key)
         if isinstance(name, Unknown):
             return self.version < PASSES_OVER_TYPES, f"a key of unknown version {name.api_key}"
         transactional_id = str(name.fields["transactionalId"])
         if value is None:
-            self.states.pop(transactional_id, None)
+            self._newest.pop(transactional_id, None)
             return False, None
         found = decode_value(TRANSACTION_STATE, name.api_key, value, replace_invalid_utf8=True)
         if isinstance(found, Unknown):
@@ -103,36 +111,21 @@ class TransactionStates:
         return self._value(offset, transactional_id, found)
 
     def _value(self, offset: int, transactional_id: str, found: Message) -> tuple[bool, str | None]:
-        fields: Mapping[str, Any] = found.fields
+        fields: Fields = found.fields
         status, topics = fields["transactionStatus"], fields["transactionPartitions"]
         if status not in range(len(TRANSACTION_STATES)):
             return True, f"unknown state {status} of transactional id {transactional_id}"
-        state = TRANSACTION_STATES[status]
-        if topics is None and state != EMPTY:
+        if topics is None and TRANSACTION_STATES[status] != EMPTY:
+            state = TRANSACTION_STATES[status]
             return True, f"{state} of transactional id {transactional_id} without a list of partitions"
-        self.states[transactional_id] = TransactionState(
-            offset,
-            fields["producerId"],
-            fields["producerEpoch"],
-            fields.get("previousProducerId", -1),
-            fields.get("nextProducerId", -1),
-            state,
-            fields["transactionTimeoutMs"],
-            fields["transactionStartTimestampMs"],
-            fields["transactionLastUpdateTimestampMs"],
-            tuple(
-                TopicPartition(one["topic"], number) for one in topics or () for number in one["partitionIds"]
-            )
-            if state != EMPTY
-            else (),
-        )
+        self._newest[transactional_id] = offset, fields
         return self._refusal(found, topics or ())
 
     def _refusal(self, found: Message, topics: Iterable[Mapping[str, Any]]) -> tuple[bool, str | None]:
         """Return whether and why the release cannot read a value that others can."""
         if found.version and self.version < FLEXIBLE_FROM:
             return True, f"a value of version {found.version}, which this release does not know"
-        fields: Mapping[str, Any] = found.fields
+        fields: Fields = found.fields
         client = fields.get("clientTransactionVersion", 0)
         if not 0 <= client <= LAST_CLIENT_VERSION and self.version >= CLIENT_VERSION_FROM:
             return True, f"unknown transaction.version {client} of the client"
@@ -140,6 +133,30 @@ class TransactionStates:
         if most > MOST_ELEMENTS and self.version >= BOUNDED_FROM:
             return True, f"an array of {most} elements, {MOST_ELEMENTS} at most"
         return False, None
+
+
+@lru_cache(1 << 16)
+def _key(key: bytes | None) -> Message | Unknown:
+    return decode_key(TRANSACTION_STATE, key, replace_invalid_utf8=True)
+
+
+def _state(offset: int, fields: Fields) -> TransactionState:
+    """Return what a value says."""
+    state, topics = TRANSACTION_STATES[fields["transactionStatus"]], fields["transactionPartitions"]
+    if state == EMPTY:
+        topics = ()
+    return TransactionState(
+        offset,
+        fields["producerId"],
+        fields["producerEpoch"],
+        fields.get("previousProducerId", -1),
+        fields.get("nextProducerId", -1),
+        state,
+        fields["transactionTimeoutMs"],
+        fields["transactionStartTimestampMs"],
+        fields["transactionLastUpdateTimestampMs"],
+        tuple(TopicPartition(one["topic"], number) for one in topics for number in one["partitionIds"]),
+    )
 
 
 def holds(state: TransactionState, partition: TopicPartition, producer_id: int, epoch: int) -> bool:
