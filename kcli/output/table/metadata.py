@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 
@@ -18,8 +18,9 @@ from kcli.output.table.columns import (
     TIME,
     TIME_OF_DAY,
     ShownColumn,
+    change,
 )
-from kcli.output.table.fitted_table import StyledLines, sentences
+from kcli.output.table.fitted_table import StyledLines, sentences, table
 from kcli.output.table.shared_columns import SharedColumn
 from kcli.output.table.table_view import TableInput, TableView
 from kcli.output.units import counted, joined, moment, number
@@ -35,7 +36,7 @@ OF_DIR = SharedColumn("DIR", attrgetter("place.dir"), "{}", ("metadata log",), a
 OF_NODE = SharedColumn("NODE", attrgetter("place.broker_id"), "node {}", (), NUMBER, rank=7, is_last=True)
 CLUSTER_OF_IMAGE = SharedColumn("", attrgetter("place.cluster_id"), "cluster {}", ("cluster",))
 PLACE = (OF_DIR, OF_NODE, CLUSTER_OF_IMAGE)
-NONE = -1
+NONE, PRODUCER_IDS = -1, "producer-ids"
 
 
 def ids(given: Sequence[int]) -> str:
@@ -334,18 +335,45 @@ def view_changes(answer: TableInput) -> TableView:
 
 
 def _differences_verdict(rows: Sequence[MetadataDifferenceRow]) -> str:
-    kinds = Counter(row.kind for row in {(row.kind, row.name): row for row in rows}.values())
-    return f"They differ in {joined(counted(count, kind) for kind, count in kinds.items())}."
+    kinds = Counter(kind for kind, _ in {(row.kind, row.name): row for row in rows})
+    shown = [counted(count, kind) for kind, count in kinds.items() if kind != PRODUCER_IDS]
+    return f"They differ in {joined([*shown, *['the next producer id'] * (PRODUCER_IDS in kinds)])}."
+
+
+class _Differing(NamedTuple):
+    """All that differs of one."""
+
+    kind: str
+    name: str
+    what: str
+
+
+def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Iterator[RenderableType]:
+    """Yield a table of a line for each that differs."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        both = (_value(row.before), _value(row.after))
+        text = row.change if row.field is None else f"{row.field} {change(both, screen.symbols)}"
+        texts.setdefault((row.kind, row.name), []).append(text)
+    lines = [_Differing(*one, joined(own)) for one, own in texts.items()]
+    columns = (
+        ShownColumn("", "kind", style="dim"),
+        ShownColumn("NAME", "name", style="bold", may_overflow=True),
+        ShownColumn("WHAT", "what", least=30),
+    )
+    yield table(columns, lines, screen)
+
+
+def _value(given: str | None) -> str | None:
+    """Return a value, of a list of numbers as 1,2,3."""
+    is_plain = given is not None and given.startswith("[") and given.strip("[]0123456789,") == ""
+    return (given.strip("[]") or None) if is_plain and given is not None else given
 
 
 DIFFERENCE_TABLE = TableView(
-    columns=(
-        ShownColumn("", "kind", style="dim"),
-        ShownColumn("NAME", "name", style="bold", may_overflow=True),
-        ShownColumn("CHANGE", lambda row: row.field or row.change),
-        ShownColumn("BEFORE", lambda row: None if row.field is None else row.before, least=10),
-        ShownColumn("AFTER", lambda row: None if row.field is None else row.after, least=10),
-    ),
+    columns=(),
+    is_listed=lambda _: False,
+    above=_differences,
     shared=(
         OF_DIR,
         SharedColumn(
