@@ -53,7 +53,7 @@ VARINT, VARLONG = 5, 10
 RECORDS_A_STEP = 32
 """A step of many batches at once costs as much as so many records one by one."""
 
-TAIL = b"\0\0"
+ENDS_CHUNK = b"\0\0"
 """Behind the last record of a chunk: ends whatever runs over it."""
 
 EACH = (
@@ -187,7 +187,7 @@ def _as_they_lie(
         most = min(most, np.searchsorted(claimed, before + CHUNK_RECORDS, side="right"))
         last = max(int(most), first + 1)
         base, some = int(starts[first]), slice(first, last)
-        data = b"".join((view[base : int(ends[last - 1])], TAIL))
+        data = b"".join((view[base : int(ends[last - 1])], ENDS_CHUNK))
         bodies = _Bodies(data, starts[some] - base, ends[some] - base, counts[some])
         yield from _decoded(bodies, headers[some], first)
         first = last
@@ -222,7 +222,7 @@ def _joined(
 ) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of bodies one after the other, None for those of damaged batches."""
     headers = headers[first : first + len(bodies)]
-    data = b"".join([*(body for body in bodies if body), TAIL])
+    data = b"".join([*(body for body in bodies if body), ENDS_CHUNK])
     sizes, unread = np.array([len(body or b"") for body in bodies]), [body is None for body in bodies]
     ends, counts = np.cumsum(sizes), np.where(unread, 0, headers["records_count"].astype(np.int64))
     bad = {number for number, is_unread in enumerate(unread) if is_unread}
@@ -230,7 +230,7 @@ def _joined(
 
 
 class _Bodies(NamedTuple):
-    """Where the bodies of batches lie in `data`, which TAIL ends; `counts`: the records that each claims."""
+    """Where bodies of batches lie in `data`, which ENDS_CHUNK ends; `counts`: records that each claims."""
 
     data: bytes
     begins: Ints

@@ -93,7 +93,7 @@ CHECK_ACCEPTS = log_targets.LOG_ACCEPTS | {LOG_DIR}
 FAILS_TO_LOAD = frozenset({REFUSED, "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 NO_EPOCHS, LOST_METADATA = "EPOCH-001", "START-014"
-LOADS: dict[str, Callable[[Unit], Outcome]] = {
+COORDINATOR_LOADS: dict[str, Callable[[Unit], Outcome]] = {
     TRANSACTION_STATE: listed_transactions,
     CONSUMER_OFFSETS: list_groups,
     SHARE_GROUP_STATE: partial(offsets, query=EVERY_GROUP),
@@ -173,7 +173,7 @@ class CheckLog:
         if not isinstance(result, PartitionFiles):
             return CheckedUnit(scanned, logs=() if result is None else (_log_start(unit.target, result),))
         findings = tuple(remote_findings(unit.target)) if is_remote_metadata(unit.target) else ()
-        load = LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
+        load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
             findings = tuple(one for one in load(unit).findings if is_about_load(one))
         return CheckedUnit(scanned, findings, result)
