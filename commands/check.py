@@ -1,5 +1,6 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
+import time
 from typing import TYPE_CHECKING
 
 from kcli.cli.option import option
@@ -66,11 +67,12 @@ def run_check(
     codes: tuple[str, ...] = (),
 ) -> None:
     """Run a command that checks partitions, and log dirs; with `codes`, findings of such codes alone."""
-    from kcli.cli.inputs import broker_of
+    from kcli.cli.inputs import broker_of, server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs.check.check import CHECK_ACCEPTS, CheckLog, expand, reducer
     from kcli.jobs.check.log_dirs import BrokerLogDirs
     from kcli.jobs.cluster_metadata import KnownMetadata, known_settings, metadata_of
+    from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.scan.scan import ScanLog, group_directories
     from kcli.jobs.startup import broker_rows
     from kcli.jobs.startup.replica_start import StartRequest, with_plans
@@ -82,6 +84,8 @@ def run_check(
     selection = inputs.selection()
     metadata: list[KnownMetadata] = []
     plans: list[StartPlan] = []
+    now_ms = time.time_ns() // 1_000_000
+    query = None if codes else RetentionQuery(now_ms, server_properties(inputs) or {})
 
     def expanded(found: "Found") -> "Found":
         if found.named_log_dirs and not codes:
@@ -92,11 +96,11 @@ def run_check(
     def job_of(found: "Found") -> CheckLog:
         metadata.extend(metadata_of(found))
         request = StartRequest(known=known_settings(metadata), selection=selection)
-        return CheckLog(scan, records, quick, with_plans(request, plans))
+        return CheckLog(scan, records, quick, with_plans(request, plans), query)
 
     def reduce_of(found: "Found") -> "Reduce":
         log_dirs = BrokerLogDirs(found, plans, metadata)
-        return reducer(found, log_dirs, state, known_settings(metadata), codes=codes)
+        return reducer(found, log_dirs, state, known_settings(metadata), query, codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         return group_directories(units if state is None else state.mark_unchanged(units))

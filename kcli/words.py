@@ -26,6 +26,7 @@ LIKE_SECONDS = range(1_000_000_000, 10_000_000_000)
 """Epoch seconds of 2001 to 2286; as milliseconds they are of the first months of 1970."""
 
 SECOND, MINUTE, HOUR, DAY = UNITS["s"], UNITS["m"], UNITS["h"], UNITS["d"]
+ONE_YEAR = 365 * DAY
 
 
 class WordError(ValueError):
@@ -111,7 +112,7 @@ def duration_ms(text: str) -> int:
 
 
 def duration(milliseconds: int) -> str:
-    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h."""
+    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d, 2 y 9 d."""
     if milliseconds < SECOND:
         return f"{milliseconds} ms"
     if milliseconds < MINUTE:
@@ -122,6 +123,8 @@ def duration(milliseconds: int) -> str:
         else (HOUR, "h", MINUTE, "min")
         if milliseconds < DAY
         else (DAY, "d", HOUR, "h")
+        if milliseconds < ONE_YEAR
+        else (ONE_YEAR, "y", DAY, "d")
     )
     rest = milliseconds % large // small
     return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")

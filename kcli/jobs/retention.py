@@ -4,7 +4,8 @@ Headers and indexes are read; records alone where a timestamp lies ahead of the 
 stamped a batch with the time at which its tombstones go.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -21,17 +22,24 @@ from formats.batch import (
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import is_legacy, read_header, record_count
-from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.names import CLUSTER_METADATA, NORMAL, REMOTE_LOG_METADATA
 from formats.record import Record
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import cleaner_point
+from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.log_search import failing_lookup, read_records
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_config import LogConfig, log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
-from kcli.kafka.storage.cleaner import Cleanable, CleanerBounds, CleanerSettings, find_cleanable
+from kcli.kafka.storage.cleaner import (
+    BY_LAG,
+    BY_TRANSACTION,
+    Cleanable,
+    CleanerBounds,
+    CleanerSettings,
+    find_cleanable,
+)
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
     LoadedSegment,
@@ -52,16 +60,28 @@ from kcli.kafka.storage.retention import (
     local_segments,
 )
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.log_dirs import is_running
-from kcli.logdir.partition import Partition
+from kcli.logdir.log_dirs import HIGH_WATERMARK, is_running, version_of
+from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
 from kcli.logdir.targets import Target
 from kcli.rows.retention import FutureTimestamp, RetentionPartitionRow, RetentionRow
+from kcli.words import ONE_YEAR, duration
 
 INHERIT = -2
 """As local.retention.ms or local.retention.bytes: that of the whole log."""
 SHOWN_FUTURE = 10
 """Records ahead of the clock that a row names."""
+ALLOWED_AHEAD_MS = 3_600_000
+"""How far ahead of the clock a broker lets a timestamp be (message.timestamp.after.max.ms)."""
+LONGEST_TRANSACTION_MS = 900_000
+"""transaction.max.timeout.ms."""
+PATIENCE_MS = 3_600_000
+"""For how long a log may be due before the cleaner is suspected: it looks every 15 s."""
+NS_OF_MS = 1_000_000
+AHEAD, KEEPING, BLOCKED = LATE = ("LOG-027", "LOG-028", "LOG-029")
+"""Timestamps ahead of the clock, those that keep segments, and what stops the cleaner."""
+CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
+"""Why a log that is due is not cleaned."""
 HORIZON = DELETE_HORIZON_MASK
 STAMPED = DELETE_HORIZON_MASK | CONTROL_MASK
 
@@ -114,11 +134,37 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     with failing_lookup():
         ends = [ends_of(segment) for segment in loaded.segments]
     row = held.row(verdicts, ends[-1])
+    point = None
     if "compact" in config.policy:
-        row = held.with_cleaner(row, (yield from cleaner_point(partition)), ends)
+        point = yield from cleaner_point(partition)
+        row = held.with_cleaner(row, point, ends)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
         yield _row(row, verdict, end, is_active=segment is loaded.segments[-1])
+    yield from held.findings(verdicts, point, ends)
+
+
+def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[Finding]:
+    """Return what keeps segments of a partition, or its cleaner, for longer than the settings say.
+
+    Of those whose policy has `compact`, or of the others alone; of a log that cannot be read there are none.
+    """
+
+    def look(partition: Partition) -> Yield:
+        config = config_of(partition, query)
+        is_here = partition.topic != CLUSTER_METADATA and partition.state == NORMAL
+        if not is_here or ("compact" in config.policy) != of_compacted:
+            return
+        held = yield from hold(partition, config, query.now_ms, exact=False)
+        point, ends = None, []
+        if of_compacted:
+            point = yield from cleaner_point(partition)
+            with failing_lookup():
+                ends = [ends_of(segment) for segment in held.loaded.segments]
+        bounds = DeletionBounds(held.high_watermark, held.loaded.log_start_offset)
+        yield from held.findings(held.judged(bounds), point, ends)
+
+    return [one for one in answer(unit, look).findings if one.code in LATE]
 
 
 def config_of(partition: Partition, query: RetentionQuery) -> LogConfig:
@@ -128,10 +174,12 @@ def config_of(partition: Partition, query: RetentionQuery) -> LogConfig:
     return log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
 
 
-def hold(partition: Partition, config: LogConfig, now_ms: int) -> Generator[Finding, None, "HeldLog"]:
-    """Yield what a start reports; return the log as the broker then holds it."""
+def hold(
+    partition: Partition, config: LogConfig, now_ms: int, *, exact: bool = True
+) -> Generator[Finding, None, "HeldLog"]:
+    """Yield what a start reports; return the log as the broker then holds it; `exact` as in `start`."""
     is_live = is_running(partition.target)
-    exact = not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
+    exact = exact and not is_live and unflushed_bytes(partition) <= RECOVERED_BYTES
     expiration_ms = partition.target.server.producer_expiration_ms
     settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
     loaded = yield from start(partition, settings=settings, exact=exact)
@@ -170,7 +218,7 @@ class HeldLog(NamedTuple):
 
     def verdicts(self, metadata: tuple[Target, ...]) -> list[LocalVerdict]:
         """Return what becomes of each segment."""
-        loaded, policy = self.loaded, self.config.policy
+        loaded = self.loaded
         bounds = DeletionBounds(self.high_watermark, loaded.log_start_offset)
         if self.config.is_tiered:
             from kcli.jobs.tiered_leader import leader_with
@@ -179,10 +227,19 @@ class HeldLog(NamedTuple):
             bounds = DeletionBounds(self.high_watermark, leader.local_start, None, leader.log_start_offset)
             if self.waits_for_copies:
                 bounds = bounds._replace(remote_end=leader.highest.offset + 1)
-        deletes = "delete" in policy or (not policy and self.waits_for_copies)
-        limits = self.limits if deletes else (-1, -1)
+        return self.judged(bounds)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether limits of time and size count."""
+        policy = self.config.policy
+        return "delete" in policy or (not policy and self.waits_for_copies)
+
+    def judged(self, bounds: DeletionBounds) -> list[LocalVerdict]:
+        """Return what becomes of each segment below some bounds."""
+        limits = self.limits if self.deletes else (-1, -1)
         verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
-        if deletes:
+        if self.deletes:
             return verdicts
         reason = f"cleanup.policy is {self.config.values['cleanup.policy'] or 'empty'}"
         return [each._replace(reason=reason) if each.stays == WITHIN_LIMITS else each for each in verdicts]
@@ -191,6 +248,7 @@ class HeldLog(NamedTuple):
         """Return the row of the log; `ends` are those of the active segment."""
         config, loaded = self.config, self.loaded
         retention_ms, retention_bytes = self.limits
+        pairs = zip(loaded.segments, self.segments, strict=True)
         return RetentionPartitionRow(
             where(self.partition),
             cleanup_policy=config.values["cleanup.policy"],
@@ -204,25 +262,146 @@ class HeldLog(NamedTuple):
             log_start_offset=loaded.log_start_offset,
             high_watermark=self.high_watermark,
             rolls_at=_rolls_at(loaded.segments[-1], ends, config, self.now_ms),
-            future_timestamps=tuple(islice(_future(loaded, self.segments, self.now_ms), SHOWN_FUTURE)),
+            future_timestamps=tuple(islice(_future(pairs, self.now_ms), SHOWN_FUTURE)),
         )
 
     def cleanable(self, point: int | None, ends: Sequence[Ends]) -> Cleanable:
         """Return what the cleaner may clean; `point`: the log's line in the cleaner's checkpoint."""
-        config, loaded = self.config, self.loaded
+        return self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
+
+    def _cleaner_bounds(self, point: int | None) -> CleanerBounds:
+        loaded = self.loaded
         with failing_lookup():
             first_unstable = _first_unstable(loaded)
-        return find_cleanable(
-            self.segments,
-            [each.first_batch_time for each in ends],
-            CleanerBounds(
-                point, loaded.log_start_offset, loaded.log_end_offset, self.high_watermark, first_unstable
-            ),
-            CleanerSettings(
-                config.number("min.compaction.lag.ms"), config.number("max.compaction.lag.ms"), config.ratio
-            ),
-            self.now_ms,
+        return CleanerBounds(
+            point, loaded.log_start_offset, loaded.log_end_offset, self.high_watermark, first_unstable
         )
+
+    @property
+    def _cleaner_settings(self) -> CleanerSettings:
+        number = self.config.number
+        lags = number("min.compaction.lag.ms"), number("max.compaction.lag.ms")
+        return CleanerSettings(*lags, self.config.ratio)
+
+    def _cleanable(
+        self, bounds: CleanerBounds, settings: CleanerSettings, ends: Sequence[Ends], now_ms: int
+    ) -> Cleanable:
+        times = [each.first_batch_time for each in ends]
+        return find_cleanable(self.segments, times, bounds, settings, now_ms)
+
+    def findings(
+        self, verdicts: Sequence[LocalVerdict], point: int | None, ends: Sequence[Ends]
+    ) -> Iterator[Finding]:
+        """Yield what keeps segments, or the cleaner, for longer than the settings say.
+
+        `point` and `ends` are asked for of a compacted log.
+        """
+        yield from self._ahead(verdicts)
+        if "compact" in self.config.policy:
+            stuck = self._stuck(point, ends)
+            if stuck is not None:
+                why, message = stuck
+                yield Finding(BLOCKED, message, dir=self.partition.shown, found=why)
+
+    def _ahead(self, verdicts: Sequence[LocalVerdict]) -> Iterator[Finding]:
+        """Yield what a timestamp ahead of the clock keeps: later segments, or its own for a year and more."""
+        latest = self.now_ms + ALLOWED_AHEAD_MS
+        kept = (each.segment for each in verdicts if each.stays)
+        ahead = [each for each in kept if each.has_timestamps and each.largest_timestamp > latest]
+        if not ahead:
+            return
+        first = ahead[0]
+        segment = segments_from(self.loaded.segments, first.base_offset)[0]
+        record = None
+        with suppress(FileError):
+            record = next(_future([(segment, first)], latest), None)
+        what = "a batch"
+        if record is not None:
+            producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
+            what = f"the record at offset {record.offset}{producer}"
+        far = first.largest_timestamp - self.now_ms
+        waiting = [each.segment for each in verdicts if each.blocked_by == first.base_offset]
+        retention_ms, retention_bytes = self.limits if self.deletes else (-1, -1)
+        after = (
+            f"; retention.ms {duration(retention_ms)} ({self.config.sources['retention.ms']}) counts from it"
+        )
+        if waiting:
+            after += f" and keeps {len(waiting)} later past it, {sum(each.size for each in waiting)} bytes"
+        elif retention_ms < 0:
+            after = "; no limit of time counts here"
+        elif retention_bytes >= 0:
+            after += ", retention.bytes does not"
+        keeps = bool(waiting) or (far > ONE_YEAR and retention_ms >= 0 > retention_bytes)
+        words = f"segment {first.base_offset}: {what} is {duration(far)} ahead of the clock{after}"
+        path = shown_path(self.partition, segment.log_path or "")
+        yield Finding(KEEPING if keeps else AHEAD, words, self.partition.shown, path, more=len(ahead) - 1)
+
+    def _stuck(self, point: int | None, ends: Sequence[Ends]) -> tuple[str, str] | None:
+        """Return why the cleaner does not come to what is dirty, in a word and in words; None: it does.
+
+        A transaction is looked at by the timestamps of the log, which a copy keeps.
+        """
+        bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
+        found = self._cleanable(bounds, settings, ends, self.now_ms)
+        if found.is_picked:
+            return self._left_alone(bounds, settings, ends)
+        free = bounds._replace(first_unstable=None), settings._replace(min_lag_ms=0)
+        if not self._cleanable(*free, ends, self.now_ms).is_picked:
+            return None
+        offset = found.first_uncleanable_offset
+        place = f"the cleaner does not pass offset {offset}"
+        number = self.loaded.segments.index(segments_from(self.loaded.segments, offset)[0])
+        far = self.segments[number].largest_timestamp - self.now_ms
+        if found.uncleanable_because == BY_LAG and far > ALLOWED_AHEAD_MS:
+            return BY_LAG, f"{place}: a timestamp {duration(far)} ahead of the clock is within {BY_LAG}"
+        if found.uncleanable_because == BY_TRANSACTION and bounds.first_unstable is not None:
+            times = [one.largest_timestamp for one in self.segments if one.has_timestamps]
+            newest = max(
+                (time for time in times if time <= self.now_ms + ALLOWED_AHEAD_MS), default=NO_TIMESTAMP
+            )
+            age = newest - self._time_at(bounds.first_unstable)
+            if age > LONGEST_TRANSACTION_MS:
+                return BY_TRANSACTION, f"{place}: a transaction is open from there on, since {duration(age)}"
+        return None
+
+    def _left_alone(
+        self, bounds: CleanerBounds, settings: CleanerSettings, ends: Sequence[Ends]
+    ) -> tuple[str, str] | None:
+        """Return that a log is due, if it was for long when the broker gave its last sign of life.
+
+        That is the high watermark checkpoint, which a broker writes every five seconds.
+        """
+        log_dir = self.partition.target.log_dir or ""
+        alive, written = (
+            version and version[0] // NS_OF_MS
+            for version in (version_of(os.path.join(log_dir, name)) for name in (HIGH_WATERMARK, CLEANER))
+        )
+        if alive is None:
+            return None
+        times = (version_of(one.log_path or "") for one in self.loaded.segments)
+        young = (
+            one.base_offset
+            for one, version in zip(self.segments, times, strict=True)
+            if version is None or version[0] // NS_OF_MS > alive - PATIENCE_MS
+        )
+        end = min(bounds.high_watermark, next(young, bounds.high_watermark))
+        past = self._cleanable(bounds._replace(high_watermark=end), settings, ends, alive - PATIENCE_MS)
+        if not past.is_picked:
+            return None
+        ratio = f"{past.ratio or 0:.0%} dirty for {duration(PATIENCE_MS)} and more, and not cleaned"
+        if written is None or written < alive - PATIENCE_MS:
+            return CLEANER_STOPPED, f"{ratio}: the cleaner has cleaned no log of the log dir since"
+        return FAILED, f"{ratio}, though others are: a cleaning of it failed (server.log has the exception)"
+
+    def _time_at(self, offset: int) -> int:
+        """Return the timestamp of the batch at an offset; that of now where it cannot be read."""
+        for segment in segments_from(self.loaded.segments, offset):
+            with failing_lookup():
+                position = translate_offset(segment, offset)
+            if position is not None:
+                with segment.log() as log:
+                    return read_header(log.read(position, HEADER_SIZE)).max_timestamp
+        return self.now_ms
 
     def with_cleaner(
         self, row: RetentionPartitionRow, point: int | None, ends: Sequence[Ends]
@@ -326,9 +505,9 @@ def _rolls_at(active: LoadedSegment, ends: Ends, config: LogConfig, now_ms: int)
     return rolls_at if rolls_at <= LARGEST_TIME else None
 
 
-def _future(loaded: LoadedLog, segments: list[LocalSegment], now_ms: int) -> Iterator[FutureTimestamp]:
+def _future(segments: Iterable[tuple[LoadedSegment, LocalSegment]], now_ms: int) -> Iterator[FutureTimestamp]:
     """Yield the records with a timestamp after `now_ms`, in the order of the log; no end markers."""
-    for segment, judged in zip(loaded.segments, segments, strict=True):
+    for segment, judged in segments:
         if not judged.has_timestamps or judged.largest_timestamp <= now_ms:
             continue
         with segment.log() as log:

@@ -176,6 +176,7 @@ def _scan_reduce(_found: Found) -> Reduce:
 def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
     metadata = metadata_of(found)
     known = known_settings(metadata)
+    query = RetentionQuery(time.time_ns() // 1_000_000)
     plans = plans_at_rest(found.given_log_dirs, are_named=True) if found.named_log_dirs else []
     request = with_plans(StartRequest(known=known, selection=found.selection), plans)
 
@@ -183,9 +184,9 @@ def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCo
         return check.expand(broker_expand(found, plans, found.selection) if plans else found)
 
     def reduce(found: Found) -> Reduce:
-        return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known)
+        return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known, query)
 
-    job = check.CheckLog(CHECKED, request=request)
+    job = check.CheckLog(CHECKED, request=request, query=query)
     return ViewCommand(job, check.CHECK_ACCEPTS, expand, lambda units, _: group_directories(units), reduce)
 
 

@@ -37,6 +37,8 @@ from kcli.jobs.common import (
     until_whole,
 )
 from kcli.jobs.group import EVERY_GROUP, UNLOADABLE, list_groups, offsets
+from kcli.jobs.retention import RetentionQuery
+from kcli.jobs.retention import findings as retention_findings
 from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.log_targets import directory_of
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScannedUnit, fold_directories, inspected, is_segment
@@ -121,13 +123,15 @@ class CheckLog:
     """The map, picklable. A unit is a log dir, a partition directory, or a log.
 
     `records`: the records of batches are read, too. `quick`: of closed segments headers alone are.
-    `request`: what is known of the start, and of which partitions units are.
+    `request`: what is known of the start, and of which partitions units are. `query`:
+    what keeps the cleaner, or segments, is looked for, too.
     """
 
     scan: ScanLog
     records: bool = False
     quick: bool = False
     request: StartRequest = USUAL_START
+    query: RetentionQuery | None = None
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, a CheckedUnit, as the partial of a DirectoryCheck."""
@@ -176,6 +180,8 @@ class CheckLog:
         load = COORDINATOR_LOADS.get(unit.target.name.topic) if unit.target.name is not None else None
         if load is not None:
             findings = tuple(one for one in load(unit).findings if is_about_load(one))
+        if self.query is not None:
+            findings += tuple(retention_findings(unit, self.query, of_compacted=True))
         return CheckedUnit(scanned, findings, result)
 
     def _segment(self, unit: Unit) -> CheckedUnit:
@@ -298,7 +304,7 @@ class CheckRun(NamedTuple):
 
     `notes`: the findings about directory entries that are not read, by directory. `state`: that of --since.
     `hanging`: returns what says which transactions of a partition hang. `codes`: what the codes of the
-    findings that are shown begin with; none: all are shown.
+    findings that are shown begin with; none: all are shown. `query` as in CheckLog.
     """
 
     unread: frozenset[str]
@@ -307,6 +313,7 @@ class CheckRun(NamedTuple):
     state: IncrementalState | None
     known: KnownSettings
     hanging: Callable[[], Callable[[Target], list[OpenTransactionRow]]]
+    query: RetentionQuery | None
     codes: tuple[str, ...] = ()
 
 
@@ -365,6 +372,7 @@ class DirectoryCheck(DirectoryScan):
         if self._files is not None:
             findings += self._of_log_dirs(target, self._files, findings, log_end)
             findings += self._hanging(target)
+            findings += self._ahead(target)
         self._findings += findings
         row = self._row(target, log_end)
         return Outcome(number=number, rows=[row], findings=self._shown(findings))
@@ -439,6 +447,14 @@ class DirectoryCheck(DirectoryScan):
             message = f"{who}, {since}: {row.reason}; {waiting}; {row.abort_command}"
             yield Finding("TXN-004", message, dir=target.shown)
 
+    def _ahead(self, target: Target) -> list[Finding]:
+        """Return what timestamps ahead of the clock keep."""
+        query = self._run.query
+        newest = max((one.newest for one in self._segments if one.newest is not None), default=0)
+        if query is None or newest <= query.now_ms:
+            return []
+        return retention_findings(Unit(number=0, targets=(target,)), query, of_compacted=False)
+
     def _row(self, target: Target, log_end: int | None) -> CheckRow | EpochCheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
         notes = self._run.notes.get(target.shown, ())
@@ -495,14 +511,15 @@ def reducer(
     log_dirs: BrokerLogDirs,
     state: IncrementalState | None,
     known: KnownSettings,
+    query: RetentionQuery | None,
     *,
     codes: tuple[str, ...] = (),
 ) -> Reduce:
-    """Return the reduce step over the directories that were found; `codes` as in CheckRun."""
+    """Return the reduce step over the directories that were found; `query` and `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
     hanging = cache(lambda: hanging_transactions(found))
-    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, hanging, codes)
+    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, hanging, query, codes)
     return fold_directories(lambda: DirectoryCheck(run))

@@ -26,7 +26,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.partition_names import SWAP, listed
 from kcli.logdir.targets import PARTITION, Target
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
 STALE_INDEX = "IDX-010"
 OF_PRODUCERS = ("PROD-", "IDX-008")

@@ -12,6 +12,7 @@ from kcli.jobs.check.remote_events import is_remote_metadata, unreachable_segmen
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.cluster_metadata import KnownMetadata, newest_images
 from kcli.jobs.metadata_partitions import RemoteEvents, read_events
+from kcli.jobs.retention import CLEANER_STOPPED
 from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
@@ -139,16 +140,20 @@ class BrokerLogDirs:
             for one in sorted(metadata, key=lambda one: one.image.offset)
         }
         self._seen: dict[tuple[object, ...], str] = {}
+        self._uncleaned: dict[str | None, list[Finding]] = {}
+        """By log dir the logs that are due, and that its cleaner does not come to since it stopped."""
         self._remote: dict[tuple[str | None, str, int], dict[tuple[str, str], Finding]] = {}
         """What events show of a partition's remote segments: replicas of their log show the same."""
         self._facts = cache(directory_facts)
         """As they were at first: a run asks for each partition."""
 
-    def add(self, target: Target, logs: Iterable[LogStart], findings: Iterable[Finding] = ()) -> None:
+    def add(self, target: Target, logs: Iterable[LogStart], findings: Sequence[Finding] = ()) -> None:
         """Keep how starts of logs end, and what is wrong with the remote segments of others."""
         self._logs += logs
+        still = [one for one in findings if one.found == CLEANER_STOPPED]
+        self._uncleaned.setdefault(target.log_dir, []).extend(still)
         if is_remote_metadata(target) and target.log_dir is not None:
-            cluster, found_here = self._facts(target.log_dir).cluster_id, list(findings)
+            cluster, found_here = self._facts(target.log_dir).cluster_id, findings
             if any(one.code in NOT_ALL_READ for one in found_here) and self._has_replica(target):
                 return  # that one has events which contradict what this one shows
             for one in found_here:
@@ -190,6 +195,11 @@ class BrokerLogDirs:
                 for one in findings_of_logs(plan, starts):
                     if one.dir == target.shown if one.code == "START-010" else is_last:
                         yield one
+        uncleaned = self._uncleaned.get(target.path)
+        if uncleaned:
+            words = f"{os.path.basename(uncleaned[0].dir or '')} is {uncleaned[0].message}"
+            path = os.path.join(target.shown, CLEANER)
+            yield Finding("DIR-012", words, target.shown, path, more=len(uncleaned) - 1)
 
     def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
         """Yield the starts of logs that load, and whose log dir is offline by then: one may read there."""

@@ -1,15 +1,16 @@
 """What goes of a log and why the rest stays, by timestamps, sizes, settings; what the cleaner may clean."""
 
+import os
 from dataclasses import replace
 
 import pytest
 
-from kcli.jobs.retention import RetentionQuery, retention
+from kcli.jobs.retention import LATE, RetentionQuery, retention
 from tests.commands.answers import ask
 from tests.partitions import log_dir, put_range, rows, segment, time_entries, unit
-from tests.transactions import DAY, NOW
+from tests.transactions import DAY, NOW, sent
 
-WEEK = 7 * DAY
+WEEK, HOUR = 7 * DAY, 3_600_000
 
 
 @pytest.fixture
@@ -90,8 +91,6 @@ def test_a_policy_without_delete_has_no_limits(make):
 
 
 def test_a_segment_without_timestamps_is_as_old_as_its_file(make):
-    import os
-
     directory = make(1, 1, fields=[{"base_timestamp": -1, "max_timestamp": -1}])
     first = directory / f"{0:020}.log"
     (directory / f"{0:020}.timeindex").write_bytes(b"")
@@ -134,3 +133,80 @@ def test_a_setting_that_is_none(kcli, make, word):
 def test_on_the_command_line(make):
     document, status = ask("retention", make(2 * WEEK, 1).parent, "--at", NOW)
     assert (status, [row.get("action") for row in document["rows"]]) == (0, [None, "delete", "keep"])
+
+
+def late(directory, now=NOW, **given):
+    """Return code and `found` of what keeps segments or the cleaner too long, and the first message."""
+    settings = {name.replace("_", "."): str(value) for name, value in given.items()}
+    found = retention(unit(directory), query=RetentionQuery(now, {}, settings)).findings
+    found = [one for one in found if one.code in LATE]
+    return [(one.code, one.found) for one in found], found[0].message if found else ""
+
+
+def test_timestamps_ahead_of_the_clock_count_by_what_they_keep(make):
+    directory = make(WEEK - 5, -2 * HOUR, 1)
+    assert late(directory)[0] == [("LOG-027", None)]
+    assert late(directory, now=NOW + HOUR)[0] == []
+    kept, message = late(make(1, -3 * HOUR, WEEK + 5, WEEK + 6), now=NOW + 2)
+    assert (kept, message.split(";")[0]) == (
+        [("LOG-027", None)],
+        "segment 10: the record at offset 10 is 2 h 59 min ahead of the clock",
+    )
+    kept, message = late(make(WEEK + 5, -3 * HOUR, WEEK + 5, WEEK + 6))
+    assert kept == [("LOG-028", None)]
+    assert "retention.ms 7 d (default) counts from it and keeps 2 later past it, " in message
+    assert late(make(-400 * DAY))[0] == [("LOG-028", None)]
+    assert late(make(-400 * DAY), retention_bytes=10**6)[0] == [("LOG-027", None)]
+    assert "no limit of time" in late(make(-400 * DAY), retention_ms=-1)[1]
+
+
+def compacted(make, *ages, alive=2 * DAY, cleaned=None, **given):
+    """Return what is late of a log whose segments were written a day after NOW, the last a day later."""
+    directory = make(*ages, high_watermark=given.pop("high_watermark", None))
+    for path in directory.glob("*.log"):
+        os.utime(path, ((NOW + DAY) / 1000,) * 2)
+    os.utime(directory.parent / "replication-offset-checkpoint", ((NOW + alive) / 1000,) * 2)
+    if cleaned is not None:
+        path = directory.parent / "cleaner-offset-checkpoint"
+        path.write_text("0\n0\n")
+        os.utime(path, ((NOW + cleaned) / 1000,) * 2)
+    return late(directory, NOW + 2 * DAY, cleanup_policy="compact", **given)[0]
+
+
+def test_a_log_that_is_due_for_long_shows_what_became_of_the_cleaner(make):
+    assert compacted(make, 1, 1) == [("LOG-029", "cleaner-stopped")]
+    assert compacted(make, 1, 1, cleaned=DAY) == [("LOG-029", "cleaner-stopped")]
+    assert compacted(make, 1, 1, cleaned=2 * DAY) == [("LOG-029", "cleaning-failed")]
+    assert compacted(make, 1, 1, alive=DAY + HOUR - 1) == []  # it may come yet
+    assert compacted(make, 1, 1, high_watermark=5) == []
+    assert compacted(make, 1, 1, min_cleanable_dirty_ratio=1) == []
+
+
+def test_a_timestamp_ahead_of_the_clock_stops_the_cleaner_within_its_lag(make):
+    found = compacted(make, -3 * DAY, 1, 1, min_compaction_lag_ms=1, cleaned=2 * DAY)
+    assert found == [("LOG-027", None), ("LOG-029", "min.compaction.lag.ms")]
+
+
+@pytest.mark.parametrize(("age", "found"), [(HOUR, [("LOG-029", "open-transaction")]), (60_000, [])])
+def test_a_transaction_that_is_open_for_long_stops_the_cleaner(tmp_path, age, found):
+    root = log_dir(tmp_path / "d", watermark=30)
+    for base in (0, 10, 20):
+        first = sent(0, 7, count=10, timestamp=NOW - age) if not base else put_range(base, 10, timestamp=NOW)
+        segment(root / "orders-0", base, first, timeindex=time_entries((NOW - age * (not base), 9)))
+    (root / ".kafka_cleanshutdown").unlink()
+    assert late(root / "orders-0", cleanup_policy="compact")[0] == found
+
+
+def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_path):
+    directory = make(*([3 * 365 * DAY] * 2), topic="__consumer_offsets")
+    for path in directory.glob("*.log"):
+        os.utime(path, (1, 1))
+    segment(directory.parent / "orders-0", 0, put_range(0, 10, timestamp=1 << 52, step=0))
+    (directory.parent / "orders-0" / f"{0:020}.timeindex").write_bytes(time_entries((1 << 52, 9)))
+    asked = [ask("check", *words, directory.parent) for words in ((), ("--since", tmp_path / "s")) * 2]
+    for document, _ in asked:
+        codes = {(one["code"], os.path.basename(one["dir"])) for one in document["findings"]}
+        expected = {("LOG-029", "__consumer_offsets-0"), ("DIR-012", "d"), ("LOG-028", "orders-0")}
+        assert expected <= codes
+        results = {os.path.basename(row["dir"]): row["result"] for row in document["rows"]}
+        assert (results["d"], results["orders-0"]) == ("warning", "warning")

@@ -112,6 +112,31 @@ LOGS: dict[str, Rule] = {
         "The file has a wrong name or place, or the batch is damaged (the checksum does not cover its base "
         "offset): compare with another replica.",
     ),
+    "LOG-027": Rule(
+        "info",
+        "Records have timestamps more than an hour ahead of the clock.",
+        "retention.ms counts from the largest timestamp of a segment: it keeps this one, and all later ones, "
+        "for longer.",
+        "Nothing yet. message.timestamp.after.max.ms (an hour since 4.0) refuses new ones; kcli retention "
+        "names the records and their producer.",
+    ),
+    "LOG-028": Rule(
+        "warning",
+        "A timestamp ahead of the clock keeps its segment for more than a year, or later segments that are "
+        "past their time.",
+        "It deletes from the oldest segment on, and stops at the first that stays: this one.",
+        "Limit the topic by retention.bytes, which does not look at timestamps, or delete the records up to "
+        "there (kafka-delete-records.sh). Often a producer sends microseconds for ms: kcli retention names "
+        "it.",
+    ),
+    "LOG-029": Rule(
+        "warning",
+        "The log cleaner does not clean a compacted log that is dirty enough: an open transaction or a "
+        "timestamp ahead of the clock stops it, a cleaning failed, or the cleaner stopped.",
+        "It goes on appending, and the log grows. A log whose cleaning failed is left alone until a restart.",
+        "End a transaction that hangs (kcli txn open). Else look for the cleaner in server.log: "
+        "log.cleaner.enable, an exception of a cleaning, a thread that died; a restart begins anew.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index.",

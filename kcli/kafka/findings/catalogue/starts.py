@@ -61,6 +61,14 @@ STARTS: dict[str, Rule] = {
         "recovery.",
         "Restore the file from where it was copied or removed, before the broker starts.",
     ),
+    "DIR-012": Rule(
+        "warning",
+        "The log cleaner of a log dir stopped: compacted logs are dirty enough since an hour and more, "
+        "and their checkpoint was not written since.",
+        "It goes on without it: compacted topics, such as __consumer_offsets, grow until the disk is full.",
+        "Look for the cleaner in server.log (log-cleaner.log): log.cleaner.enable, or a thread that died "
+        "with an exception. A restart begins anew; kcli compact says what a cleaning frees.",
+    ),
     "START-001": Rule(
         "warning",
         "Recovery cuts a segment at its first bad batch, and deletes every later segment, whether damaged or "

@@ -94,6 +94,8 @@ class SegmentFacts(NamedTuple):
     """Messages of magic 0 or 1 are in it: what a recovery makes of their offsets only a start shows."""
     is_remembered: bool = False
     """An earlier run read it, and this one does not: its producers are not known."""
+    newest: int | None = None
+    """Its largest timestamp, in ms."""
 
     @property
     def is_cut(self) -> bool:
@@ -267,6 +269,7 @@ class SegmentJudge:
             holes=() if self._is_broken else tuple(self._holes),
             is_sparse=self._is_sparse,
             has_messages=self._has_messages,
+            newest=piece.summary.max_timestamp,
         )
 
     def _report_foreign(self) -> None:
