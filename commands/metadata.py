@@ -76,7 +76,7 @@ def show(
 @app.command("history")
 def history(
     *,
-    node: int | None = option("--node N", "Changes of this broker or controller, too.", min=0, max=INT32),
+    node: int | None = option("--node N", "Changes of this broker, controller or voter, too.", min=0, max=INT32),
     topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
     at: str | None = UP_TO_RECORD,
     secrets: bool = SECRETS,

@@ -4,6 +4,7 @@ import gzip
 import json
 import shlex
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.metadata_records import (
 )
 
 RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
+DYNAMIC = Path(__file__).parents[1] / "data" / "startup" / "4.3.1-dynamic.tar.gz"
 SNAPSHOT = Path(__file__).parents[1] / "data" / "batches" / "snapshot.checkpoint.gz"
 SNAPSHOT_NAME = "00000000000000000184-0000000001.checkpoint"
 
@@ -161,6 +163,21 @@ def test_history_of_a_node(kcli, recorded):
     found = rows(kcli("metadata", "history", "--node", "2", recorded, "-o", "json"))
     assert {row["name"] for row in found} == {"broker 2"}
     assert [row["change"] for row in found[:3]] == ["registered", "unfenced", "fenced"]
+
+
+def test_history_of_a_node_has_its_vote(kcli, tmp_path):
+    with tarfile.open(DYNAMIC) as tar:
+        tar.extractall(tmp_path, filter="data")
+    found = rows(kcli("metadata", "history", "--node", "1", tmp_path / "d0", "-o", "json"))
+    votes = [row for row in found if row["kind"] == "voter"]
+    assert [(row["metadata_offset"], row["name"], row["change"]) for row in votes] == [
+        (0, "voter 1", "added"),
+        (2, "voter 1", "changed"),
+    ]
+    assert [row["record_type"] for row in votes] == ["LeaderChangeMessage", "VotersRecord"]
+    directory = "directory.id=" + votes[1]["after"]["directory_id"]
+    assert directory in (tmp_path / "d0" / "meta.properties").read_text().splitlines()
+    assert {row["name"] for row in found} == {"voter 1", "controller 1", "broker 1"}
 
 
 def test_a_transaction_counts_from_its_end_and_names_its_own_offsets(kcli, tmp_path):

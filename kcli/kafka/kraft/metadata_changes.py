@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.messages.reader import Message
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Fields
-from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, voters
 from kcli.kafka.kraft.metadata_loader import Metadata
 
 Subject: TypeAlias = tuple[str, Key]
@@ -76,6 +76,11 @@ def _quota(_: Metadata, fields: Fields) -> list[Subject]:
     return [("quotas", tuple(sorted(entity, key=lambda pair: pair[0])))]
 
 
+def _voters(found: Metadata, fields: Fields) -> Iterator[Subject]:
+    named = {int(one["voterId"]) for one in fields["voters"]}
+    yield from (("voters", number) for number in sorted(named | voters(found).keys()))
+
+
 SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
     "RegisterBrokerRecord": _one("brokers", "brokerId"),
     "UnregisterBrokerRecord": _one("brokers", "brokerId"),
@@ -98,6 +103,8 @@ SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
     "RemoveUserScramCredentialRecord": _one("scram", "name", "mechanism"),
     "DelegationTokenRecord": _one("tokens", "tokenId"),
     "RemoveDelegationTokenRecord": _one("tokens", "tokenId"),
+    "VotersRecord": _voters,
+    "LeaderChangeMessage": _voters,
     "ProducerIdsRecord": lambda *_: [("producer-ids", ())],
 }
 """What the records of each type are about."""
@@ -194,10 +201,7 @@ def _word(kind: str, before: Facts | None, after: Facts | None, come: Facts) -> 
     if kind in {"configs", "quotas"}:
         return IMAGE_KINDS[kind].noun
     if before is None or after is None:
-        words = (
-            ("registered", "unregistered") if kind in {"brokers", "controllers"} else ("created", "deleted")
-        )
-        return words[after is None]
+        return WORDS_OF_KIND.get(kind, ("created", "deleted"))[after is None]
     if kind == "partitions":
         return next((word for fact, word in WORDS_OF_A_PARTITION.items() if fact in come), "epoch")
     if "fenced" in come and "incarnation_id" not in come:
@@ -209,6 +213,10 @@ def _word(kind: str, before: Facts | None, after: Facts | None, come: Facts) -> 
 
 
 WORD_OF_KIND = {"brokers": "log-dirs", "features": "level", "producer-ids": "block"}
+WORDS_OF_KIND = {
+    **dict.fromkeys(("brokers", "controllers"), ("registered", "unregistered")),
+    "voters": ("added", "removed"),
+}
 
 
 def differences(before: Metadata, after: Metadata) -> Iterator[Difference]:
@@ -237,5 +245,7 @@ def _order(name: str) -> tuple[str, int]:
 
 
 def is_about_node(change: MetadataChange, node: int) -> bool:
-    """Whether a change is about a node: its registration, or its settings."""
-    return bool(change.key == (node if change.kind in {"broker", "controller"} else (BROKER, str(node))))
+    """Whether a change is about a node: its registration, its vote, or its settings."""
+    return bool(
+        change.key == (node if change.kind in {"broker", "controller", "voter"} else (BROKER, str(node)))
+    )

@@ -28,7 +28,7 @@ from formats.messages.metadata import METADATA_RECORDS, decode_alike
 from formats.messages.reader import Unknown
 from formats.names import QUORUM_STATE, FileName, parse_file
 from formats.quorum import QuorumState, read_quorum_state
-from formats.record import batch_records
+from formats.record import Record, batch_records
 from kcli.kafka.findings.findings import Finding, checksum_message, with_count
 from kcli.kafka.findings.log_findings import damaged_range_text
 from kcli.kafka.kraft.log_settings import topic_config
@@ -273,7 +273,7 @@ class Metadata:
                 if header.is_control:
                     control = control_record(record.key, record.value)
                     is_footer = control.type == SNAPSHOT_FOOTER
-                    self._control(control, header.partition_leader_epoch)
+                    self._seen(control, record, header.partition_leader_epoch)
                     if control.type == KRAFT_VERSION and control.value is not None:
                         level = control.value.fields["kRaftVersion"]
                         place = RecordPlace(record.offset, path, position)
@@ -285,6 +285,14 @@ class Metadata:
         except FormatError as error:
             raise file_error(file.path, error) from error
         return is_footer
+
+    def _seen(self, found: ControlRecord, record: Record, epoch: int) -> None:
+        """Take a control record; a watch of the image sees it, too."""
+        if self.image.watch is None or found.value is None:
+            self._control(found, epoch)
+            return
+        self.stamps[record.offset] = epoch, record.timestamp
+        self.image.watch(record.offset, found.value, lambda *_: self._control(found, epoch))
 
     def _before(self, file: DataFile, position: int) -> None:
         """Take a leader change from before a snapshot, which has none; what is damaged there says nothing."""

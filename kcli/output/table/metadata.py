@@ -242,13 +242,13 @@ def _fact(value: Any) -> str:
     """Return a fact as text, a list of brokers as `1,2`; no leader, and an empty list, as none."""
     if isinstance(value, list):
         return ids(value) or "none"
-    return "none" if value == NONE else str(value)
+    return "none" if value in {NONE, None} else str(value)
 
 
 def _facts(row: MetadataChangeRow) -> str:
     """Return what changes, in a few words."""
     names = [name for name, value in {**row.before, **row.after}.items() if value not in (row.name, [], None)]
-    if row.kind in {"partition", "broker", "topic", "controller"}:
+    if row.kind in {"partition", "broker", "topic", "controller", "voter"}:
         shown = FACTS_IN_WORDS if row.before else ("leader", "replicas")
         names = [name for name in names if name in shown]
     sides = (row.before, row.after)
@@ -256,7 +256,7 @@ def _facts(row: MetadataChangeRow) -> str:
     return joined(f"{name.replace('_', ' ')} {text}" for name, text in zip(names, texts, strict=True))
 
 
-FACTS_IN_WORDS = ("leader", "isr", "elr", "replicas", "adding_replicas", "removing_replicas")
+FACTS_IN_WORDS = ("directory_id", "leader", "isr", "elr", "replicas", "adding_replicas", "removing_replicas")
 
 
 def _lanes(rows: Sequence[MetadataChangeRow], screen: Screen) -> Iterator[RenderableType]:
