@@ -3,32 +3,34 @@
 import time
 from functools import partial
 from glob import has_magic
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
-from kcli.cli.parsers import parse_release, parse_time, split_list
+from kcli.cli.parsers import parse_moment, parse_release, split_list
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
-from kcli.words import INT64, integer
 
 app = Group(
     no_args_is_help=True,
-    help="Groups of consumers, by __consumer_offsets: their commits, members and history.",
+    help="GroupOptions of consumers, by __consumer_offsets: their commits, members and history.",
 )
 
-NAMES = option("--group NAME,...", "Only these groups; globs.")
-UP_TO = option(
-    "--at OFFSET|TIME",
-    "Records up to this offset of __consumer_offsets, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
-    "digits or more).",
-)
-FIRST_TIME_MS = 100_000_000_000
-"""Digits as long as these are a time."""
 RESET_OFFSETS = "reset-offsets"
 
 
-def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: Any, **more: Any) -> None:
+class GroupOptions(NamedTuple):
+    """Which groups, and up to which record."""
+
+    group: list[str] | None = option("--group NAME,...", "Only these groups; globs.")
+    at: str | None = option(
+        "--at OFFSET|TIME",
+        "Records up to this offset of __consumer_offsets, or up to this time (ISO-8601, @-1h, epoch ms of "
+        "12 digits or more).",
+    )
+
+
+def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) -> None:
     """Run a job of `kcli.jobs.group` with the query that the options make."""
     from formats.names import CONSUMER_OFFSETS
     from kcli.cli.run import Answer, Command, RowTopics, run
@@ -36,22 +38,18 @@ def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: A
     from kcli.rows.groups import GROUP_ROW, GROUP_STORAGE
 
     inputs, output, engine = given
-    last_offset = last_time = None
-    if at is not None and at.isdecimal() and int(at) < FIRST_TIME_MS:
-        last_offset = integer(at, "offset", 0, INT64)
-    elif at is not None:
-        last_time = parse_time(at)
-    groups = tuple(split_list(group))
+    last_offset, last_time = parse_moment(groups.at)
+    names = tuple(split_list(groups.group))
     query = jobs.GroupQuery(
         now_ms=time.time_ns() // 1_000_000 if last_time is None else last_time,
-        groups=groups,
+        groups=names,
         selection=inputs.selection(),
         last_offset=last_offset,
         last_time_ms=last_time,
         **more,
     )
-    is_any = not groups or "*" in groups
-    message = None if is_any else f"no group here is {' or '.join(groups)}: kcli group list shows all"
+    is_any = not names or "*" in names
+    message = None if is_any else f"no group here is {' or '.join(names)}: kcli group list shows all"
     types = {jobs.list_groups: GROUP_ROW, jobs.storage: GROUP_STORAGE}
     possible = frozenset({types[job].name}) if job in types else None
     topics = jobs.OFFSET_TOPICS if job is jobs.offsets else (CONSUMER_OFFSETS,)
@@ -69,8 +67,7 @@ def _run(name: str, job: Any, group: list[str] | None, at: str | None, *given: A
 @app.command("list")
 def list_groups(
     *,
-    group: list[str] | None = NAMES,
-    at: str | None = UP_TO,
+    groups: GroupOptions,
     kafka_version: str | None = option(
         "--kafka-version X.Y", "The release of the coordinator, from 3.0 on; without it 4.4.", BROKER
     ),
@@ -91,14 +88,13 @@ def list_groups(
 
     version = NEWEST if kafka_version is None else parse_release(kafka_version)
     job = jobs.storage if by_bytes else jobs.list_groups
-    _run("group list", job, group, at, inputs, output, engine, version=version)
+    _run("group list", job, groups, inputs, output, engine, version=version)
 
 
 @app.command("offsets")
 def offsets(
     *,
-    group: list[str] | None = NAMES,
-    at: str | None = UP_TO,
+    groups: GroupOptions,
     everything: bool = option("--all", "Commits that a tombstone removed, too."),
     line_format: str | None = option(
         "--format",
@@ -120,21 +116,20 @@ def offsets(
 
         if output.format != CSV.name or everything:
             raise UsageError("--format reset-offsets needs -o csv, without --all")
-        names = split_list(group)
+        names = split_list(groups.group)
         is_one = len(names) == 1 and not has_magic(names[0])
         columns = ["topic", "partition", "committed_offset"]
         output = output._replace(columns=columns if is_one else ["group_id", *columns], no_headers=True)
     from kcli.jobs import group as jobs
 
     more = {"removed": everything, "resets": line_format is not None}
-    _run("group offsets", jobs.offsets, group, at, inputs, output, engine, **more)
+    _run("group offsets", jobs.offsets, groups, inputs, output, engine, **more)
 
 
 @app.command("members")
 def members(
     *,
-    group: list[str] | None = NAMES,
-    at: str | None = UP_TO,
+    groups: GroupOptions,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -145,14 +140,13 @@ def members(
     """
     from kcli.jobs import group as jobs
 
-    _run("group members", jobs.members, group, at, inputs, output, engine)
+    _run("group members", jobs.members, groups, inputs, output, engine)
 
 
 @app.command("history")
 def history(
     *,
-    group: list[str] | None = NAMES,
-    at: str | None = UP_TO,
+    groups: GroupOptions,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -163,8 +157,8 @@ def history(
 
     Example: kcli group history --group billing --topic orders /var/lib/kafka/data
     """
-    if not group:
+    if not groups.group:
         raise UsageError("use --group NAME: of which group? kcli group list shows all")
     from kcli.jobs import group as jobs
 
-    _run("group history", jobs.history, group, at, inputs, output, engine)
+    _run("group history", jobs.history, groups, inputs, output, engine)

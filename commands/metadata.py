@@ -4,46 +4,57 @@ import os
 from collections.abc import Collection
 from functools import partial
 from glob import has_magic
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.cli.option import option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import parse_time
+from kcli.cli.parsers import parse_moment
 from kcli.cli.status import UsageError
 from kcli.cli.typer_command import Group
-from kcli.words import INT32, INT64, integer
+from kcli.words import INT32, INT64
+
+if TYPE_CHECKING:
+    from kcli.jobs.metadata import MetadataQuery
+    from kcli.kafka.kraft.metadata_loader import Until
 
 app = Group(
     no_args_is_help=True,
     help="What a KRaft cluster knows, by its metadata log: topics, brokers, settings, ACLs; their changes.",
 )
 
-UP_TO_RECORD = option(
-    "--at OFFSET|TIME",
-    "Records up to this offset of the metadata log, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
-    "digits or more).",
-)
 SECRETS = option("--secrets", "Show the values of secret settings.")
-FIRST_TIME_MS = 100_000_000_000
-"""Digits as long as these are a time."""
 
 
-def _until(word: str | None) -> Any:
+class ImageOptions(NamedTuple):
+    """Up to which record, and what of it is shown."""
+
+    at: str | None = option(
+        "--at OFFSET|TIME",
+        "Records up to this offset of the metadata log, or up to this time (ISO-8601, @-1h, epoch ms of 12 "
+        "digits or more).",
+    )
+    secrets: bool = SECRETS
+
+    def query(self, inputs: Inputs, **more: Any) -> "MetadataQuery":
+        """Return the query of a job."""
+        from kcli.jobs.metadata import MetadataQuery
+
+        more = {"until": _until(self.at), "secrets": self.secrets, **more}
+        return MetadataQuery(selection=inputs.selection(), **more)
+
+
+def _until(word: str | None) -> "Until":
     """Return the last record that counts."""
     from kcli.kafka.kraft.metadata_loader import Until
 
-    if word is None:
-        return Until()
-    if word.isdecimal() and int(word) < FIRST_TIME_MS:
-        return Until(offset=integer(word, "offset", 0, INT64))
-    return Until(timestamp=parse_time(word))
+    offset, time_ms = parse_moment(word)
+    return Until(INT64 if offset is None else offset, INT64 if time_ms is None else time_ms)
 
 
 @app.command("show")
 def show(
     *,
-    at: str | None = UP_TO_RECORD,
-    secrets: bool = SECRETS,
+    image: ImageOptions,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -61,7 +72,7 @@ def show(
     from kcli.rows import row_types
 
     kinds, rest = _kinds_and_inputs(inputs, IMAGE_KINDS)
-    query = jobs.MetadataQuery(kinds=kinds, until=_until(at), selection=inputs.selection(), secrets=secrets)
+    query = image.query(inputs, kinds=kinds)
     types = dict(zip(["", *IMAGE_KINDS], row_types("metadata show"), strict=True))
     command = Command(
         name="metadata show",
@@ -76,10 +87,11 @@ def show(
 @app.command("history")
 def history(
     *,
-    node: int | None = option("--node N", "Changes of this broker, controller or voter, too.", min=0, max=INT32),
+    node: int | None = option(
+        "--node N", "Changes of this broker, controller or voter, too.", min=0, max=INT32
+    ),
     topic_id: str | None = option("--topic-id ID", "Changes of this topic, also where it was deleted."),
-    at: str | None = UP_TO_RECORD,
-    secrets: bool = SECRETS,
+    image: ImageOptions,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -96,14 +108,7 @@ def history(
     from kcli.jobs import metadata as jobs
 
     names, paths = _names_and_paths(inputs.paths or [])
-    query = jobs.MetadataQuery(
-        until=_until(at),
-        selection=inputs.selection(),
-        secrets=secrets,
-        names=names,
-        node=node,
-        topic_id=topic_id,
-    )
+    query = image.query(inputs, names=names, node=node, topic_id=topic_id)
     message = f"no change here is of {' or '.join(names)}" if names else None
     command = Command(
         name="metadata history",
@@ -154,12 +159,8 @@ def diff(
 
     if to is not None and since is None:
         raise UsageError("--to needs --from: from which moment on?")
-    query = jobs.MetadataQuery(
-        until=_until(to),
-        since=None if since is None else _until(since),
-        selection=inputs.selection(),
-        secrets=secrets,
-    )
+    begin = None if since is None else _until(since)
+    query = ImageOptions(to, secrets).query(inputs, since=begin)
     job = partial(jobs.diff, query=query)
     command = Command(name="metadata diff", job=job, accepts=jobs.METADATA_FILES, expand=jobs.expand)
     if since is None:
@@ -171,8 +172,7 @@ def diff(
 @app.command("export")
 def export(
     *,
-    at: str | None = UP_TO_RECORD,
-    secrets: bool = SECRETS,
+    image: ImageOptions,
     inputs: Inputs,
     output: Output,
     engine: EngineOptions,
@@ -188,7 +188,7 @@ def export(
     from kcli.jobs import metadata_export
 
     kinds, rest = _kinds_and_inputs(inputs, metadata_export.EXPORTED)
-    query = jobs.MetadataQuery(kinds=kinds, until=_until(at), selection=inputs.selection(), secrets=secrets)
+    query = image.query(inputs, kinds=kinds)
     command = Command(
         name="metadata export",
         job=partial(metadata_export.export, query=query),

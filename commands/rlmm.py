@@ -11,7 +11,7 @@ from commands import rlmm_tier
 from kcli.cli.boundary import say
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
-from kcli.cli.parsers import parse_time
+from kcli.cli.parsers import parse_moment
 from kcli.cli.status import RefusedError, UsageError
 from kcli.cli.typer_command import Group
 from kcli.words import INT32, INT64, WordError, duration_ms, parse_integers
@@ -38,8 +38,6 @@ LAYOUT_OPTION = option(
 TEXT_WORD = "text"
 DEFAULT_PARTITIONS = 50
 HISTORY, REPLAY = "--history", "--replay"
-FIRST_TIME_MS = 100_000_000_000
-"""Digits as long as these are a time: March 1973. No metadata partition comes to such an offset."""
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 EVENT_SOURCES = ("events", "snapshots")
 
@@ -278,11 +276,8 @@ def _query(inputs: Inputs, at: str | None) -> "EventQuery":
     """Return which events count; all digits are an offset of the metadata partition, or epoch ms."""
     from kcli.kafka.remote.events import EventQuery
 
-    query = EventQuery(inputs.selection())
-    if at is None:
-        return query
-    is_offset = at.isascii() and at.isdecimal() and len(at) < len(str(FIRST_TIME_MS))
-    return query._replace(last_offset=int(at)) if is_offset else query._replace(last_time_ms=parse_time(at))
+    offset, time_ms = parse_moment(at)
+    return EventQuery(inputs.selection(), last_offset=offset, last_time_ms=time_ms)
 
 
 @app.command("partition")

@@ -6,6 +6,9 @@ from kcli.cli.boundary import say
 from kcli.cli.status import UsageError
 from kcli.words import INT32, INT64, LIKE_SECONDS, WordError, integer, moment_ms, parse_integers
 
+FIRST_TIME_MS = 100_000_000_000
+"""Digits as long as these are a time, no offset."""
+
 
 def split_list(values: list[str] | None) -> list[str]:
     """Return the words of an option that takes a list: repeated, or with commas."""
@@ -38,6 +41,15 @@ def parse_time(text: str) -> int:
     if text.isdecimal() and moment in LIKE_SECONDS:
         say(f"kcli: time {text}: taken as milliseconds, a moment of 1970; of seconds write {text}000")
     return moment
+
+
+def parse_moment(text: str | None) -> tuple[int | None, int | None]:
+    """Return the offset, or the time in epoch milliseconds, that --at names; None for the other."""
+    if text is None:
+        return None, None
+    if text.isascii() and text.isdecimal() and int(text) < FIRST_TIME_MS:
+        return int(text), None
+    return None, parse_time(text)
 
 
 def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
