@@ -45,7 +45,7 @@ def retention(
     from kcli.cli.inputs import server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs import retention as jobs
-    from kcli.jobs.tiered_leader import metadata_targets
+    from kcli.jobs.tiered_leader import metadata_targets, with_events
 
     elsewhere = metadata_targets(remote_metadata or [])
     if elsewhere.failures:
@@ -57,7 +57,7 @@ def retention(
     )
 
     def split(units: "Sequence[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        return jobs.with_events(units, elsewhere.targets)
+        return with_events(units, elsewhere.targets)
 
     job = partial(jobs.retention, query=query)
     run(Command(name="retention", job=job, split=split), inputs, output, engine)

@@ -7,7 +7,6 @@ stamped a batch with the time at which its tombstones go.
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from formats.batch import (
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import is_legacy, read_header, record_count
-from formats.names import CLUSTER_METADATA, NORMAL, REMOTE_LOG_METADATA
+from formats.names import CLUSTER_METADATA, NORMAL
 from formats.record import Record
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
@@ -101,17 +100,6 @@ class Ends(NamedTuple):
     first_timestamp: int = NO_TIMESTAMP
     first_batch_time: int = NO_TIMESTAMP
     last_offset: int | None = None
-
-
-def with_events(units: Sequence[Unit], elsewhere: Sequence[Target]) -> list[Unit]:
-    """Return the units of partitions, each with the directories of the events of remote storage."""
-    among_units = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
-    metadata = dict.fromkeys([*among_units, *elsewhere])
-    return [replace(unit, targets=(unit.target, *metadata)) for unit in units]
-
-
-def _topic(unit: Unit) -> str | None:
-    return unit.target.name.topic if unit.target.name else None
 
 
 def retention(unit: Unit, *, query: RetentionQuery) -> Outcome:

@@ -4,7 +4,7 @@ A unit is the partition's directory, then those of `__remote_log_metadata` from 
 Where the metadata partition that has them is not among these, nothing can be said of the remote segments.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
@@ -48,16 +48,23 @@ EVIDENCE = 64
 
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
-    """Return a unit for each selected user partition, the directories of the metadata topic with it.
-
-    Those among the units, and those of elsewhere.
-    """
-    among_units = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
-    metadata = dict.fromkeys([*among_units, *elsewhere])
+    """Return a unit for each selected user partition, the directories of the metadata topic with it."""
+    wanted = user_units(units, selection)
     return [
-        replace(unit, number=number, targets=(unit.target, *metadata))
-        for number, unit in enumerate(user_units(units, selection))
+        replace(unit, number=number)
+        for number, unit in enumerate(with_events(wanted, [*(unit.target for unit in units), *elsewhere]))
     ]
+
+
+def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:
+    """Return the units, each with the directories of the metadata topic.
+
+    Those among the units and the others, and those in the log dirs of the units, selected or not.
+    """
+    log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir)
+    given = (*(unit.target for unit in units), *others, *metadata_targets(log_dirs).targets)
+    metadata = {each.path: each for each in given if each.name and each.name.topic == REMOTE_LOG_METADATA}
+    return [replace(unit, targets=(unit.target, *metadata.values())) for unit in units]
 
 
 def user_units(units: Iterable[Unit], selection: Selection) -> list[Unit]:
@@ -180,11 +187,7 @@ def running_epochs(log: LoadedLog) -> EpochCache:
 
 def metadata_targets(paths: Iterable[str]) -> Found:
     """Return the directories of the metadata topic that paths lead to."""
-    found = find(paths, Selection())
-    found.targets = [
-        target for target in found.targets if target.name and target.name.topic == REMOTE_LOG_METADATA
-    ]
-    return found
+    return find(paths, Selection((REMOTE_LOG_METADATA,)))
 
 
 # Where the events of a partition are, and whether they are here

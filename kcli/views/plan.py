@@ -37,6 +37,7 @@ from kcli.jobs.scan import log_targets
 from kcli.jobs.scan.scan import DirectoryScan, ScanLog, ScanOptions, fold_directories, group_directories
 from kcli.jobs.startup.broker_rows import expand as broker_expand
 from kcli.jobs.startup.replica_start import StartRequest, with_plans
+from kcli.jobs.tiered_leader import with_events
 from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.start_plan import plans_at_rest
@@ -240,7 +241,9 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     **dict.fromkeys(definitions.METADATA_VIEWS, _metadata),
     definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
     definitions.RETAINED: lambda *_: ViewCommand(
-        partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)), PARTITIONS_ONLY
+        partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)),
+        PARTITIONS_ONLY,
+        split=lambda units, _: with_events(units, ()),
     ),
     definitions.FINDINGS: _check,
 }

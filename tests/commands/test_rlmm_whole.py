@@ -77,7 +77,12 @@ def test_a_follower_needs_the_events_of_its_leader(node, tmp_path):
     assert [one["error"] for one in document["errors"]] == ["no-remote-metadata"]
 
 
-def test_a_partition_alone_has_its_events_elsewhere(node):
+def test_a_partition_alone_has_its_events_in_its_log_dir(node):
+    document, status = ask("rlmm", "offsets", node / "t-plain-0")
+    live = live_offsets()
+    assert (status, offsets_of(document).items() <= live.items(), len(document["rows"])) == (0, True, 1)
+
+    shutil.rmtree(node / METADATA)
     document, status = ask("rlmm", "offsets", node / "t-plain-0")
     assert (status, errors_of(document)) == (3, {"t-plain-0": "no-remote-metadata"})
     (error,) = document["errors"]

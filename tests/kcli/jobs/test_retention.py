@@ -8,6 +8,7 @@ import pytest
 from kcli.jobs.retention import LATE, RetentionQuery, retention
 from tests.commands.answers import ask
 from tests.partitions import log_dir, put_range, rows, segment, time_entries, unit
+from tests.tiered import cluster
 from tests.transactions import DAY, NOW, sent
 
 WEEK, HOUR = 7 * DAY, 3_600_000
@@ -210,3 +211,9 @@ def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_p
         assert expected <= codes
         results = {os.path.basename(row["dir"]): row["result"] for row in document["rows"]}
         assert (results["d"], results["orders-0"]) == ("warning", "warning")
+@pytest.mark.parametrize("words", [("--topic", "t-local"), ("--exclude-internal",), ()])
+def test_a_selection_leaves_the_events_of_remote_storage(words):
+    document, status = ask("retention", cluster().node1, "--at", NOW, *words)
+    segments = [row for row in document["rows"] if row["topic"] == "t-local" and "action" in row]
+    assert (status, {row["action"] for row in segments}) == (0, {"delete", "keep"})
+    assert ask("retention", cluster().node1 / "t-local-0", "--at", NOW)[0]["rows"][1:] == segments
