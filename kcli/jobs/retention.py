@@ -401,6 +401,7 @@ class HeldLog(NamedTuple):
             cleaner_offset=point,
             first_dirty_offset=found.first_dirty_offset,
             first_uncleanable_offset=found.first_uncleanable_offset,
+            end_offset=found.end,
             uncleanable_because=found.uncleanable_because,
             clean_bytes=found.clean_bytes,
             cleanable_bytes=found.cleanable_bytes,

@@ -57,6 +57,7 @@ class RetentionPartitionRow(NamedTuple):
     cleaner_offset: Annotated[int | None, "of cleaner-offset-checkpoint; null without a line"] = None
     first_dirty_offset: Annotated[int | None, "from where on a cleaning reads; null: not compacted"] = None
     first_uncleanable_offset: Annotated[int | None, "which no cleaning passes"] = None
+    end_offset: Annotated[int | None, "where a cleaning ends, at a segment: as in compact"] = None
     uncleanable_because: Annotated[
         str | None, "active-segment, open-transaction, min.compaction.lag.ms or high-watermark"
     ] = None

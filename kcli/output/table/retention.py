@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.console import RenderableType
 
+from kcli.kafka.storage.cleaner import BY_ACTIVE
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import (
     COUNT,
@@ -136,11 +137,13 @@ RETAINED_SEGMENTS = TableView(
 
 def _cleaner(row: RetentionPartitionRow) -> str:
     dirty = "" if row.dirty_ratio is None else f", {row.dirty_ratio:.0%} dirty"
+    bound = f"{row.first_uncleanable_offset} ({row.uncleanable_because})"
+    if not row.cleanable_bytes:  # whatever the ratio
+        return f"may not pass {bound}{dirty}"
+    held = "" if row.uncleanable_because == BY_ACTIVE else f", may not pass {bound}"
     if row.will_clean:
-        return f"cleans {row.first_dirty_offset}..{(row.first_uncleanable_offset or 0) - 1}{dirty}"
-    if row.first_dirty_offset == row.first_uncleanable_offset:
-        return f"may not pass {row.first_uncleanable_offset} ({row.uncleanable_because}){dirty}"
-    return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}"
+        return f"cleans {row.first_dirty_offset}..{(row.end_offset or 0) - 1}{dirty}{held}"
+    return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}{held}"
 
 
 def _future(rows: Sequence[RetentionPartitionRow], _: Screen) -> Iterator[RenderableType]:

@@ -211,9 +211,24 @@ def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_p
         assert expected <= codes
         results = {os.path.basename(row["dir"]): row["result"] for row in document["rows"]}
         assert (results["d"], results["orders-0"]) == ("warning", "warning")
+
+
 @pytest.mark.parametrize("words", [("--topic", "t-local"), ("--exclude-internal",), ()])
 def test_a_selection_leaves_the_events_of_remote_storage(words):
     document, status = ask("retention", cluster().node1, "--at", NOW, *words)
     segments = [row for row in document["rows"] if row["topic"] == "t-local" and "action" in row]
     assert (status, {row["action"] for row in segments}) == (0, {"delete", "keep"})
     assert ask("retention", cluster().node1 / "t-local-0", "--at", NOW)[0]["rows"][1:] == segments
+
+
+def test_what_a_cleaning_may_not_pass_is_said_whatever_it_cleans(kcli, make):
+    begun = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "attributes": 0x10}
+    directory = make(4, 3, 2, 1, fields=[{}, begun])
+    (directory.parent / ".kafka_cleanshutdown").unlink()
+    words = ("retention", directory, "--at", NOW, "--if", "cleanup.policy=compact", "-o", "table")
+    (before,) = (row for row in ask(*words[:-2])[0]["rows"] if "end_offset" in row)
+    assert (before["end_offset"], before["uncleanable_because"]) == (10, "open-transaction")
+    shown = " ".join(kcli(*words).stdout.split())
+    assert "cleans 0..9, 100% dirty, may not pass 10 (open-transaction)" in shown
+    (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    assert "may not pass 10 (open-transaction), 0% dirty" in kcli(*words).stdout
