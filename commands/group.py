@@ -13,7 +13,7 @@ from kcli.cli.typer_command import Group
 
 app = Group(
     no_args_is_help=True,
-    help="GroupOptions of consumers, by __consumer_offsets: their commits, members and history.",
+    help="Groups of consumers, by __consumer_offsets: their commits, members and history.",
 )
 
 RESET_OFFSETS = "reset-offsets"
