@@ -55,6 +55,7 @@ from kcli.kafka.storage.log_segment import (
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.classify import LOG_DIR
 from kcli.logdir.find import find
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import PARTITION_METADATA_FILE, Partition
 from kcli.logdir.segment import FileBatch, Walk, only_zeros
 from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
@@ -135,13 +136,14 @@ def start_others(
 ) -> tuple[list[Finding], list[LogStart], Failure | None]:
     """Return what becomes of the directories of a log dir that were not asked for: their start decides, too.
 
-    The failure is that of the first that cannot be read.
+    Logs of a running broker are not recovered. The failure is that of the first that cannot be read.
     """
     findings: list[Finding] = []
     logs: dict[str, LogStart] = {}
     failure = None
     if request.selection.include_leftovers and not request.selection.names:
         return findings, [], failure
+    request = replace(request, is_bounded=request.is_bounded or is_running(log_dir))
 
     def other(partition: Partition) -> Yield:
         given = checkpoints(partition)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import put_record, put_records
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import epoch_lines, log_dir, offset_entries, put_range, segment, time_entries
+from tests.partitions import epoch_lines, locked, log_dir, offset_entries, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
 
 pytestmark = pytest.mark.slow
@@ -208,9 +208,18 @@ def test_what_recovery_cuts_off_a_leftover_is_said(check, tmp_path, kind):
     wrong = put_range(5, 5)
     segment(left, 0, put_range(0, 5) + wrong[:-1] + bytes([wrong[-1] ^ 1]))
     (left / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0)))
-    left = ["START-024"] if kind == "stray" else []  # no metadata is here
+    left = ["START-024" if kind == "stray" else "START-012"]  # no metadata is here
     assert codes(check(tmp_path / "d")) == ["START-001", *left]
     assert "START-001" in codes(check("--include-leftovers", tmp_path / "d"))
+
+
+def test_logs_of_a_running_broker_that_are_not_selected_are_not_recovered(check, tmp_path):
+    orders(tmp_path / "d", put_range(0, 5), clean=False)
+    wrong = put_range(5, 5)
+    segment(tmp_path / "d" / "other-0", 0, put_range(0, 5) + wrong[:-1] + bytes([wrong[-1] ^ 1]))
+    assert "START-001" in codes(check("--topic", "orders", tmp_path / "d"))
+    with locked(tmp_path / "d"):
+        assert "START-001" not in codes(check("--topic", "orders", tmp_path / "d"))
 
 
 def test_log_dirs_of_zookeeper_are_those_of_a_release_with_it(check, kcli, tmp_path):
