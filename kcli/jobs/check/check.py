@@ -219,11 +219,12 @@ def _is_closed(target: Target) -> bool:
 class StartEffect(NamedTuple):
     """What a start finds that a walk over the batches does not, and the log end offset that it leaves.
 
-    The log end is None where the start fails: `failure` says why.
+    The log end, and whether records are left, are None where the start fails: `failure` says why.
     """
 
     findings: list[Finding]
     log_end: int | None
+    has_records: bool | None
     failure: StartFailure | None
 
 
@@ -269,21 +270,23 @@ def start_settings(partition: Partition, known: KnownSettings) -> Settings:
 def start_log(target: Target, known: KnownSettings) -> StartEffect:
     """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves."""
     log_end: int | None = None
+    has_records: bool | None = None
     why: StartFailure | None = None
 
     def started(partition: Partition) -> Yield:
-        nonlocal log_end, why
+        nonlocal log_end, has_records, why
         loaded = yield from attempt(partition, start(partition, settings=start_settings(partition, known)))
         if isinstance(loaded, StartFailure):
-            log_end, why = None, loaded
+            log_end, has_records, why = None, None, loaded
             return
         log_end, why = loaded.log_end_offset, None
+        has_records = any(one.log_size for one in loaded.segments)
         offsets = yield from stored_offsets(partition, loaded.epoch_lines)
         yield from contradictions(partition.target, offsets._replace(log_end=log_end))
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
     findings = [one for one in outcome.findings if one.code in OF_A_RECOVERY]
-    return StartEffect(findings, log_end, why)
+    return StartEffect(findings, log_end, has_records, why)
 
 
 def log_end_now(target: Target, before: int | None) -> int | None:
@@ -330,6 +333,7 @@ class DirectoryCheck(DirectoryScan):
         self._findings: list[Finding] = []
         self._logs: list[LogStart] = []
         self._failures = 0
+        self._has_records: bool | None = None
 
     def add(self, outcome: Outcome) -> Outcome:
         """Take in the next unit of the directory; return what is found with it."""
@@ -390,9 +394,11 @@ class DirectoryCheck(DirectoryScan):
         files = self._files
         if files is None or self._failures:
             return findings, None
+        self._has_records = any(one.size for one in self._segments)
         if self._needs_start(files, findings):
             start = start_log(target, self._run.known)
             self._logs += [] if start.failure is None else [_log_start(target, start.failure)]
+            self._has_records = start.has_records
             return [*findings, *(one for one in start.findings if one not in self._findings)], start.log_end
         log_end = files.inspected.log_end
         if log_end is None:
@@ -427,8 +433,7 @@ class DirectoryCheck(DirectoryScan):
     ) -> list[Finding]:
         """Return what the other inputs show about a partition."""
         log_dirs = self._run.log_dirs
-        has_records = any(one.size for one in self._segments)
-        findings = list(log_dirs.findings(target, files.topic_id, has_records=has_records))
+        findings = list(log_dirs.findings(target, files.topic_id, has_records=self._has_records))
         if files.is_tiered is not False and log_end is not None:
             codes = {one.code for one in (*self._findings, *of_whole_log, *findings)}
             findings += (

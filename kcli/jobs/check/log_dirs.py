@@ -243,13 +243,21 @@ class BrokerLogDirs:
         here = {one.shown for one in self._targets}
         return {path: stop for path, stop in partitions_twice(self._targets).items() if path in here}
 
-    def findings(self, target: Target, topic_id: str | None, *, has_records: bool) -> Iterator[Finding]:
-        """Yield what the other inputs show about a partition directory with a topic id, None without one."""
+    def findings(
+        self, target: Target, topic_id: str | None, *, has_records: bool | None
+    ) -> Iterator[Finding]:
+        """Yield what the other inputs show about a partition directory with a topic id, None without one.
+
+        `has_records`: whether its log has any once it is loaded; None where it does not load.
+        """
         name = target.name
         stop = self._twice.get(target.shown)
         if stop is not None:
             yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
-        yield from self._fates.findings(target, has_topic_id=topic_id is not None, has_records=has_records)
+        if has_records is not None:
+            yield from self._fates.findings(
+                target, has_topic_id=topic_id is not None, has_records=has_records
+            )
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
         facts = self._facts(target.log_dir)
