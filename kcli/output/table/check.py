@@ -118,7 +118,11 @@ def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _causes(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the first reasons why a process ends, waits or loses a log dir, each with its file."""
-    return [one for code in CAUSES for one in findings if one.code == code and one.path][:MOST_CAUSES]
+    causes: dict[str, Finding] = {}
+    for one in (one for code in CAUSES for one in findings if one.code == code):
+        if one.path:
+            causes.setdefault(one.path, one)
+    return [*causes.values()][:MOST_CAUSES]
 
 
 def _cause_lines(rows: Sequence[CheckRow], causes: Sequence[Finding]) -> Iterator[str]:
@@ -165,7 +169,8 @@ def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:
     more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
     rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
     words = above[0].message.removeprefix(f"{above[0].dir}/")
-    words = MORE_OF_A_CAUSE.split(words)[0] if above[0] in said else words
+    is_said = above[0].path in {one.path for one in said if one.path}
+    words = MORE_OF_A_CAUSE.split(words)[0] if is_said else words
     return f"{worst} {words}{more}{rest}"
 
 
