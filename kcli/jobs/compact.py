@@ -6,7 +6,6 @@ from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import cleaner_point
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.log_search import failing_lookup
 from kcli.jobs.retention import RetentionQuery, config_of, ends_of, hold
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean
@@ -38,8 +37,7 @@ def _compact(
     yield from undecodable_findings(partition.target)
     held = yield from hold(partition, config, query.now_ms)
     loaded, point = held.loaded, (yield from cleaner_point(partition))
-    with failing_lookup():
-        ends = [ends_of(segment) for segment in loaded.segments]
+    ends = [ends_of(segment) for segment in loaded.segments]
     found = held.cleanable(point, ends)
     cleaning = Cleaning(
         loaded.segments,

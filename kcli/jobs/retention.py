@@ -41,6 +41,7 @@ from kcli.kafka.storage.cleaner import (
 )
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
+    BrokerError,
     LoadedSegment,
     file_batches,
     header,
@@ -51,6 +52,7 @@ from kcli.kafka.storage.log_segment import (
 )
 from kcli.kafka.storage.retention import (
     LARGEST_TIME,
+    OLDER_STAYS,
     WITHIN_LIMITS,
     DeletionBounds,
     LocalSegment,
@@ -119,8 +121,7 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     held = yield from hold(partition, config, query.now_ms)
     loaded = held.loaded
     verdicts = held.verdicts(metadata)
-    with failing_lookup():
-        ends = [ends_of(segment) for segment in loaded.segments]
+    ends = [ends_of(segment) for segment in loaded.segments]
     row = held.row(verdicts, ends[-1])
     point = None
     if "compact" in config.policy:
@@ -147,8 +148,7 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
         point, ends = None, []
         if of_compacted:
             point = yield from cleaner_point(partition)
-            with failing_lookup():
-                ends = [ends_of(segment) for segment in held.loaded.segments]
+            ends = [ends_of(segment) for segment in held.loaded.segments]
         bounds = DeletionBounds(held.high_watermark, held.loaded.log_start_offset)
         yield from held.findings(held.judged(bounds), point, ends)
 
@@ -230,7 +230,8 @@ class HeldLog(NamedTuple):
         if self.deletes:
             return verdicts
         reason = f"cleanup.policy is {self.config.values['cleanup.policy'] or 'empty'}"
-        return [each._replace(reason=reason) if each.stays == WITHIN_LIMITS else each for each in verdicts]
+        own = {WITHIN_LIMITS, OLDER_STAYS}
+        return [each._replace(reason=reason) if each.stays in own else each for each in verdicts]
 
     def row(self, verdicts: Sequence[LocalVerdict], ends: Ends) -> RetentionPartitionRow:
         """Return the row of the log; `ends` are those of the active segment."""
@@ -349,7 +350,7 @@ class HeldLog(NamedTuple):
             )
             age = newest - self._time_at(bounds.first_unstable)
             if age > LONGEST_TRANSACTION_MS:
-                return BY_TRANSACTION, f"{place}: a transaction is open from there on, since {duration(age)}"
+                return BY_TRANSACTION, f"{place}: a transaction is open from there on, for {duration(age)}"
         return None
 
     def _left_alone(
@@ -432,18 +433,24 @@ def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_act
 
 
 def ends_of(segment: LoadedSegment) -> Ends:
-    """Return the ends of a segment; BrokerError where its batches cannot be read."""
+    """Return the ends of a segment: what cannot be read is not known. No look of a broker reads it."""
     if segment.log_path is None or not segment.log_size:
         return Ends()
-    tail = read_tail(segment)
+    ends = Ends()
     with segment.log() as log:
-        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
-        first = next(batches, None)
-        if first is None:
-            return Ends()
-        offset, timestamp = _first_record(log, first, batches)
-    last = last_offset(log, tail.last) if tail.last else None
-    return Ends(offset, timestamp, first.header.max_timestamp, last)
+        with suppress(BrokerError):
+            tail = read_tail(segment)
+            ends = Ends(last_offset=last_offset(log, tail.last) if tail.last else None)
+        with suppress(BrokerError):
+            batches = (
+                Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size)
+            )
+            first = next(batches, None)
+            if first is not None:
+                ends = ends._replace(first_batch_time=first.header.max_timestamp)
+                offset, timestamp = _first_record(log, first, batches)
+                ends = ends._replace(first_offset=offset, first_timestamp=timestamp)
+    return ends
 
 
 def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:

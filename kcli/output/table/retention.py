@@ -91,7 +91,7 @@ def _verdict(logs: Sequence[_Log]) -> str:
     held_back = sum(log.held_back for log in logs)
     whole = size(sum(log.size for log in logs))
     what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
-    waiting = f" {counted(held_back, 'segment')} past their time wait for an older one." if held_back else ""
+    waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
     return f"The next look deletes {what} of {whole}.{waiting}"
 
 

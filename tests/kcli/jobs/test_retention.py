@@ -101,6 +101,15 @@ def test_a_segment_without_timestamps_is_as_old_as_its_file(make):
     assert column(segments, "max_timestamp") == [None, NOW - 1]
 
 
+def test_a_segment_whose_end_cannot_be_read_goes_by_its_index(make):
+    directory = make(2 * WEEK, 1)
+    with (directory / f"{0:020}.log").open("ab") as log:
+        log.write(bytes(300))
+    _, segments = answer(directory)
+    assert column(segments, "action") == ["delete", "keep"]
+    assert [(each["first_offset"], each["last_offset"]) for each in segments] == [(0, None), (10, 19)]
+
+
 def test_settings_say_where_they_are_from(make):
     directory = make(2 * DAY, 1)
     server = {"log.retention.hours": "24", "log.segment.bytes": "1048576"}

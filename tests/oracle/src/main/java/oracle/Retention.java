@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** What the cleaner would do with a log, and what one look of retention leaves of it. */
+/** What the cleaner would do with a log, and what looks of retention leave of it, one after the other. */
 final class Retention {
 
     private Retention() { }
@@ -43,12 +43,16 @@ final class Retention {
             for (long time : Json.longs(request.path("appends"))) rolls.add(log.activeSegment().shouldRoll(
                 new RollParams(log.config().maxSegmentMs(), log.config().segmentSize(), time, log.logEndOffset(), 0, time)));
             answer.put("rolls", rolls);
-            answer.put("deleted", log.deleteOldSegments());
-            open.scheduler.settle();
-            List<Object> left = new ArrayList<>();
-            for (LogSegment segment : log.logSegments()) left.add(segment.baseOffset());
-            answer.put("left", left);
-            answer.put("log_start_offset", log.logStartOffset());
+            List<Object> looks = new ArrayList<>();
+            for (long time : Json.longs(request.path("looks"))) {
+                open.time.now = time;
+                log.deleteOldSegments();
+                open.scheduler.settle();
+                List<Object> left = new ArrayList<>();
+                for (LogSegment segment : log.logSegments()) left.add(segment.baseOffset());
+                looks.add(left);
+            }
+            answer.put("left", looks);
             return answer;
         } finally {
             open.kill();
