@@ -60,7 +60,6 @@ from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import ALL_PARTITIONS, PARTITION, Selection, Target
 from kcli.rows.groups import (
-    Coordinator,
     GroupCommitRow,
     GroupMemberRow,
     GroupOffsetRow,
@@ -68,6 +67,7 @@ from kcli.rows.groups import (
     GroupStorageRow,
     MemberPartition,
 )
+from kcli.rows.partitions import OfDirectory
 
 UNLOADABLE, PASSED_OVER = "COORD-002", "COORD-003"
 DIVERGED, UNKNOWN = "diverged", "unknown"
@@ -165,9 +165,9 @@ def _load_findings(partition: Partition, log: CoordinatorLog, troubles: list[Tro
         yield log.broken._replace(code=UNLOADABLE)
 
 
-def _coordinator(partition: Partition) -> Coordinator:
+def _coordinator(partition: Partition) -> OfDirectory:
     facts = partition.directory
-    return Coordinator(partition.shown, facts.broker_id, facts.cluster_id)
+    return OfDirectory(partition.shown, facts.broker_id, facts.cluster_id)
 
 
 # `group list`

@@ -43,7 +43,6 @@ from kcli.rows.metadata import (
     MetadataDifferenceRow,
     MetadataFeatureRow,
     MetadataPartitionRow,
-    MetadataPlace,
     MetadataProducerIdsRow,
     MetadataQuotaRow,
     MetadataScramRow,
@@ -52,6 +51,7 @@ from kcli.rows.metadata import (
     MetadataTopicRow,
     MetadataVoterRow,
 )
+from kcli.rows.partitions import OfDirectory
 
 METADATA_FILES = frozenset({PARTITION, KRAFT_SNAPSHOT, LOG})
 """Kinds of targets that hold metadata records."""
@@ -101,10 +101,10 @@ def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | 
     return metadata_at(partition, verified_windows, until, watch)
 
 
-def place_of(partition: Partition, found: Metadata) -> MetadataPlace:
+def place_of(partition: Partition, found: Metadata) -> OfDirectory:
     """Return the columns that say where a row is from."""
     facts = partition.directory
-    return MetadataPlace(found.directory, facts.broker_id, facts.cluster_id)
+    return OfDirectory(found.directory, facts.broker_id, facts.cluster_id)
 
 
 def said(found: Metadata) -> Iterator[Item]:
@@ -139,18 +139,18 @@ def wants(query: MetadataQuery, kind: str, key: Key, facts: Facts) -> bool:
     return "topic" in facts and query.wants(facts["topic"], facts.get("partition"))
 
 
-def _plain(row: Callable[..., Any]) -> Callable[[MetadataPlace, Key, Facts, MetadataQuery], Iterator[Any]]:
-    def rows(place: MetadataPlace, _: Key, facts: Facts, __: MetadataQuery) -> Iterator[Any]:
+def _plain(row: Callable[..., Any]) -> Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterator[Any]]:
+    def rows(place: OfDirectory, _: Key, facts: Facts, __: MetadataQuery) -> Iterator[Any]:
         yield row(place, **facts)
 
     return rows
 
 
-def _topics(place: MetadataPlace, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+def _topics(place: OfDirectory, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
     yield MetadataTopicRow(place, **{**facts, "configs": query.shown(facts["configs"])})
 
 
-def _configs(place: MetadataPlace, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
+def _configs(place: OfDirectory, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
     kind, name = CONFIG_RESOURCES.get(key[0], str(key[0])), key[1]
     yield from (
         MetadataConfigRow(place, kind, name, setting, value)
@@ -158,11 +158,11 @@ def _configs(place: MetadataPlace, key: Key, facts: Facts, query: MetadataQuery)
     )
 
 
-def _quotas(place: MetadataPlace, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[Any]:
+def _quotas(place: OfDirectory, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[Any]:
     yield from (MetadataQuotaRow(place, dict(key), name, value) for name, value in sorted(facts.items()))
 
 
-_ROWS_OF: dict[str, Callable[[MetadataPlace, Key, Facts, MetadataQuery], Iterator[Any]]] = {
+_ROWS_OF: dict[str, Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterator[Any]]] = {
     "topics": _topics,
     "partitions": _plain(MetadataPartitionRow),
     "brokers": _plain(MetadataBrokerRow),
@@ -178,7 +178,7 @@ _ROWS_OF: dict[str, Callable[[MetadataPlace, Key, Facts, MetadataQuery], Iterato
 }
 
 
-def _summary(place: MetadataPlace, found: Metadata) -> MetadataSummaryRow:
+def _summary(place: OfDirectory, found: Metadata) -> MetadataSummaryRow:
     image, states = found.image, [state for _, _, state in found.image.partitions()]
     return MetadataSummaryRow(
         place,

@@ -3,20 +3,13 @@
 from typing import Annotated, NamedTuple
 
 from kcli.rows.declare import Timestamp, row_type
-
-
-class Coordinator(NamedTuple):
-    """The directory of __consumer_offsets, or of __share_group_state, that a row is from."""
-
-    dir: Annotated[str, "partition directory, as reached from the argument"]
-    broker_id: Annotated[int | None, "of meta.properties"]
-    cluster_id: Annotated[str | None, "of meta.properties"]
+from kcli.rows.partitions import OfDirectory
 
 
 class GroupRow(NamedTuple):
     """A group as its coordinator holds it once it has loaded the partition."""
 
-    coordinator: Coordinator
+    coordinator: OfDirectory
     group_id: Annotated[str, "of the group"]
     group_type: Annotated[str, "classic, consumer, share or streams"]
     state: Annotated[str, "Empty, Stable, Assigning, Reconciling or NotReady"]
@@ -34,7 +27,7 @@ class GroupRow(NamedTuple):
 class GroupOffsetRow(NamedTuple):
     """A committed offset, or where a share group starts, and the log that it is about."""
 
-    coordinator: Coordinator
+    coordinator: OfDirectory
     group_id: Annotated[str, "of the group"]
     topic: Annotated[str, "that was read"]
     partition: Annotated[int, "that was read"]
@@ -68,7 +61,7 @@ class MemberPartition(NamedTuple):
 class GroupMemberRow(NamedTuple):
     """A member of a group."""
 
-    coordinator: Coordinator
+    coordinator: OfDirectory
     group_id: Annotated[str, "of the group"]
     member_id: Annotated[str, "of the member"]
     group_instance_id: Annotated[str | None, "of a static member"]
@@ -83,7 +76,7 @@ class GroupMemberRow(NamedTuple):
 class GroupCommitRow(NamedTuple):
     """A commit or a tombstone."""
 
-    coordinator: Coordinator
+    coordinator: OfDirectory
     group_id: Annotated[str, "of the group"]
     offset_of_record: Annotated[int, "in the partition of __consumer_offsets"]
     timestamp: Annotated[Timestamp, "of the record"]
@@ -97,7 +90,7 @@ class GroupCommitRow(NamedTuple):
 class GroupStorageRow(NamedTuple):
     """What the records of a type of a group take in the log of its coordinator."""
 
-    coordinator: Coordinator
+    coordinator: OfDirectory
     group_id: Annotated[str, "of the group"]
     record_type: Annotated[str, "as OffsetCommit or GroupMetadata; the number of a type that is not known"]
     records: Annotated[int, "how many, older ones and tombstones among them"]

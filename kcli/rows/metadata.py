@@ -4,20 +4,13 @@ from typing import Annotated, Any, NamedTuple
 
 from kcli.kafka.kraft.metadata_image import Endpoint
 from kcli.rows.declare import Timestamp, row_type
-
-
-class MetadataPlace(NamedTuple):
-    """The directory of the metadata log, or of the file, that a row is from."""
-
-    dir: Annotated[str, "directory of the metadata log, as reached from the argument"]
-    broker_id: Annotated[int | None, "node id of meta.properties"]
-    cluster_id: Annotated[str | None, "of meta.properties"]
+from kcli.rows.partitions import OfDirectory
 
 
 class MetadataSummaryRow(NamedTuple):
     """How many of each kind there are."""
 
-    place: MetadataPlace
+    place: OfDirectory
     metadata_offset: Annotated[int, "of the last record"]
     metadata_epoch: Annotated[int, "of the last record"]
     timestamp: Annotated[Timestamp | None, "of the last record"]
@@ -44,7 +37,7 @@ class MetadataSummaryRow(NamedTuple):
 class MetadataTopicRow(NamedTuple):
     """A topic."""
 
-    place: MetadataPlace
+    place: OfDirectory
     topic: Annotated[str, "name"]
     topic_id: Annotated[str, "id"]
     partitions: Annotated[int, "how many"]
@@ -54,7 +47,7 @@ class MetadataTopicRow(NamedTuple):
 class MetadataPartitionRow(NamedTuple):
     """A partition."""
 
-    place: MetadataPlace
+    place: OfDirectory
     topic: Annotated[str, "name of the topic"]
     topic_id: Annotated[str, "id of the topic"]
     partition: Annotated[int, "number"]
@@ -74,7 +67,7 @@ class MetadataPartitionRow(NamedTuple):
 class MetadataBrokerRow(NamedTuple):
     """A broker that is registered."""
 
-    place: MetadataPlace
+    place: OfDirectory
     node_id: Annotated[int, "of the broker"]
     incarnation_id: Annotated[str | None, "of its process"]
     broker_epoch: Annotated[int, "offset of its registration"]
@@ -89,7 +82,7 @@ class MetadataBrokerRow(NamedTuple):
 class MetadataControllerRow(NamedTuple):
     """A controller that is registered."""
 
-    place: MetadataPlace
+    place: OfDirectory
     node_id: Annotated[int, "of the controller"]
     incarnation_id: Annotated[str, "of its process"]
     endpoints: Annotated[tuple[Endpoint, ...], "of its listeners"]
@@ -98,7 +91,7 @@ class MetadataControllerRow(NamedTuple):
 class MetadataConfigRow(NamedTuple):
     """A dynamic setting."""
 
-    place: MetadataPlace
+    place: OfDirectory
     resource_type: Annotated[str, "TOPIC, BROKER, CLIENT_METRICS or GROUP"]
     resource_name: Annotated[str, "empty for the default of all brokers"]
     name: Annotated[str, "of the setting"]
@@ -108,7 +101,7 @@ class MetadataConfigRow(NamedTuple):
 class MetadataFeatureRow(NamedTuple):
     """A feature, and the level at which it is finalized."""
 
-    place: MetadataPlace
+    place: OfDirectory
     feature: Annotated[str, "name"]
     level: Annotated[int, "finalized"]
 
@@ -116,7 +109,7 @@ class MetadataFeatureRow(NamedTuple):
 class MetadataAclRow(NamedTuple):
     """An ACL."""
 
-    place: MetadataPlace
+    place: OfDirectory
     id: Annotated[str, "of the ACL"]
     resource_type: Annotated[str, "TOPIC, GROUP, CLUSTER, ..."]
     resource_name: Annotated[str, "name, or the beginning of names"]
@@ -130,7 +123,7 @@ class MetadataAclRow(NamedTuple):
 class MetadataQuotaRow(NamedTuple):
     """A limit of a user, a client id or an address."""
 
-    place: MetadataPlace
+    place: OfDirectory
     entity: Annotated[dict[str, Any], "type and name; a name of null is the default"]
     key: Annotated[str, "what is limited"]
     value: Annotated[float, "limit"]
@@ -139,7 +132,7 @@ class MetadataQuotaRow(NamedTuple):
 class MetadataScramRow(NamedTuple):
     """A SCRAM credential; what it hides is not shown."""
 
-    place: MetadataPlace
+    place: OfDirectory
     user: Annotated[str, "who"]
     mechanism: Annotated[str, "SCRAM-SHA-256 or SCRAM-SHA-512"]
     iterations: Annotated[int, "of the hash"]
@@ -148,7 +141,7 @@ class MetadataScramRow(NamedTuple):
 class MetadataTokenRow(NamedTuple):
     """A delegation token."""
 
-    place: MetadataPlace
+    place: OfDirectory
     token_id: Annotated[str, "id"]
     owner: Annotated[str, "principal"]
     requester: Annotated[str, "principal"]
@@ -161,14 +154,14 @@ class MetadataTokenRow(NamedTuple):
 class MetadataProducerIdsRow(NamedTuple):
     """The block of producer ids that comes next."""
 
-    place: MetadataPlace
+    place: OfDirectory
     next_producer_id: Annotated[int, "first id of it"]
 
 
 class MetadataVoterRow(NamedTuple):
     """A voter of the quorum."""
 
-    place: MetadataPlace
+    place: OfDirectory
     voter_id: Annotated[int, "node id"]
     directory_id: Annotated[str | None, "of its metadata log dir; null before KIP-853"]
     endpoints: Annotated[tuple[Endpoint, ...], "of its listeners; none before KIP-853"]
@@ -178,7 +171,7 @@ class MetadataVoterRow(NamedTuple):
 class MetadataChangeRow(NamedTuple):
     """What a record changed."""
 
-    place: MetadataPlace
+    place: OfDirectory
     metadata_offset: Annotated[int, "of the record"]
     metadata_epoch: Annotated[int, "of the record"]
     timestamp: Annotated[Timestamp, "of the record"]
@@ -193,7 +186,7 @@ class MetadataChangeRow(NamedTuple):
 class MetadataDifferenceRow(NamedTuple):
     """A difference between two images of the metadata."""
 
-    place: MetadataPlace
+    place: OfDirectory
     other_dir: Annotated[str, "directory of the other image; the same for two moments of one log"]
     kind: Annotated[str, "partition, topic, broker, config, ..."]
     name: Annotated[str, "as orders-3, orders, broker 2"]
@@ -208,7 +201,7 @@ class MetadataDifferenceRow(NamedTuple):
 class MetadataCommandRow(NamedTuple):
     """A command line of Kafka's tools that makes something again."""
 
-    place: MetadataPlace
+    place: OfDirectory
     kind: Annotated[str, "topic, config, acl, quota or scram"]
     name: Annotated[str, "of what it makes"]
     command: Annotated[str, "for a shell in which BOOTSTRAP is set; a comment where no tool can"]

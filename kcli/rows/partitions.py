@@ -5,6 +5,14 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import Timestamp, columns_of, row_type
 
 
+class OfDirectory(NamedTuple):
+    """The directory that a row is from."""
+
+    dir: Annotated[str, "directory, as reached from the argument"]
+    broker_id: Annotated[int | None, "node id of meta.properties"]
+    cluster_id: Annotated[str | None, "of meta.properties"]
+
+
 class Where(NamedTuple):
     """The partition directory that a row is about."""
 
