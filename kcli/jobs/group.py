@@ -157,6 +157,7 @@ def fold(
 def _load_findings(partition: Partition, log: CoordinatorLog, troubles: list[Trouble]) -> Iterator[Finding]:
     """Yield what is wrong with a log that was read, and at what the load of its partition ends."""
     yield from log.findings
+    troubles = [one for one in troubles if not log.is_cut(one.offset)]
     for one in troubles[:1]:
         more = f"; and {len(troubles) - 1} later ones" if len(troubles) > 1 else ""
         message = f"offset {one.offset}: {one.reason}{more}"

@@ -1,5 +1,6 @@
 """`metadata export`: topics, settings, ACLs and quotas as the command lines that make them again."""
 
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 
@@ -14,9 +15,10 @@ from formats.names import (
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
 from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, is_secret, resource_name
-from kcli.kafka.kraft.metadata_loader import Metadata
+from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, UNREADABLE, Metadata
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.metadata import MetadataCommandRow
@@ -45,7 +47,12 @@ def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
     def rows(partition: Partition) -> Yield:
         found = read(unit.target, partition, query.until)
         place = place_of(partition, found)
-        yield from said(found)
+        findings = [one for one in said(found) if isinstance(one, Finding)]
+        yield from findings
+        for one in findings:
+            if one.code in {NOT_WHOLE, UNREADABLE}:
+                name = os.path.basename(one.place or "")
+                yield MetadataCommandRow(place, "log", name, f"# INCOMPLETE: {name}: {_comment(one.message)}")
         for kind in query.kinds or EXPORTED:
             for key in IMAGE_KINDS[kind].keys(found):
                 facts = IMAGE_KINDS[kind].facts(found, key)

@@ -202,8 +202,8 @@ class MetadataCommandRow(NamedTuple):
     """A command line of Kafka's tools that makes something again."""
 
     place: OfDirectory
-    kind: Annotated[str, "topic, config, acl, quota or scram"]
-    name: Annotated[str, "of what it makes"]
+    kind: Annotated[str, "topic, config, acl, quota or scram; log for what is not whole"]
+    name: Annotated[str, "of what it makes, or of the file"]
     command: Annotated[str, "for a shell in which BOOTSTRAP is set; a comment where no tool can"]
 
 

@@ -231,6 +231,20 @@ def test_damage_is_a_finding_and_what_lies_behind_it_is_read(tmp_path):
     assert "COORD-002" in codes(document("check", directory, status=1))
 
 
+def test_what_a_start_cuts_of_a_coordinators_log_is_read_and_said(tmp_path, kcli):
+    damaged = bytearray(commit(1, partition=1))
+    damaged[17] ^= 1  # of the checksum
+    directory = coordinator(tmp_path / "d", commit(0), bytes(damaged), commit(2, group="late"))
+    (tmp_path / "d" / ".kafka_cleanshutdown").unlink()
+    for words in (("list",), ("offsets", "--group", "late"), ("list", "--storage")):
+        found = document("group", *words, directory, status=1)
+        assert "late" in {row["group_id"] for row in found["rows"]}
+        assert {"START-001", "COORD-001"} <= {*codes(found)}
+        assert "COORD-002" not in codes(found)
+        drawn = kcli("group", *words, directory, "-o", "table").stdout
+        assert drawn.startswith("Incomplete: __consumer_offsets-0: a start cuts the log at offset 1,")
+
+
 def test_a_log_dir_without_coordinators_is_refused(tmp_path):
     orders(tmp_path / "d", put_range(0, 3))
     found, status = ask("group", "list", tmp_path / "d")

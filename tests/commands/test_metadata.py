@@ -259,8 +259,28 @@ def test_what_lies_behind_damage_is_folded_and_the_answer_is_incomplete(kcli, tm
     assert [(one["code"], one["position"]) for one in document["findings"]] == [
         ("META-003", sum(map(len, batches[:5])))
     ]
+    assert done.exit_code == 1
+    drawn = kcli("metadata", "show", "topics", log_dir, "-o", "table").stdout
+    assert drawn.startswith("Incomplete: __cluster_metadata-0/00000000000000000000.log: ")
+
     torn = put_log(tmp_path / "torn", *batches[:5], batches[6][:20])
-    assert not show(kcli, torn)[0]["complete"]
+    done = kcli("metadata", "show", torn, "-o", "json")
+    assert (rows(done)[0]["complete"], done.exit_code) == (False, 0)
+    assert [one["code"] for one in json.loads(done.stdout)["findings"]] == ["LOG-001"]
+
+
+def test_a_script_of_what_is_incomplete_begins_with_that(kcli, tmp_path):
+    log_dir = put_log(tmp_path, batch(3, topic(), partition(0)), base=3)
+    done = kcli("metadata", "export", "-o", "text", log_dir)
+    first, *lines = done.stdout.splitlines()
+    assert first == "# INCOMPLETE: __cluster_metadata-0: offsets 0..2 are not here"
+    assert (len(lines), lines[0].split()[0], done.exit_code) == (1, "kafka-topics.sh", 1)
+
+
+def test_a_newer_snapshot_that_is_passed_over_makes_it_incomplete(kcli, log_dir):
+    (log_dir / "__cluster_metadata-0" / f"{9:020}-{1:010}.checkpoint").write_bytes(b"")
+    done = kcli("metadata", "show", log_dir, "-o", "json")
+    assert (rows(done)[0]["complete"], done.exit_code) == (False, 1)
 
 
 def test_segments_that_are_missing_are_said(kcli, tmp_path):

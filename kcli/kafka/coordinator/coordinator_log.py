@@ -35,10 +35,11 @@ Ints: TypeAlias = NDArray[np.int64]
 Walk: TypeAlias = Callable[[DataFile, int, int], Iterator[Window | DamagedRange | Stop]]
 """Goes through the batches of a file between two positions, past damage."""
 
-UNREAD = "COORD-001"
+UNREAD, CUT = "COORD-001", "START-001"
 BREAKS_OFF = frozenset({"LOG-002", "LOG-017", "DUMP-002"})
 """Findings about bytes that are no batches, or are of a newer format, and about records that are none."""
 READ = "{}: a coordinator verifies no checksum, and reads the batch as it is"
+CUT_BY_START = "a start cuts the log at offset {}, and the coordinator knows nothing behind it; kcli reads it"
 
 
 class CoordinatorRecords(NamedTuple):
@@ -90,7 +91,8 @@ class Marker(NamedTuple):
 class CoordinatorLog:
     """Iterates over the records and markers of a partition, up to an offset or a time (ms), inclusive.
 
-    Then `findings` has what is wrong with the files.
+    What a recovery cuts off as damaged is read, too. Then `findings` has what is wrong with the files.
+    `cut_from`: the offset from which on the coordinator of a broker that starts knows nothing.
     """
 
     def __init__(
@@ -101,25 +103,36 @@ class CoordinatorLog:
         last_offset: int | None = None,
         last_time_ms: int | None = None,
     ) -> None:
-        self._partition, self._loaded, self._walk = partition, loaded, walk
+        self._partition, self._walk = partition, walk
         self._last_offset, self._last_time_ms = last_offset, last_time_ms
         self.findings: list[Finding] = []
         self.lost = 0
         """Batches and ranges of bytes that cannot be read."""
+        self._segments = {one.base_offset: one for one in loaded.segments}
+        self.cut_from: int | None = None
+        if any(one.code == CUT for one in loaded.findings):
+            self.cut_from = loaded.log_end_offset
+            self._segments.update((one.segment.base_offset, one.segment) for one in loaded.lost)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether something cannot be read."""
-        return self.lost > 0
+        """Whether something cannot be read, or a start cuts it."""
+        return self.lost > 0 or self.cut_from is not None
+
+    def is_cut(self, offset: int) -> bool:
+        """Whether a start cuts the log at or before an offset."""
+        return self.cut_from is not None and offset >= self.cut_from
 
     @property
     def broken(self) -> Finding | None:
-        """What ends the load of a coordinator: it reads past no damage."""
+        """What ends the load of a coordinator: it reads past no damage. None where a start cuts that."""
+        if self.cut_from is not None:
+            return None
         return next((one for one in self.findings if one.code in BREAKS_OFF), None)
 
     def __iter__(self) -> Iterator[CoordinatorRecords | Marker]:
         bounded = self._last_offset is not None or self._last_time_ms is not None
-        for segment in self._loaded.segments:
+        for _, segment in sorted(self._segments.items()):
             if segment.log_path is None or not segment.log_size:
                 continue
             if self._last_offset is not None and segment.base_offset > self._last_offset:
@@ -135,6 +148,10 @@ class CoordinatorLog:
                         self.lost += isinstance(item, DamagedRange)
                         self.findings += report_damage(item, collector)
             self.findings += collector.take()
+        if self.cut_from is not None:
+            self.findings.append(
+                Finding(UNREAD, CUT_BY_START.format(self.cut_from), dir=self._partition.shown)
+            )
         if self.lost:
             message = f"{self.lost} batches or ranges of bytes cannot be read; what lies behind them is read"
             self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))
@@ -159,7 +176,8 @@ class CoordinatorLog:
             parts = record_columns(window.data, places - window.base, LARGEST_BATCH, fields)
         if window.valid is not None:
             for number in (~window.valid).nonzero()[0].tolist():
-                words = READ.format(checksum_message(int(fields["base_offset"][number])))
+                offset = int(fields["base_offset"][number])
+                words = (checksum_message if self.is_cut(offset) else _read_as_it_is)(offset)
                 collector.add("LOG-003", int(places[number]), words)
         for part in parts:
             if isinstance(part, RecordColumns):
@@ -204,6 +222,10 @@ class CoordinatorLog:
             at = value_at + max(value, 0)
         columns = np.array(rows, np.int64).reshape(-1, 7).T
         yield CoordinatorRecords(data, path, header.producer_id, *columns)
+
+
+def _read_as_it_is(offset: int) -> str:
+    return READ.format(checksum_message(offset))
 
 
 def _runs(part: RecordColumns, path: str, places: Ints) -> Iterator[CoordinatorRecords | Marker]:

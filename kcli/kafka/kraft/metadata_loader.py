@@ -54,7 +54,7 @@ MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
 MOST_REMOVED = 100
 """Findings about topics that were deleted, at most: those deleted last."""
-UNREADABLE, NOT_WHOLE = "META-001", "META-003"
+UNREADABLE, NOT_WHOLE, TORN_END = "META-001", "META-003", "LOG-001"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 NO_QUORUM_STATE = "DIR-010"
 FEATURE_LEVEL = "FeatureLevelRecord"
@@ -380,13 +380,15 @@ class Metadata:
     def _cut(self, path: str, item: Stop | DamagedRange) -> None:
         if isinstance(item, DamagedRange):
             self.lose(damaged_range_text(item), path, item.start)
+        elif item.reason in TORN:
+            self.lose(describe_torn(item), path, item.position, TORN_END)
         elif item.reason != END:
-            self.lose(describe_torn(item) if item.reason in TORN else item.reason, path, item.position)
+            self.lose(item.reason, path, item.position)
 
-    def lose(self, words: str, path: str, position: int | None) -> None:
+    def lose(self, words: str, path: str, position: int | None, code: str = NOT_WHOLE) -> None:
         """Keep that something cannot be read, or is not here."""
         self.is_whole = False
-        self.findings.append(Finding(NOT_WHOLE, words, self.directory, path, position))
+        self.findings.append(Finding(code, words, self.directory, path, position))
 
     def undecodable_findings(self) -> Iterator[Finding]:
         """Yield that a node ends at a record which cannot be decoded, as a start with this log says."""
@@ -468,12 +470,14 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
         if until.is_past(0, found.timestamp or 0):
             continue
         found.directory = partition.shown
-        found.findings[:0] = passed_over
-        found.has_passed_over = bool(passed_over)
-        return found
-    found = Metadata(partition.shown)
-    found.findings = passed_over
-    found.has_passed_over = bool(passed_over)
+        return _passing_over(found, passed_over)
+    return _passing_over(Metadata(partition.shown), passed_over)
+
+
+def _passing_over(found: Metadata, snapshots: list[Finding]) -> Metadata:
+    found.findings[:0] = snapshots
+    found.has_passed_over = bool(snapshots)
+    found.is_whole = found.is_whole and not snapshots
     return found
 
 

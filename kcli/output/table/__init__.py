@@ -88,6 +88,13 @@ DRAWINGS = {
 }
 """The view of a row type: a TableView or a function of a module here. Others have a column for each value."""
 
+LACKING_AFTER = {
+    "metadata": ("META-001", "META-003", "LOG-001"),
+    "group": ("COORD-001", "COORD-002", "LOG-003"),
+    "transactions": ("COORD-001", "TXN-001", "LOG-003"),
+}
+"""By module of views of what a log comes to: the findings after which the first line says it is not whole."""
+
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     """Return what Rich prints for rows of a type."""
@@ -98,4 +105,6 @@ def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
     if name:
         view = getattr(import_module(f"kcli.output.table.{module}"), name)
     view = view if isinstance(view, TableView) else view(drawn)
+    if isinstance(view, TableView):
+        view = view._replace(incomplete=LACKING_AFTER.get(module, ()))
     return draw_table(view, drawn) if isinstance(view, TableView) else view

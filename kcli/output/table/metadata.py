@@ -92,10 +92,6 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
         }
         shown = {name: text for name, text in facts.items() if text}
         yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in shown.items()], screen)
-        if not row.complete:
-            yield sentences(
-                screen, "This is incomplete: the findings say what cannot be read.", style="yellow"
-            )
 
 
 SUMMARY_TABLE = TableView(columns=(), shared=PLACE, is_listed=lambda _: False, above=_summary_lines)

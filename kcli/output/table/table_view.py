@@ -1,7 +1,8 @@
 """Views that are declarations: the verdict, the columns of a table, and what is drawn around it."""
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -59,7 +60,8 @@ class TableView(NamedTuple):
     all rows are at hand; `folded`: what is said of the others. `order`: rows are shown by it, the lowest
     first, unless the user sorts them. `merged`: the value by which rows of replicas of a partition are the
     same line. `names_replicas`: whether the columns name brokers and log dirs already. `above` and `below`
-    the table: what else is drawn.
+    the table: what else is drawn. `incomplete`: codes of findings after which the first line says that the
+    answer is not whole; the first code has the word.
     """
 
     columns: Sequence[ShownColumn]
@@ -75,6 +77,7 @@ class TableView(NamedTuple):
     names_replicas: bool = False
     above: Callable[[Sequence[Any], Screen], Drawn] | None = None
     below: Callable[[Sequence[Any], Screen], Drawn] | None = None
+    incomplete: Collection[str] = ()
 
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
@@ -85,6 +88,8 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     parts = [fact for value in shared for fact in value.fact(rows)]
     parts += [*(view.facts(rows) if view.facts is not None else ()), *days]
     verdict = view.verdict(rows) if view.verdict is not None and not screen.is_part else ""
+    if missing := [one for code in view.incomplete for one in findings if one.code == code]:
+        verdict = "\n".join(filter(None, (_incomplete(missing), verdict)))
     listed = rows
     if view.is_listed is not None and not screen.is_part:
         listed = list(filter(view.is_listed, rows))
@@ -117,6 +122,14 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     yield from _below(
         closing, findings_line(findings), verdict if len(listed) > ROWS_OF_A_SCREEN else "", screen
     )
+
+
+def _incomplete(findings: Sequence[Finding]) -> str:
+    """Return a sentence about what is not whole."""
+    first, others = findings[0], len(findings) - 1
+    place = "/".join(filter(None, (os.path.basename(first.dir or ""), first.file)))
+    more = f"; {counted(others, 'more finding')}" if others else ""
+    return f"Incomplete: {place}: {first.message}{more}."
 
 
 def _head(

@@ -65,7 +65,7 @@ QUESTIONS: dict[str, Rule] = {
         "The answers here lack what the record says: a kcli for the Kafka that wrote it may read it.",
     ),
     "META-003": Rule(
-        "warning",
+        "error",
         "A metadata log or snapshot is not whole to its end, or a record does not fit those before it.",
         "It takes the newest snapshot as far as that goes, and the log up to its last whole batch. With a "
         "wrong checksum in the snapshot it does not start; a record that does not fit stops it.",
@@ -100,10 +100,11 @@ QUESTIONS: dict[str, Rule] = {
         "an older one is whole and the log goes back that far.",
     ),
     "COORD-001": Rule(
-        "warning",
-        "A part of the log of a coordinator cannot be read: the answer is incomplete.",
+        "error",
+        "A part of the log of a coordinator cannot be read, or a start cuts it: the answer is incomplete.",
         "The coordinator reads the log when it becomes its leader. It verifies no checksum, and stops where "
-        "a record cannot be read: it then answers COORDINATOR_NOT_AVAILABLE.",
+        "a record cannot be read: it then answers COORDINATOR_NOT_AVAILABLE. After an unclean stop the "
+        "broker verifies them first, and cuts the log at the first damage: what lies behind is lost.",
         "Read the copy of another broker: name its log dirs alone.",
     ),
     "COORD-002": Rule(

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from formats.messages.metadata import METADATA_RECORDS
-from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, Metadata, Until
+from kcli.kafka.kraft.metadata_loader import TORN_END, Metadata, Until
 from kcli.logdir.buffers import DataFile, FileError
 from tests.builders import put_record, put_records
 from tests.metadata_records import CLUSTER, change
@@ -79,7 +79,7 @@ def test_what_is_after_the_last_whole_batch_is_a_finding(log):
     path, data = log
     found, topics = read(path, [*data, batch(9999, topic(b"z"))[:-1]])
     assert topics == ["a", "b", "c"]
-    assert [(one.code, one.position) for one in found.findings] == [(NOT_WHOLE, len(b"".join(data)))]
+    assert [(one.code, one.position) for one in found.findings] == [(TORN_END, len(b"".join(data)))]
 
 
 def test_a_transaction_counts_with_records_without_effect_in_it(log):
