@@ -45,10 +45,14 @@ def list_(
 @app.command("open")
 def open_(
     *,
-    at: str | None = option("--at TIME", "The time to which ages are counted; without: now.", BROKER),
+    at: str | None = option(
+        "--at TIME",
+        "The time to which ages are counted; without: now if a broker runs, else the newest record's.",
+        BROKER,
+    ),
     max_timeout: str = option(
         "--max-timeout DURATION",
-        "Without the word of its coordinator, a transaction hangs once nothing was written for so long.",
+        "Where no __transaction_state is here, a transaction hangs once nothing was written for so long.",
         default="15m",
     ),
     inputs: Inputs,
@@ -66,7 +70,7 @@ def open_(
     from kcli.jobs.cluster_metadata import known_settings, metadata_of
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
-    job = partial(jobs.opened, now_ms=now_ms)
+    job = partial(jobs.opened, now_ms=now_ms, age_at_ms=None if at is None else now_ms)
     longest_ms, selection = duration_ms(max_timeout), inputs.selection()
 
     def job_of(found: "Found") -> "Map":

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import starmap
 from typing import NamedTuple
 
 from formats.magic import record_count
@@ -18,6 +19,7 @@ from kcli.jobs.producers import load_producers
 from kcli.jobs.startup.replica_start import data_records
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
 from kcli.kafka.coordinator.transactions import (
+    COMPLETE_COMMIT,
     KNOWS_NO_MORE,
     NEVER_ENDS,
     ONGOING,
@@ -45,6 +47,10 @@ from kcli.rows.transactions import OpenTransactionRow, TransactionRow
 from kcli.words import duration
 
 ABORT = "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {} --partition {} --start-offset {}"
+DISCARDS_COMMITTED = (
+    "it was acknowledged as committed, and an abort discards its records: read them first, as they are "
+    "visible to read_uncommitted"
+)
 NEVER = sys.maxsize
 
 
@@ -72,7 +78,8 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     """Fold the log of a partition of __transaction_state; yield what is wrong with it."""
     loaded = yield from start(partition, exact=not is_running(partition.target))
     log = CoordinatorLog(partition, loaded, verified_windows)
-    yield from states.take(log)
+    found = [*states.take(log)]
+    yield from (one for one in found if one.code != STOPS or not log.is_cut(states.stop or 0))
     if states.version < UNENDING_BEFORE and _ends_without_record(loaded):
         message = "the last batch holds no record: the coordinator reads it for ever, and serves nothing"
         yield Finding(NEVER_ENDS, message, dir=partition.shown)
@@ -80,6 +87,7 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     if log.broken is not None:
         yield log.broken._replace(code=STOPS, message=f"{log.broken.message}: {KNOWS_NO_MORE}")
     states.is_whole = states.stop is None and not log.is_incomplete
+    states.is_damaged = bool(log.findings)
 
 
 def _ends_without_record(loaded: LoadedLog) -> bool:
@@ -113,23 +121,36 @@ def listed(unit: Unit, *, version: Version = NEWEST) -> Outcome:
 
 
 class CoordinatorStates(NamedTuple):
-    """What one partition of __transaction_state knows; `is_whole`: nothing of it is lost."""
+    """What one partition of __transaction_state knows; `is_whole`: nothing of it is lost.
+
+    `is_damaged`: what a later record said may be lost.
+    """
 
     cluster_id: str | None
     number: int
     states: Mapping[str, TransactionState]
     is_whole: bool
+    is_damaged: bool
 
 
 class JoinedFacts(NamedTuple):
-    """What consecutive units found: states of coordinators, and open transactions to join with them."""
+    """What consecutive units found: states of coordinators, and open transactions to join with them.
+
+    With each row: for how long (ms) its producer has written nothing.
+    """
 
     coordinators: tuple[CoordinatorStates, ...] = ()
-    rows: tuple[OpenTransactionRow, ...] = ()
+    rows: tuple[tuple[OpenTransactionRow, int], ...] = ()
 
 
-def opened(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS) -> Outcome:
-    """Return the open transactions of a partition, or the states of a coordinator's, as the partial."""
+def opened(
+    unit: Unit, *, now_ms: int, age_at_ms: int | None = None, known: KnownSettings = NO_KNOWN_SETTINGS
+) -> Outcome:
+    """Return the open transactions of a partition, or the states of a coordinator's, as the partial.
+
+    `age_at_ms`: the time to which ages are counted; None: now while a broker runs, else that of the newest
+    record of a producer, because nothing says what happened after the copy.
+    """
     found: list[JoinedFacts] = []
 
     def collected(partition: Partition) -> Yield:
@@ -137,26 +158,33 @@ def opened(unit: Unit, *, now_ms: int, known: KnownSettings = NO_KNOWN_SETTINGS)
             states = TransactionStates(partition.shown)
             yield from load_states(partition, states)
             cluster_id = partition.directory.cluster_id
-            one = CoordinatorStates(cluster_id, partition.number or 0, states.states, states.is_whole)
+            one = CoordinatorStates(
+                cluster_id, partition.number or 0, states.states, states.is_whole, states.is_damaged
+            )
             found[:] = [JoinedFacts(coordinators=(one,))]
         else:
             loaded = yield from load_producers(partition, known.of(partition, now_ms=now_ms))
-            found[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded)))]
+            at_ms = now_ms if age_at_ms is None and is_running(partition.target) else age_at_ms
+            found[:] = [JoinedFacts(rows=tuple(_open_rows(partition, loaded, at_ms)))]
 
     outcome = answer(unit, collected)
     return replace(outcome, partial=found[-1] if found else JoinedFacts())
 
 
-def _open_rows(partition: Partition, loaded: LoadedLog) -> Iterator[OpenTransactionRow]:
-    """Yield what a partition says of its open transactions, the oldest first."""
+def _open_rows(
+    partition: Partition, loaded: LoadedLog, age_at_ms: int | None
+) -> Iterator[tuple[OpenTransactionRow, int]]:
+    """Yield what a partition says of its open transactions, the oldest first, and their ages."""
     state = loaded.producers
     if not state.ongoing:
         return
     stable, place = max(min(state.ongoing), loaded.log_start_offset), where(partition)
     waiting = data_records(loaded, stable)
+    if age_at_ms is None:
+        age_at_ms = max(one.last_timestamp for one in state.producers.values())
     for start_offset, producer_id in sorted(state.ongoing.items()):
         producer = state.producers[producer_id]
-        yield OpenTransactionRow(
+        row = OpenTransactionRow(
             place,
             producer_id=producer_id,
             producer_epoch=producer.epoch,
@@ -167,6 +195,7 @@ def _open_rows(partition: Partition, loaded: LoadedLog) -> Iterator[OpenTransact
             last_stable_offset=stable,
             records_waiting=waiting,
         )
+        yield row, age_at_ms - producer.last_timestamp
 
 
 def _written_at(loaded: LoadedLog, offset: int) -> int | None:
@@ -183,8 +212,9 @@ def _written_at(loaded: LoadedLog, offset: int) -> int | None:
 class Coordinators:
     """What the coordinators here know together, and whether open transactions hang by that.
 
-    `partitions`: how many __transaction_state has, by cluster. Ages are of `now_ms`; without the word of its
-    coordinator a transaction hangs once nothing was written for `longest_ms`.
+    `partitions`: how many __transaction_state has, by cluster. Where no coordinator at all is here a
+    transaction hangs once nothing was written for `longest_ms`; where some are, the one that knows it may be
+    elsewhere.
     """
 
     def __init__(
@@ -193,47 +223,56 @@ class Coordinators:
         partitions: Mapping[str | None, int],
         now_ms: int,
         longest_ms: int = NEVER,
+        *,
+        are_here: bool = True,
     ) -> None:
         self._now_ms, self._longest_ms, self._partitions = now_ms, longest_ms, partitions
+        self._are_here = are_here
         self._whole: dict[str | None, set[int]] = {}
         self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
+        self._damaged: set[tuple[str | None, str]] = set()
         for one in known:
             whole = self._whole.setdefault(one.cluster_id, set())
             whole.update([one.number] if one.is_whole else [])
             by_producer = self._states.setdefault(one.cluster_id, {})
             by_producer.update((state.producer_id, (key, state)) for key, state in one.states.items())
+            self._damaged.update((one.cluster_id, key) for key in one.states if one.is_damaged)
 
-    def joined(self, row: OpenTransactionRow) -> OpenTransactionRow:
+    def joined(self, row: OpenTransactionRow, age: int) -> OpenTransactionRow:
         """Return a row with what the coordinator says of it, and whether it hangs."""
         _, _, cluster_id, topic, number = row.where
         only = next(iter(self._states)) if len(self._states) == 1 else None
         cluster_id = only if None in {cluster_id, only} else cluster_id
         found = self._states.get(cluster_id, {}).get(row.producer_id)
         if found is None:
-            hanging, reason = self._unknown(row, cluster_id)
+            hanging, reason = self._unknown(row, cluster_id, age)
         else:
             transactional_id, state = found
             place = TopicPartition(topic or "", number or 0)
             hanging = not holds(state, place, row.producer_id, row.producer_epoch)
             reason = self._said(transactional_id, state, place, hanging=hanging)
+            if (cluster_id, transactional_id) in self._damaged:
+                hanging, reason = None, f"{reason}, but the log of its coordinator is damaged"
+            elif hanging and _is_committed(state, row.producer_epoch):
+                reason += f": {DISCARDS_COMMITTED}"
             row = row._replace(
                 transactional_id=transactional_id, coordinator_state=state.state, timeout_ms=state.timeout_ms
             )
         command = ABORT.format(topic, number, row.start_offset) if hanging and topic is not None else None
         return row._replace(hanging=hanging, reason=reason, abort_command=command)
 
-    def _unknown(self, row: OpenTransactionRow, cluster_id: str | None) -> tuple[bool | None, str]:
+    def _unknown(self, row: OpenTransactionRow, cluster_id: str | None, age: int) -> tuple[bool | None, str]:
         """Return whether a transaction hangs whose producer id no coordinator here knows, and why."""
         here, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
         if count is not None and here >= set(range(count)):
             return True, f"no transactional id has producer id {row.producer_id}"
-        lacking = f"no partition of {TRANSACTION_STATE} that loads is here"
-        if cluster_id in self._whole:
+        if self._are_here:
             known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
-            lacking = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
-        age = self._now_ms - row.last_timestamp
+            elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
+            return None, f"{elsewhere}: name the log dirs of all brokers"
+        lacking = f"no partition of {TRANSACTION_STATE} is here"
         if age > self._longest_ms:
-            return True, f"{lacking}, and nothing was written for {duration(age)}"
+            return True, f"{lacking}, and its producer wrote nothing for {duration(age)}"
         return None, lacking
 
     def _said(self, key: str, state: TransactionState, place: TopicPartition, *, hanging: bool) -> str:
@@ -248,6 +287,11 @@ class Coordinators:
         return f"{key} is {ONGOING}"
 
 
+def _is_committed(state: TransactionState, epoch: int) -> bool:
+    """Whether the coordinator ended the transaction of an epoch as committed; version 2 raised it by one."""
+    return state.state == COMPLETE_COMMIT and state.producer_epoch - epoch in {0, 1}
+
+
 class OpenTransactions:
     """What was found; the rows of open transactions beside what coordinators know, at the end of a run.
 
@@ -258,7 +302,11 @@ class OpenTransactions:
         self._targets = {target.shown: target for target in found.targets}
         self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
         self._coordinators = partial(
-            Coordinators, partitions=partition_counts(found), now_ms=now_ms, longest_ms=longest_ms
+            Coordinators,
+            partitions=partition_counts(found),
+            now_ms=now_ms,
+            longest_ms=longest_ms,
+            are_here=bool(self._coordinating),
         )
         self._now_ms = now_ms
 
@@ -271,7 +319,7 @@ class OpenTransactions:
             return replace(right, findings=findings, partial=both)
         assert left is not None
         rows: list[Item] = []
-        for row in map(self._coordinators(both.coordinators).joined, both.rows):
+        for row in starmap(self._coordinators(both.coordinators).joined, both.rows):
             rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
         return replace(left, rows=rows, partial=both)
 
@@ -296,7 +344,7 @@ class OpenTransactions:
     def _read(self, target: Target) -> Iterator[OpenTransactionRow]:
         coordinators = self._settled
         rows = _partial(opened(Unit(number=0, targets=(target,)), now_ms=self._now_ms)).rows
-        yield from map(coordinators.joined, rows)
+        yield from starmap(coordinators.joined, rows)
 
     def _again(self, row: OpenTransactionRow) -> list[OpenTransactionRow]:
         """Return the row of a transaction that is still open after its coordinator was read once more."""

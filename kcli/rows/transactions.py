@@ -65,8 +65,8 @@ class OpenTransactionRow(NamedTuple):
     hanging: Annotated[
         bool | None,
         "whether no end marker will come: the coordinator does not hold the partition in a transaction of "
-        "this producer id and epoch, or, where its state is not here, nothing was written for "
-        "--max-timeout; null where that is not known",
+        "this producer id and epoch, or, where no __transaction_state is here, nothing was written for "
+        "--max-timeout; null where that is not known: its coordinator's state may be elsewhere, or damaged",
     ] = None
     reason: Annotated[str, "why, or what the coordinator does with it"] = ""
     abort_command: Annotated[str | None, "that ends a hanging one; null for others"] = None

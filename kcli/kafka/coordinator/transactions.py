@@ -21,7 +21,7 @@ from kcli.kafka.kraft.meta_properties import NEWEST, Version
 
 Fields: TypeAlias = Mapping[str, Any]
 
-EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT = TRANSACTION_STATES[:4]
+EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT = TRANSACTION_STATES[:5]
 PREPARED = frozenset({PREPARE_COMMIT, PREPARE_ABORT})
 EPOCH_FENCE = TRANSACTION_STATES[7]
 
@@ -67,6 +67,8 @@ class TransactionStates:
         """The first offset at which a load ends."""
         self.is_whole = True
         """Whether the coordinator, and kcli, know all that the log said."""
+        self.is_damaged = False
+        """Whether bytes of the log are damaged: the states may be older ones, or wrong."""
         self._directory, self.version = directory, version
 
     @property

@@ -1,8 +1,13 @@
 """Open transactions beside what their coordinators know: which end by themselves, and which hang."""
 
-import pytest
+import time
 
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
 from kcli.jobs import transactions
+from kcli.jobs.transactions import DISCARDS_COMMITTED
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
 from tests.partitions import locked, log_dir, offset_entries, segment
@@ -57,7 +62,7 @@ def test_a_row_says_who_holds_the_last_stable_offset(root):
         "coordinator_state": "CompleteCommit",
         "timeout_ms": 9,
         "hanging": True,
-        "reason": "pay is CompleteCommit in epoch 3, without this partition",
+        "reason": "pay is CompleteCommit in epoch 3, without this partition: " + DISCARDS_COMMITTED,
         "abort_command": "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic payments "
         "--partition 0 --start-offset 3",
     }
@@ -82,18 +87,71 @@ def test_what_the_coordinator_does_with_it(root, value, hanging, reason):
     assert reason in row["reason"]
 
 
-def test_without_the_word_of_a_coordinator_the_age_decides(root):
+def test_where_no_coordinator_is_here_the_age_decides(root):
     assert {row["hanging"] for row in opened(root, status=0)} == {None}
     rows = opened(root, "--max-timeout", "1ms")
     assert [row["hanging"] for row in rows] == [True, None]
-    assert rows[0]["reason"].startswith(
-        "no partition of __transaction_state that loads is here, and nothing was"
-    )
+    assert rows[0]["reason"].startswith("no partition of __transaction_state is here, and its producer wrote")
 
     coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
-    rows = opened(root, status=0)
-    assert [row["hanging"] for row in rows] == [None, False]
+    rows = opened(root, "--max-timeout", "1ms", status=0)
+    assert [(row["hanging"], row["abort_command"]) for row in rows] == [(None, None), (False, None)]
     assert "the partitions of __transaction_state here do not know" in rows[0]["reason"]
+
+
+def test_the_age_in_a_copy_ends_with_its_newest_record(root):
+    long_ago = sent(0, 7, timestamp=NOW - 10 * MINUTE) + sent(1, 8, timestamp=NOW)
+    segment(root / "payments-0", 0, long_ago)
+
+    def hanging(*words):
+        return [row["hanging"] for row in ask("txn", "open", root, *words)[0]["rows"]]
+
+    assert hanging() == [None, None]
+    assert hanging("--max-timeout", "9m") == [True, None]
+    assert hanging("--at", NOW + 20 * MINUTE) == [True, True]
+    with locked(root):
+        assert hanging() == [now_is_later(), now_is_later()]
+
+
+def now_is_later():
+    return time.time() * 1000 - NOW > 15 * MINUTE or None
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "is_committed"),
+    [
+        ("CompleteCommit", 3, True),
+        ("CompleteCommit", 4, True),
+        ("CompleteCommit", 5, False),
+        ("CompleteAbort", 3, False),
+    ],
+)
+def test_an_abort_of_what_was_committed_says_what_it_discards(root, state, epoch, is_committed):
+    coordinator(root, (key_of("pay"), value_of(7, epoch, state, [])))
+    assert (DISCARDS_COMMITTED in opened(root)[0]["reason"]) is is_committed
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_damaged_log_of_a_coordinator_makes_nothing_hang(root, is_clean):
+    states = [("pay", 7, "Ongoing"), ("pay", 7, "CompleteCommit"), ("tax", 8, "Empty")]
+    coordinator(root, *((key_of(name), value_of(one, 3, state)) for name, one, state in states))
+    log = root / "__transaction_state-0" / f"{0:020}.log"
+    data = bytearray(log.read_bytes())
+    data[17] ^= 1  # the checksum of the first batch
+    log.write_bytes(data)
+    if is_clean:
+        (root / ".kafka_cleanshutdown").touch()
+    else:
+        rows = opened(root)
+        assert [row["coordinator_state"] for row in rows] == ["CompleteCommit", "Empty"]
+        assert {(row["hanging"], row["abort_command"]) for row in rows} == {(None, None)}
+
+    answer, status = ask("txn", "list", root)
+    assert ([row["state"] for row in answer["rows"]], status) == (["CompleteCommit", "Empty"], 1)
+    assert ("COORD-001" in codes(answer)) is not is_clean  # a start without a clean stop cuts the log
+    assert "TXN-001" not in codes(answer)
+    drawn = CliRunner().invoke(app, ["txn", "list", str(root), "-o", "table"]).stdout
+    assert drawn.startswith("Incomplete: __transaction_state-0")
 
 
 def test_a_producer_id_that_no_coordinator_knows_hangs_where_all_are_here(root, monkeypatch):
