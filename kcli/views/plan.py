@@ -40,7 +40,7 @@ from kcli.jobs.startup.replica_start import StartRequest, with_plans
 from kcli.jobs.tiered_leader import with_events
 from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.start_plan import plans_at_rest
+from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.find import Found
@@ -175,20 +175,26 @@ def _scan_reduce(_found: Found) -> Reduce:
 
 
 def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
-    metadata = metadata_of(found)
-    known = known_settings(metadata)
+    known = known_settings(metadata_of(found))
     query = RetentionQuery(time.time_ns() // 1_000_000)
     plans = plans_at_rest(found.given_log_dirs, are_named=True) if found.named_log_dirs else []
     request = with_plans(StartRequest(known=known, selection=found.selection), plans)
+    return ViewCommand(
+        check.CheckLog(CHECKED, request=request, query=query),
+        check.CHECK_ACCEPTS,
+        partial(_check_expand, plans=plans),
+        lambda units, _: group_directories(units),
+        partial(_check_reduce, plans=plans, query=query),
+    )
 
-    def expand(found: Found) -> Found:
-        return check.expand(broker_expand(found, plans, found.selection) if plans else found)
 
-    def reduce(found: Found) -> Reduce:
-        return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known, query)
+def _check_expand(found: Found, plans: Sequence[StartPlan]) -> Found:
+    return check.expand(broker_expand(found, plans, found.selection) if plans else found)
 
-    job = check.CheckLog(CHECKED, request=request, query=query)
-    return ViewCommand(job, check.CHECK_ACCEPTS, expand, lambda units, _: group_directories(units), reduce)
+
+def _check_reduce(found: Found, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:
+    metadata = metadata_of(found)
+    return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known_settings(metadata), query)
 
 
 def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
