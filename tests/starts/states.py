@@ -524,3 +524,11 @@ SETTINGS_OF: dict[str, dict[str, object]] = {
 }
 """Settings of server.properties that belong to a change."""
 CHANGES |= {name: healthy for name in SETTINGS_OF if name not in CHANGES}
+CHANGES |= {
+    f"{first}; {second}": in_turn(CHANGES[first], CHANGES[second])
+    for first, second in (
+        ("topic deleted", "log-start of NUL bytes in d1"),
+        ("log dirs of ZooKeeper", "replication-offset miscounted in d1"),
+        ("leader-epoch-checkpoint with a word", "log-start of NUL bytes in d1"),
+    )
+}

@@ -15,7 +15,7 @@ from kcli.jobs.startup.replica_start import (
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
-from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
+from kcli.kafka.kraft.fates import STRAY, EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
@@ -258,7 +258,8 @@ def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, S
         first = plan.wait if not plan.stops else plan.stops[0]
         reason = first.message if first else "the metadata log does not load"
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason=reason)
-    if one.log.log_dir in offline:
+    is_renamed = row.outcome == STRAY and not str(row.where.dir).endswith(f"-{STRAY}")
+    if one.log.log_dir in offline and not is_renamed:  # that is done before a replica takes it offline
         return row._replace(outcome=NOT_STARTED, records_lost=0, reason="its log dir goes offline")
     return row
 

@@ -54,6 +54,10 @@ class BrokerStart(NamedTuple):
     metadata_log_dir: str | None
     with_zookeeper: bool
 
+    def loads(self, log_dir: str) -> bool:
+        """Whether the logs in a log dir are loaded: also where a checkpoint file takes it offline."""
+        return log_dir not in self.offline or self.offline[log_dir].exception == KAFKA_STORAGE
+
 
 def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:
     """Return what stops a broker with these log dirs, whatever is in their logs."""

@@ -12,6 +12,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import is_offline_before_its_logs, log_dir_of
 from kcli.kafka.kraft.fates import (
     DIRECTORY_IDS,
+    FORMER,
     LEFT_STRAY,
     LOADS,
     NOT_ASSIGNED,
@@ -108,16 +109,15 @@ def process_ends(
     if plan.metadata_log_failure is not None:
         yield plan.metadata_log_failure
     yield from start.log_stops
-    early = {one.path for one in plan.log_dirs if is_offline_before_its_logs(one)}
     for one in logs:
         failure = one.failure
-        if one.log_dir not in start.offline and failure is not None and failure.exception != KAFKA_STORAGE:
+        if failure is not None and failure.exception != KAFKA_STORAGE and start.loads(one.log_dir or ""):
             yield failure
-        if one.log_dir in early and one.first_unstable_offset is not None:
-            yield _reads_offline(one, offline)
     for log_dir in plan.log_dirs:
-        if log_dir.path not in early:
-            yield from (_reads_offline(one, offline) for one in _after_the_failed(log_dir, logs))
+        for use in _uses_offline(plan, log_dir, logs):
+            cause = offline[log_dir.path]
+            words = f"{cause.reason}: the log dir goes offline, and {use}"
+            yield StartFailure(KAFKA_STORAGE, words, cause.path)
     reason = offline.get(start.metadata_log_dir or "")
     if reason is not None and plan.config.version >= ENSEMBLE:
         yield reason._replace(message=f"the metadata log dir fails: {reason.reason}")
@@ -126,26 +126,24 @@ def process_ends(
         yield first._replace(message=f"every log dir fails: {first.reason}")
 
 
-def _reads_offline(one: LogStart, offline: Mapping[str, StartFailure]) -> StartFailure:
-    """Return why the start of a log ends the process: it reads, and its log dir is offline.
+def _uses_offline(plan: StartPlan, log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[str]:
+    """Yield what a start does in a log dir once that is offline, in the order in which logs are loaded.
 
-    The cause is what took the log dir offline.
+    It reads the first unstable offset of a log, or renames it to -stray.
     """
-    cause, name = offline[one.log_dir or ""], os.path.basename(one.directory)
-    reads = f"the start of {name} reads its first unstable offset {one.first_unstable_offset}"
-    return StartFailure(
-        KAFKA_STORAGE, f"{cause.reason}: the log dir goes offline, and {reads} there", cause.path
-    )
-
-
-def _after_the_failed(log_dir: LogDirState, logs: Iterable[LogStart]) -> Iterator[LogStart]:
-    """Yield the logs with an unstable offset that are loaded after one that takes their log dir offline."""
-    mine = {os.path.basename(one.directory): one for one in logs if one.log_dir == log_dir.path}
-    is_offline = False
-    for one in (mine[name] for name in log_dir.order if name in mine):
-        if is_offline and one.failure is None and one.first_unstable_offset is not None:
-            yield one
-        is_offline = is_offline or (one.failure is not None and one.failure.exception == KAFKA_STORAGE)
+    known = {os.path.basename(one.directory): one for one in logs if one.log_dir == log_dir.path}
+    fates = {} if plan.fates is None else plan.fates.by_path
+    is_offline = is_offline_before_its_logs(log_dir)
+    for name in log_dir.order if plan.start.loads(log_dir.path) else ():
+        one, fate = known.get(name), fates.get(os.path.join(log_dir.path, name), USUAL)
+        failure = None if one is None else one.failure
+        if is_offline and failure is None:
+            if fate.outcome == STRAY and fate.rule not in {LEFT_STRAY, FORMER}:
+                yield f"the start renames {name} to -stray there"
+            elif one is not None and one.first_unstable_offset is not None:
+                offset = one.first_unstable_offset
+                yield f"the start of {name} reads its first unstable offset {offset} there"
+        is_offline = is_offline or (failure is not None and failure.exception == KAFKA_STORAGE)
 
 
 def findings_of_logs(plan: StartPlan, logs: Sequence[LogStart]) -> Iterator[Finding]:

@@ -6,16 +6,19 @@ quorum, then LogManager.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.names import NORMAL, PartitionDir
 from kcli.kafka.kraft.broker_start import BrokerStart, as_named, lacks_metadata_log, start_at_rest
 from kcli.kafka.kraft.failover import QuorumNode
 from kcli.kafka.kraft.fates import (
+    DIRECTORY_IDS,
     FORMER,
     LEFT_STRAY,
+    LOADS,
     NOT_ASSIGNED,
+    PROMOTED,
     Fate,
     Fates,
     LogDirId,
@@ -29,6 +32,7 @@ from kcli.kafka.kraft.meta_properties import (
     UNKNOWN_CONFIG,
     BrokerConfig,
     StartFailure,
+    Version,
     brokers_of,
     by_broker,
     release_of,
@@ -48,6 +52,7 @@ from kcli.kafka.kraft.releases import Release, release_named
 from kcli.kafka.storage.log_segment import KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import FileError, irregular, shown
 from kcli.logdir.log_dirs import (
+    HIGH_WATERMARK,
     METADATA_DIRECTORY,
     QUORUM_STATE,
     LogDirState,
@@ -263,7 +268,10 @@ def start_plan(
         wait = None if reason is None else StartFailure("", reason, path or str(start.metadata_log_dir))
     image = metadata.image if metadata is not None else _image_of_new_log(at_rest, config, node_id, answer)
     runs = any(one.locked_by is not None for one in at_rest)
-    judged = None if image is None else _fates(at_rest, start, image, node_id, config)
+    judged = None
+    if image is not None:
+        start = _without_unread(start, lambda other: _fates(at_rest, other, image, node_id, config))
+        judged = _fates(at_rest, start, image, node_id, config)
     decided = None if stops or wait or log_failure or runs else judged
     all_stops = (*stops, *start.log_stops)
     is_left = decided is not None and path is None and _is_of_zookeeper(at_rest, config)
@@ -272,6 +280,26 @@ def start_plan(
     if judged is not None:
         plan = plan._replace(strays=_strays(judged), blocked=_blocked(plan))
     return _without_lost_metadata(plan)
+
+
+def _without_unread(start: BrokerStart, fates_of: Callable[[BrokerStart], Fates | None]) -> BrokerStart:
+    """Return the same without log dirs offline by high watermarks that no replica in them asks for.
+
+    `Partition.createLog` reads them: a stray log has none.
+    """
+    for log_dir, reason in start.offline.items():
+        if os.path.basename(reason.path) == HIGH_WATERMARK:
+            others = {path: other for path, other in start.offline.items() if path != log_dir}
+            found = fates_of(start._replace(offline=others))
+            if found is not None and not _has_replicas(log_dir, found):
+                start = start._replace(offline=others)
+    return start
+
+
+def _has_replicas(log_dir: str, found: Fates) -> bool:
+    here = (path for path, fate in found.by_path.items() if fate.outcome in {LOADS, PROMOTED})
+    names = {os.path.basename(path) for path in here if os.path.dirname(path) == log_dir}
+    return bool(names - {METADATA_DIRECTORY}) or any(one.log_dir in {log_dir, None} for one in found.empty)
 
 
 def _is_of_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
@@ -451,17 +479,20 @@ def _fates(
         LogDirId(one.path, one.meta.directory_id if one.meta else None, one.path not in start.offline)
         for one in dirs
     ]
-    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start, image))
+    return fates(image, node_id, config.version, ids, _replica_dirs(dirs, start, image, config.version))
 
 
-def _replica_dirs(dirs: Sequence[LogDirState], start: BrokerStart, image: Image) -> Iterator[ReplicaDir]:
+def _replica_dirs(
+    dirs: Sequence[LogDirState], start: BrokerStart, image: Image, version: Version
+) -> Iterator[ReplicaDir]:
     """Yield the directories of replicas; one whose topic id cannot be read is that of its name.
 
     The start of its log says what becomes of it, and nothing is begun in its place.
     """
     by_name = {topic.name: topic_id for topic_id, topic in image.topics.items()}
     for one in dirs:
-        for name, parsed in one.names if one.path not in start.offline else ():
+        is_loaded = start.loads(one.path) if version >= DIRECTORY_IDS else one.path not in start.offline
+        for name, parsed in one.names if is_loaded else ():
             if parsed is not None:
                 target = replica_target(one.path, name, parsed)
                 try:
