@@ -127,6 +127,11 @@ def loaded(directory, **given):
     return load(Partition(unit(directory).target), **{**start, **given})
 
 
+def refused(outcome):
+    """Return what an outcome says of a log that does not load; an empty text for one that loads."""
+    return next((one.message for one in outcome.findings if one.code == "START-008"), "")
+
+
 def codes(outcome):
     """Return the codes of an outcome's findings."""
     return [finding.code for finding in outcome.findings]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import lookup, ls
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.log_search import LOOKUP_FAILED
+from kcli.jobs.startup.replica_start import StartRequest
 from kcli.jobs.truncate.truncate import Request, dry_run
 from kcli.kafka.kraft.partition_start import LOAD_FAILED
 from kcli.kafka.storage.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
@@ -20,6 +22,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.find import find
 from kcli.logdir.segment import Walk
 from kcli.logdir.targets import Selection
+from kcli.rows import Failure
 from tests.oracle.damages import damaged
 from tests.oracle.truncations import assert_split
 from tests.partitions import recover_in_windows
@@ -46,13 +49,22 @@ def rows_of(outcome: Outcome) -> list[dict[str, Any]]:
     return [named(row) for row in outcome.rows]
 
 
+def _as_error(listed: Outcome) -> Outcome:
+    """Return an answer of `ls` as other commands give it: of a log that does not load it has a finding."""
+    for one in listed.findings:
+        if one.code == "START-008":
+            message = f"would not load this log: {one.message}"
+            return replace(listed, error=Failure(one.path or "", LOAD_FAILED, one.position, None, message))
+    return listed
+
+
 def request(log: RandomLog, target: int) -> Request:
     return Request(now_ms=NOW, to_offset=target, segment_index_bytes=log.settings["segment_index_bytes"])
 
 
 def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target: int) -> str | None:
     """Compare a start by the commands with LogLoader's; return why there is nothing to compare."""
-    row = ls.ls(unit, recover=True)
+    row = _as_error(ls.ls(unit, request=StartRequest()))
     answers = [
         row,
         epoch_cache.show(unit),
@@ -61,7 +73,7 @@ def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target
     ]
     answers.append(dry_run(unit, request=request(log, target)))
     if log.clean:
-        answers.append(ls.ls(unit))
+        answers.append(_as_error(ls.ls(unit)))
     starts, listings = len(answers), (row, *answers[5:])
     answers.append(lookup.timestamp(unit, timestamp=0))  # of records, too: compressed ones may be unsupported
     unsupported = [answer.error is not None and answer.error.error == UNSUPPORTED for answer in answers]

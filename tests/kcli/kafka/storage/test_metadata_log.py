@@ -23,7 +23,7 @@ def snapshot(directory, offset, epoch, suffix=""):
 
 
 def ends(directory):
-    (row,) = rows(ls.ls(unit(directory), recover=True))
+    (row,) = rows(ls.ls(unit(directory), request=StartRequest()))
     return row["log_start_offset"], row["log_end_offset"], row["high_watermark"]
 
 
