@@ -176,7 +176,7 @@ def lines(part: int = 1) -> list[Line]:
             "records",
             "kcli metadata show -o ndjson",
             of_each(b'"complete":true', expected=lambda facts: 1),
-        ),
+        )._replace(figures=[growth(STEPS, "records"), within(STEPS[-1], 5)]),
         Line(
             "spark-scan",
             "scan, 180-byte batches, local[2] against --jobs 2",

@@ -128,10 +128,10 @@ def ratio(ours: str, base: str, target: float | None = None) -> Rule:
 
 
 def within(key: str, seconds: float) -> Rule:
-    """How long a command takes, at most so many seconds."""
+    """How long a command takes that reads the last input, at most so many seconds."""
 
     def figures(taken: Taken, facts: Sequence[Facts]) -> list[Figure]:
-        note = per_unit(taken[key].seconds / facts[0].records, "records")
+        note = per_unit(taken[key].seconds / facts[-1].records, "records")
         return [Figure(key, taken[key].seconds, "s", Target(seconds, at_least=False), note=note)]
 
     return figures
