@@ -49,13 +49,18 @@ def ls(
     inputs = inputs._replace(include_leftovers=True)
     if by is not None:
         from kcli.jobs.disk_sums import DiskSums, disk_sums
+        from kcli.logdir.buffers import shown
+
+        def sums(found: "Found") -> "Reduce":
+            is_whole = by == "log-dir" and not inputs.selection().names
+            return DiskSums({shown(path): path for path in found.named_log_dirs} if is_whole else {})
 
         run(
             Command(
                 name="ls",
                 job=partial(disk_sums, by=by),
                 answer=Answer((DISK_SUM,)),
-                reduce=lambda _: DiskSums(),
+                reduce=sums,
                 rows_from_reduce=True,
             ),
             inputs,

@@ -1,28 +1,25 @@
 """`ls --by`: what topics, log dirs or states take on disk, and what goes by itself once the broker runs."""
 
 import os
-import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from formats.batch import HEADER_SIZE
-from formats.errors import FormatError
+from formats.batch import NO_TIMESTAMP
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from formats.magic import read_header
-from formats.names import DELETE, LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName, parse_file
+from formats.names import DELETE, LOG, OFFSET_INDEX, REMOTE_LOG_INDEX_CACHE, TIME_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
-from kcli.kafka.storage.log_segment import file_index
-from kcli.kafka.storage.retention import written_entries
-from kcli.logdir.buffers import DataFile, FileError, file_error
+from kcli.jobs.ls import BLOCK, INDEXES, files_of
+from kcli.jobs.retention import ends_of
+from kcli.kafka.storage.log_segment import BrokerError, file_index, segment_of_files
+from kcli.kafka.storage.retention import newest_timestamp, written_entries
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.partitions import DiskSumRow
 
-BLOCK = 512
-"""Bytes of a unit of `st_blocks` (POSIX)."""
 GROUP_NAMES: dict[str, Callable[[Partition], str]] = {
     "topic": lambda partition: partition.topic or os.path.basename(partition.shown),
     "log-dir": lambda partition: os.path.dirname(partition.shown) or ".",
@@ -49,17 +46,12 @@ def disk_sums(unit: Unit, *, by: str) -> Outcome:
 def _sum(partition: Partition, by: str) -> Yield:
     """Yield one row. FileError where a file cannot be looked at."""
     row = DiskSumRow(by, GROUP_NAMES[by](partition), partitions=1)
-    is_leaving = partition.state == DELETE
-    for name in partition.names:
-        path = os.path.join(partition.path, name)
-        try:
-            status = os.lstat(path)
-        except FileNotFoundError:  # deleted since it was listed
-            continue
-        except OSError as error:
-            raise file_error(path, error) from error
-        if not stat.S_ISDIR(status.st_mode):
-            row = _with_file(row, path, parse_file(name), status, is_leaving=is_leaving)
+    problems: list[FileError] = []
+    for file, status in files_of(partition, problems):
+        row = _with_file(row, partition, file, status)
+    for problem in problems:
+        if problem.code != "not-found":  # deleted since it was listed
+            raise problem
     if by == "log-dir":
         with suppress(OSError):
             system = os.statvfs(partition.path)
@@ -70,22 +62,21 @@ def _sum(partition: Partition, by: str) -> Yield:
     yield row
 
 
-def _with_file(
-    row: DiskSumRow, path: str, file: FileName, status: os.stat_result, *, is_leaving: bool
-) -> DiskSumRow:
-    disk = status.st_blocks * BLOCK
+def _with_file(row: DiskSumRow, partition: Partition, file: FileName, status: os.stat_result) -> DiskSumRow:
+    disk, path = status.st_blocks * BLOCK, os.path.join(partition.path, file.name)
     row = row._replace(disk_bytes=row.disk_bytes + disk)
-    if is_leaving or file.is_inactive:
+    if partition.state == DELETE or file.is_inactive:
         return row._replace(leaving_bytes=row.leaving_bytes + disk)
     if file.kind == LOG:
-        oldest, newest = _times(path, status.st_size)
+        is_last = file.base_offset == partition.segments[-1].base_offset
+        oldest, newest = _times(file.base_offset or 0, path.removesuffix(".log"), is_last=is_last)
         return row._replace(
             segments=row.segments + 1,
             log_bytes=row.log_bytes + status.st_size,
             oldest_timestamp=_least(row.oldest_timestamp, oldest),
             newest_timestamp=_most(row.newest_timestamp, newest),
         )
-    if file.kind in {OFFSET_INDEX, TIME_INDEX, TXN_INDEX}:
+    if file.kind in INDEXES:
         entries_bytes = _entries_bytes(path, file.kind, status.st_size)
         return row._replace(
             index_bytes=row.index_bytes + entries_bytes,
@@ -104,23 +95,14 @@ def _entries_bytes(path: str, kind: str, size: int) -> int:
     return size
 
 
-def _times(path: str, size: int) -> tuple[int | None, int | None]:
-    """Return the timestamp of the first batch of a log, and the largest of its time index; None for none."""
-    oldest = newest = None
-    with suppress(FileError, FormatError):
-        if size >= HEADER_SIZE:
-            with DataFile(path) as log:
-                oldest = read_header(log.read(0, HEADER_SIZE)).base_timestamp
-        index = file_index(TIME_INDEX_ENTRY, f"{path.removesuffix('log')}timeindex")
-        entries = written_entries(index)
-        if entries:
-            with index.reader() as get:
-                newest = get(entries - 1).timestamp
-    return _known(oldest), _known(newest)
-
-
-def _known(timestamp: int | None) -> int | None:
-    return None if timestamp is None or timestamp < 0 else timestamp
+def _times(base_offset: int, path: str, *, is_last: bool) -> tuple[int | None, int | None]:
+    """Return the timestamps of the first and of the newest record of a segment; None for none."""
+    oldest, newest = NO_TIMESTAMP, None
+    with suppress(FileError, BrokerError):
+        segment = segment_of_files(base_offset, path)
+        oldest = ends_of(segment, with_last=False).first_timestamp
+        newest = newest_timestamp(segment, reads_tail=is_last)
+    return None if oldest < 0 else oldest, newest
 
 
 def _least(one: int | None, other: int | None) -> int | None:
@@ -133,7 +115,12 @@ def _most(one: int | None, other: int | None) -> int | None:
 
 @dataclass(slots=True)
 class DiskSums:
-    """Puts the rows of partition directories together; at the end gives them, the largest first."""
+    """Puts the rows of partition directories together; at the end gives them, the largest first.
+
+    `log_dirs`: by the names of rows, those whose cache of remote indexes is added.
+    """
+
+    log_dirs: Mapping[str, str]
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one."""
@@ -147,8 +134,18 @@ class DiskSums:
         findings = [finding for each in given for finding in each.findings]
         rows: list[Item] = []
         if right is None:
-            rows += sorted(sums.values(), key=attrgetter("disk_bytes"), reverse=True)
+            whole = (_with_cache(row, self.log_dirs.get(row.name)) for row in sums.values())
+            rows += sorted(whole, key=attrgetter("disk_bytes"), reverse=True)
         return replace(given[-1], rows=rows, findings=findings, partial=sums)
+
+
+def _with_cache(row: DiskSumRow, log_dir: str | None) -> DiskSumRow:
+    with suppress(OSError):
+        for entry in os.scandir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)) if log_dir else ():
+            status = entry.stat(follow_symlinks=False)
+            other, disk = row.other_bytes + status.st_size, row.disk_bytes + status.st_blocks * BLOCK
+            row = row._replace(other_bytes=other, disk_bytes=disk)
+    return row
 
 
 def _added(one: DiskSumRow, other: DiskSumRow) -> DiskSumRow:

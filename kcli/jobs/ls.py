@@ -3,10 +3,10 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, parse_file
+from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer_once, failure_of, moved, topic_id_of, undisturbed, where
 from kcli.jobs.startup.replica_start import StartRequest, log_start, said_of_log, start_others
@@ -71,18 +71,10 @@ def _row(
 ) -> Yield:
     sizes: Counter[str] = Counter()
     disk_bytes = leftovers = 0
-    for name in partition.names:
-        path = os.path.join(partition.path, name)
-        try:
-            status = os.lstat(path)
-        except OSError as error:
-            problems.append(file_error(path, error))
-            continue
-        if not stat.S_ISDIR(status.st_mode):
-            file = parse_file(name)
-            sizes[file.kind] += status.st_size
-            disk_bytes += status.st_blocks * BLOCK
-            leftovers += file.is_inactive
+    for file, status in files_of(partition, problems):
+        sizes[file.kind] += status.st_size
+        disk_bytes += status.st_blocks * BLOCK
+        leftovers += file.is_inactive
     index_bytes = sum(sizes[kind] for kind in INDEXES)
     given = checkpoints(partition)
     started: LoadedLog | StartFailure | None = None
@@ -116,6 +108,19 @@ def _row(
     if started is not None:
         said = said_of_log(partition, given, started, request.fates)
         yield from (one for one in said if one.code != OF_A_KILL)
+
+
+def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[FileName, os.stat_result]]:
+    """Yield each file of a partition directory; one that cannot be looked at becomes a problem."""
+    for name, file in partition.files:
+        path = os.path.join(partition.path, name)
+        try:
+            status = os.lstat(path)
+        except OSError as error:
+            problems.append(file_error(path, error))
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield file, status
 
 
 def bounded_start(partition: Partition, *, recover: bool = False) -> Generator[Finding, None, LoadedLog]:

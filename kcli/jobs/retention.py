@@ -59,6 +59,7 @@ from kcli.kafka.storage.retention import (
     LocalVerdict,
     delete_old_segments,
     local_segments,
+    newest_timestamp,
 )
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.log_dirs import HIGH_WATERMARK, is_running, version_of
@@ -129,7 +130,7 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
         row = held.with_cleaner(row, point, ends)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
-        yield _row(row, verdict, end, is_active=segment is loaded.segments[-1])
+        yield _row(row, verdict, end, segment, is_active=segment is loaded.segments[-1])
     yield from held.findings(verdicts, point, ends)
 
 
@@ -413,8 +414,14 @@ class HeldLog(NamedTuple):
         )
 
 
-def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_active: bool) -> RetentionRow:
+def _row(
+    of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, loaded: LoadedSegment, *, is_active: bool
+) -> RetentionRow:
     segment = verdict.segment
+    newest: int | None = segment.largest_timestamp
+    if not segment.has_timestamps:
+        with failing_lookup():
+            newest = newest_timestamp(loaded, reads_tail=True)
     return RetentionRow(
         of.where,
         segment_base_offset=segment.base_offset,
@@ -422,7 +429,7 @@ def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_act
         first_offset=ends.first_offset,
         last_offset=ends.last_offset,
         first_timestamp=None if ends.first_timestamp < 0 else ends.first_timestamp,
-        max_timestamp=segment.largest_timestamp if segment.has_timestamps else None,
+        max_timestamp=newest,
         is_active=is_active,
         action="keep" if verdict.stays else "delete",
         rule=verdict.rule,
@@ -432,15 +439,15 @@ def _row(of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, *, is_act
     )
 
 
-def ends_of(segment: LoadedSegment) -> Ends:
+def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
     """Return the ends of a segment: what cannot be read is not known. No look of a broker reads it."""
     if segment.log_path is None or not segment.log_size:
         return Ends()
     ends = Ends()
     with segment.log() as log:
         with suppress(BrokerError):
-            tail = read_tail(segment)
-            ends = Ends(last_offset=last_offset(log, tail.last) if tail.last else None)
+            last = read_tail(segment).last if with_last else None
+            ends = Ends(last_offset=last_offset(log, last) if last else None)
         with suppress(BrokerError):
             batches = (
                 Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size)

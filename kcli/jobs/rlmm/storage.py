@@ -24,9 +24,8 @@ from kcli.kafka.storage.log_segment import (
     EMPTY_OFFSET_INDEX,
     EMPTY_TIME_INDEX,
     LoadedSegment,
-    file_index,
     memory_index,
-    size_of,
+    segment_of_files,
 )
 from kcli.logdir.buffers import CANNOT_READ, FileError, file_error
 from kcli.logdir.find import file_target
@@ -250,16 +249,9 @@ def segment_at(base_offset: int, path: str, *, with_log: bool = True) -> LoadedS
 
     Of one that the plugin stored the indexes are in memory, and the log is unpacked where it is read.
     """
-    log, index, times = f"{path}.log", f"{path}.index", f"{path}.timeindex"
-    if with_log and manifest_path(log) is not None:
+    if with_log and manifest_path(f"{path}.log") is not None:
         return _unpacked(base_offset, path)
-    return LoadedSegment(
-        base_offset,
-        log if with_log else None,
-        size_of(log) if with_log else 0,
-        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else EMPTY_OFFSET_INDEX,
-        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else EMPTY_TIME_INDEX,
-    )
+    return segment_of_files(base_offset, path, with_log=with_log)
 
 
 def _unpacked(base_offset: int, path: str) -> LoadedSegment:

@@ -267,6 +267,18 @@ class LoadedSegment(NamedTuple):
         return last.timestamp, self.base_offset + last.relative_offset
 
 
+def segment_of_files(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:
+    """Return the segment whose files are at a path with their extensions, as they are."""
+    log, index, times = f"{path}.log", f"{path}.index", f"{path}.timeindex"
+    return LoadedSegment(
+        base_offset,
+        log if with_log else None,
+        size_of(log) if with_log else 0,
+        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else EMPTY_OFFSET_INDEX,
+        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else EMPTY_TIME_INDEX,
+    )
+
+
 def start_of_search(segment: LoadedSegment, offset: int) -> int:
     """Return where a search by timestamp begins, by the offset index; BrokerError if it is negative."""
     position = segment.index_entry(offset)[1]

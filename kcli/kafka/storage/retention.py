@@ -6,11 +6,12 @@ on and up to the first that stays. Sizes are bytes, times ms; -1 as a limit: non
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from formats.batch import NO_TIMESTAMP
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import Index, LoadedSegment, has_zero_tail
+from kcli.kafka.storage.log_segment import BrokerError, Index, LoadedSegment, has_zero_tail
 from kcli.kafka.storage.valid_batches import header_batches
 from kcli.words import duration
 
@@ -18,6 +19,7 @@ BY_LOG_START, BY_SIZE, BY_TIME, NO_RULE = "log-start-offset", "retention.bytes",
 HIGH_WATERMARK, ACTIVE, NOT_COPIED = "high-watermark", "active", "not-copied"
 OLDER_STAYS, WITHIN_LIMITS = "not-reached", "within-limits"
 """Why a segment stays."""
+NO_TIME_ENTRY = "its time index is empty, the file's time counts"
 LARGEST_TIME = (1 << 63) - 1
 
 
@@ -85,17 +87,29 @@ def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
     """Return the largest timestamp by a segment's time index; with `reads_tail` by its last batches, too.
 
     An index on disk of a segment that is written to lacks what the broker holds in memory, and may end with
-    zeros.
+    zeros. Where it is empty all batches are read.
     """
     if not reads_tail or segment.log_path is None:
         return segment.last_time_entry()[0]
     if has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index):
         segment = without_zero_tails(segment)
-    position = segment.index_entry(segment.last_indexed_offset())[1]
     largest = segment.last_time_entry()[0]
-    with segment.log() as log:
-        tail = header_batches(log, position, segment.log_size)
-        return max([largest, *(batch.max_timestamp for batch in tail)])
+    position = 0 if largest < 0 else segment.index_entry(segment.last_indexed_offset())[1]
+    with segment.log() as log, suppress(BrokerError):  # zeros of a preallocated file
+        for batch in header_batches(log, position, segment.log_size):
+            largest = max(largest, batch.max_timestamp)
+    return largest
+
+
+def newest_timestamp(segment: LoadedSegment, *, reads_tail: bool) -> int | None:
+    """Return the largest timestamp of a segment's records, whatever its time index lacks; None for none.
+
+    Without `reads_tail` its last batches are not looked at where the time index has an entry.
+    """
+    found = _largest(segment, reads_tail=reads_tail)
+    if found <= 0 and not reads_tail:
+        found = _largest(segment, reads_tail=True)
+    return None if found < 0 else found
 
 
 def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
@@ -145,10 +159,17 @@ def delete_old_segments(
     times = list(_deletable_at(left, retention_ms, bounds, segments[-1]))
     first = len(verdicts)
     ages = [now_ms - each.largest_timestamp for each in left]
-    take(BY_TIME, [f"newest record {duration(age)} old" if 0 <= retention_ms < age else None for age in ages])
+    aged = [_aged(*each) if 0 <= retention_ms < each[1] else None for each in zip(left, ages, strict=True)]
+    take(BY_TIME, aged)
     verdicts += _kept(left, blocked, retention_ms, bounds, now_ms)
     timed = [each._replace(deletable_at=at) for each, at in zip(verdicts[first:], times, strict=True)]
     return verdicts[:first] + timed
+
+
+def _aged(segment: LocalSegment, age: int) -> str:
+    if segment.has_timestamps:
+        return f"newest record {duration(age)} old"
+    return f"file {duration(age)} old" + (f": {NO_TIME_ENTRY}" if segment.size else "")
 
 
 def _above_size(segments: Sequence[LocalSegment], surplus: int) -> Iterator[str | None]:
@@ -206,6 +227,9 @@ def _within_limits(segment: LocalSegment, retention_ms: int, now_ms: int) -> tup
         return WITHIN_LIMITS, "within the limits"
     age = now_ms - segment.largest_timestamp
     reason = f"by time in {duration(max(retention_ms - age, 0))}"
+    what = "newest record" if segment.has_timestamps else "file"
     if age < 0:
-        reason += f": its newest record lies {duration(-age)} ahead of the clock"
+        reason += f": its {what} lies {duration(-age)} ahead of the clock"
+    elif segment.size and not segment.has_timestamps:
+        reason += f": {NO_TIME_ENTRY}"
     return WITHIN_LIMITS, reason

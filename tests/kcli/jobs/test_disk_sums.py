@@ -51,5 +51,43 @@ def test_a_log_dir_has_its_file_system(directory):
     assert row["partitions"] == 3
 
 
+@pytest.fixture
+def written(tmp_path):
+    """A log of append times whose last segment is preallocated, its indexes behind it."""
+    root = log_dir(tmp_path / "d")
+    times = {"attributes": 8, "base_timestamp": 1, "max_timestamp": 5000}
+    segment(root / "orders-0", 0, put_range(0, 10, **times), timeindex=time_entries((5000, 9)))
+    last = b"".join(
+        put_range(base, 10, attributes=8, base_timestamp=2, max_timestamp=base * 1000) for base in (10, 20)
+    )
+    segment(
+        root / "orders-0",
+        10,
+        last + bytes(100),
+        offset_entries((9, 0)) + bytes(80),
+        time_entries((10_000, 9)) + bytes(120),
+    )
+    return root
+
+
+def test_the_newest_record_is_in_the_last_batches_and_append_times_count(written):
+    orders = sums(written, "topic")["orders"]
+    assert (orders["oldest_timestamp"], orders["newest_timestamp"]) == (5000, 20_000)
+    for index in (written / "orders-0").glob("*.timeindex"):
+        index.unlink()
+    assert sums(written, "topic")["orders"]["newest_timestamp"] == 20_000
+
+
+def test_a_log_dir_has_its_cache_of_remote_indexes(directory):
+    (before,) = sums(directory, "log-dir").values()
+    (directory / "remote-log-index-cache").mkdir()
+    (directory / "remote-log-index-cache" / "0_a.index").write_bytes(bytes(5000))
+    (after,) = sums(directory, "log-dir").values()
+    assert after["other_bytes"] - before["other_bytes"] == 5000
+    assert after["disk_bytes"] > before["disk_bytes"]
+    (selected,) = ask("ls", directory, "--by", "log-dir", "--topic", "orders,clicks")[0]["rows"]
+    assert selected["other_bytes"] == before["other_bytes"]
+
+
 def test_workers_give_the_same_rows(directory):
     assert ask("ls", directory, "--by", "topic") == ask("ls", directory, "--by", "topic", "--jobs", 2)

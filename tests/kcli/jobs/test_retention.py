@@ -110,6 +110,17 @@ def test_a_segment_whose_end_cannot_be_read_goes_by_its_index(make):
     assert [(each["first_offset"], each["last_offset"]) for each in segments] == [(0, None), (10, 19)]
 
 
+def test_a_segment_without_a_time_index_is_as_old_as_its_file_and_says_so(make):
+    directory = make(2 * WEEK, 1)
+    (directory / f"{0:020}.timeindex").unlink()
+    os.utime(directory / f"{0:020}.log", ((NOW - DAY) / 1000,) * 2)
+    _, segments = answer(directory)
+    assert (column(segments, "action"), segments[0]["max_timestamp"]) == (["keep"] * 2, NOW - 2 * WEEK)
+    assert segments[0]["reason"] == "by time in 6 d: its time index is empty, the file's time counts"
+    _, segments = answer(directory, retention_ms=DAY - 1)
+    assert segments[0]["reason"] == "file 1 d old: its time index is empty, the file's time counts"
+
+
 def test_settings_say_where_they_are_from(make):
     directory = make(2 * DAY, 1)
     server = {"log.retention.hours": "24", "log.segment.bytes": "1048576"}
