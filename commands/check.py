@@ -80,7 +80,7 @@ def run_check(
     from kcli.logdir.find import each_once
 
     scan = ScanLog(options)
-    config, apart = broker_of(inputs)
+    config, own = broker_of(inputs)
     selection = inputs.selection()
     metadata: list[KnownMetadata] = []
     plans: list[StartPlan] = []
@@ -115,7 +115,7 @@ def run_check(
         reduce=reduce_of,
         rows_from_reduce=True,
     )
-    run(command, inputs.with_paths(apart), output, engine)
+    run(command, inputs.with_paths(own), output, engine)
 
 
 def _state(path: str, *, records: bool) -> "IncrementalState":

@@ -67,7 +67,7 @@ def ls(
             output,
             engine,
         )
-    config, apart = broker_of(inputs)
+    config, own = broker_of(inputs)
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
@@ -93,4 +93,4 @@ def ls(
         expand=expand,
         reduce=reduce,
     )
-    run(command, inputs.with_paths(apart), output, engine)
+    run(command, inputs.with_paths(own), output, engine)

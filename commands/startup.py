@@ -82,11 +82,11 @@ def startup(
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
-    config, apart = broker_of(inputs)
+    config, own = broker_of(inputs)
     config = config._replace(version=version or NEWEST)
     where = None if metadata is None else _metadata_log_dir(metadata)
     if releases:
-        paths = list(dict.fromkeys(named_paths(inputs.with_paths(apart))))
+        paths = list(dict.fromkeys(named_paths(inputs.with_paths(own))))
 
         def plans_of(release: tuple[int, ...]) -> list[StartPlan]:
             return start_plans(paths, config._replace(version=release), where)
@@ -130,7 +130,7 @@ def startup(
         answer=Answer(default_type="startup", single_view=True),
     )
     every_log = inputs.without_selection()  # the log of any topic may end the start
-    run(command, every_log.with_paths(apart)._replace(include_leftovers=True), output, engine)
+    run(command, every_log.with_paths(own)._replace(include_leftovers=True), output, engine)
 
 
 def _metadata_log_dir(path: str) -> str:

@@ -82,8 +82,13 @@ def _listed(inputs: Inputs) -> Iterator[str]:
     if inputs.files_from is not None:
         name = inputs.files_from
         yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), inputs)
-    if inputs.server_config is not None:
+    if inputs.server_config is not None and not _is_path_given(inputs):
         yield from _log_dirs(inputs.server_config)
+
+
+def _is_path_given(inputs: Inputs) -> bool:
+    """Whether PATHs are named: then server.properties has settings, and its log dirs may be elsewhere."""
+    return bool(inputs.paths) or inputs.files_from is not None
 
 
 def _split(data: bytes, inputs: Inputs) -> list[str]:
@@ -139,9 +144,10 @@ def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Fou
 
 
 def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
-    """Return the broker that --server-config describes, if it is given.
+    """Return the broker that --server-config describes, if it is given; then the log dirs to read with it.
 
-    Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
+    Those that it names, and its metadata log dir, which may be apart. Beside PATHs none: the metadata log dir
+    is that of the file if it is one of them.
     """
     from kcli.kafka.kraft.meta_properties import BrokerConfig
     from kcli.kafka.kraft.quorum_start import quorum_config
@@ -153,10 +159,14 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
 
     text = properties.get("node.id", properties.get("broker.id", ""))
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
-    found = log_dirs(properties)
-    names = {name.rstrip("/") for name in found.log_dirs}
-    metadata_log_dir = found.metadata_log_dir.rstrip("/")
-    apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
+    metadata_log_dir, own = log_dirs(properties).metadata_log_dir.rstrip("/"), []
+    if _is_path_given(inputs):
+        given = {os.path.realpath(path) for path in inputs.paths or ()}
+        metadata_log_dir = metadata_log_dir if os.path.realpath(metadata_log_dir) in given else ""
+    else:
+        own = [*_log_dirs(str(inputs.server_config))]
+        if metadata_log_dir and metadata_log_dir not in {name.rstrip("/") for name in own}:
+            own.insert(0, metadata_log_dir)
     quorum = quorum_config(properties)
     config = BrokerConfig(
         node_id=node_id,
@@ -165,7 +175,7 @@ def broker_of(inputs: Inputs) -> tuple["BrokerConfig", list[str]]:
         properties=properties,
         path=str(inputs.server_config),
     )
-    return config, apart
+    return config, own
 
 
 def server_properties(inputs: Inputs) -> dict[str, str] | None:

@@ -39,7 +39,10 @@ class Inputs(NamedTuple):
     )
     files_from: str | None = _input("--files-from FILE", "Read paths from FILE, one a line; - is stdin.")
     nul: bool = _input("-0 --nul", "Paths that are read end in NUL, not in a line end.")
-    server_config: str | None = _input("--server-config FILE", "Read the log.dirs of this server.properties.")
+    server_config: str | None = _input(
+        "--server-config FILE",
+        "Read the log.dirs of this server.properties; beside PATHs its settings alone.",
+    )
 
     def selection(self) -> "Selection":
         """Return which partitions are selected; UsageError for a bad regex or partition list."""

@@ -420,8 +420,7 @@ def _row(
     segment = verdict.segment
     newest: int | None = segment.largest_timestamp
     if not segment.has_timestamps:
-        with failing_lookup():
-            newest = newest_timestamp(loaded, reads_tail=True)
+        newest = newest_timestamp(loaded, reads_tail=True)
     return RetentionRow(
         of.where,
         segment_base_offset=segment.base_offset,

@@ -49,11 +49,9 @@ EVIDENCE = 64
 
 def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
     """Return a unit for each selected user partition, the directories of the metadata topic with it."""
-    wanted = user_units(units, selection)
-    return [
-        replace(unit, number=number)
-        for number, unit in enumerate(with_events(wanted, [*(unit.target for unit in units), *elsewhere]))
-    ]
+    given = (*(unit.target for unit in units), *elsewhere)
+    own = with_events(user_units(units, selection), given)
+    return [replace(unit, number=number) for number, unit in enumerate(own)]
 
 
 def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:

@@ -76,6 +76,9 @@ class TestInputs:
         result = kcli(*ASK, "--server-config", tmp_path / "server.properties", "-o", "json")
 
         assert len(answers(result)) == 5
+        for words in ((orders / "orders-0",), ("--files-from", "-")):
+            named = ("--server-config", tmp_path / "server.properties", *words, "-o", "json")
+            assert [one[1] for one in answers(kcli(*ASK, *named, input=f"{orders}/orders-0\n"))] == [0]
 
     def test_globs_are_expanded(self, kcli, orders):
         assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
@@ -122,7 +125,7 @@ class TestInputs:
             env={**os.environ, "HERE": str(orders)},
         )
 
-        assert [answer[1] for answer in answers(done)] == [0, 10]
+        assert [answer[1] for answer in answers(done)] == [0]
 
     def test_a_list_of_paths_has_a_size_limit(self, kcli, monkeypatch):
         monkeypatch.setattr("kcli.cli.inputs.LIST_LIMIT", 1000)
