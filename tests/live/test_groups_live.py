@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -34,8 +35,12 @@ SETTINGS = {
 GROUP_COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 OTHER_GROUPS = Path(__file__).parent / "OtherGroups.java"
 HELD = (("g-classic", "classic"), ("g-static", "classic", "one"), ("g-consumer", "consumer"))
-CONSUMERS = (*HELD, ("g-left", "classic"), ("g-consumer-left", "consumer"))
+CONSUMERS = (
+    *(*HELD, ("g-left", "classic"), ("g-consumer-left", "consumer")),
+    ("g-consumer-deleted", "consumer"),
+)
 """Group, protocol and group.instance.id of consumers; those that are not held leave."""
+DELETED = ("g-deleted", "g-consumer-deleted")
 HOUR_MS = 3_600_000
 
 
@@ -84,11 +89,13 @@ def open_groups(cluster: Cluster) -> Iterator[subprocess.Popen]:
         ThreadPoolExecutor() as threads,
     ):
         try:
-            answered(lambda: cluster.admin.delete_consumer_groups(["g-deleted"])["g-deleted"].result(30))
             made = [threads.submit(consumer, cluster, *one) for one in CONSUMERS]
             held = [one.result() for one in made[: len(HELD)]]
             for one in made[len(HELD) :]:
                 one.result().close()
+            for name in DELETED:
+                request = partial(cluster.admin.delete_consumer_groups, [name])
+                answered(lambda request=request, name=name: request()[name].result(30))
             writers = [transaction(cluster, name, end) for name, end in (("a", "c"), ("b", "a"), ("c", "o"))]
             assert others.stdout is not None
             assert others.stdout.readline() == "ready\n"

@@ -246,9 +246,10 @@ class GroupFold:
         group_id = next(str(key[name]) for name in GROUP_FIELDS if name in key)
         rest = next((str(value) for name, value in key.items() if name not in GROUP_FIELDS), None)
         group, own = self.groups.get(group_id), GROUP_TYPES[number]
+        if value is None and (number == GROUP_METADATA or number in OF_GROUPS):
+            self._simple.pop(group_id.encode(), None)
         if number == GROUP_METADATA and value is None:
             self.groups.pop(group_id, None)
-            self._simple.pop(group_id.encode(), None)
             return None
         why = None
         if group is not None and group.type != own and number != GROUP_METADATA:

@@ -200,6 +200,8 @@ def test_a_consumer_group_is_removed_by_tombstones_in_the_order_of_the_coordinat
     assert (found.troubles, state_of(found.all_groups()["c"])) == ([], "Stable")
     found = folded(tmp_path / "b", batch(0, *CONSUMER_GROUP, *whole))
     assert (found.troubles, found.all_groups()) == ([], {})
+    left = [batch(0, *CONSUMER_GROUP, *whole[:3]), commit(20, "c"), tombstone(21, "c"), batch(22, *whole[3:])]
+    assert folded(tmp_path / "i", *left).all_groups() == {}
     assert stops(tmp_path / "c", whole[2]) == [0]
     assert stops(tmp_path / "d", whole[0], whole[2]) == [1]
     assert stops(tmp_path / "e", whole[3]) == [0]
