@@ -7,6 +7,7 @@ of its own, which is called `event_broker_id` here.
 
 from typing import Annotated, NamedTuple
 
+from kcli.rows.compact import COMPACT_PARTITION
 from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.epochs import EPOCH
@@ -29,6 +30,7 @@ GROUP_LIST = "groups"
 GROUP_OFFSETS = "group_offsets"
 TRANSACTIONS = "transactions"
 RETAINED = "retention"
+CLEANINGS = "compact"
 FINDINGS = "findings"
 
 METADATA_VIEWS = {
@@ -93,6 +95,7 @@ VIEWS: dict[str, RowType] = {
     ),
     TRANSACTIONS: TRANSACTION,
     RETAINED: LOG_RETENTION,
+    CLEANINGS: COMPACT_PARTITION,
     FINDINGS: FINDING,
 }
 """The row type of each view; rows of other types that its job gives are left out."""

@@ -27,6 +27,7 @@ from kcli.jobs.check.contradictions import with_contradictions
 from kcli.jobs.check.log_dirs import BrokerLogDirs
 from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
 from kcli.jobs.common import NO_EVENTS, PARTITIONS_ONLY, notes_as_findings, plan
+from kcli.jobs.compact import compact
 from kcli.jobs.epoch import epoch_cache
 from kcli.jobs.ls import ls
 from kcli.jobs.metadata_partitions import expand as expand_events
@@ -40,6 +41,7 @@ from kcli.jobs.startup.replica_start import StartRequest, with_plans
 from kcli.jobs.tiered_leader import with_events
 from kcli.jobs.transactions import coordinator_copies, listed
 from kcli.kafka.findings.findings import Finding
+from kcli.kafka.kraft.meta_properties import NEWEST
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.storage.surviving_files import opened_files
 from kcli.logdir.buffers import FileError, shown
@@ -250,6 +252,9 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
         partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)),
         PARTITIONS_ONLY,
         split=lambda units, _: with_events(units, ()),
+    ),
+    definitions.CLEANINGS: lambda *_: ViewCommand(
+        partial(compact, query=RetentionQuery(time.time_ns() // 1_000_000), release=NEWEST), PARTITIONS_ONLY
     ),
     definitions.FINDINGS: _check,
 }

@@ -25,7 +25,7 @@ from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.partitions import Where
 from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 
-BAR = 16
+BAR = 12
 """Columns of a bar."""
 DELETE = "delete"
 
@@ -68,11 +68,13 @@ class _Log(NamedTuple):
 def _kind(row: RetentionRow, symbols: Symbols) -> str:
     if row.action == DELETE:
         return symbols.goes
+    if row.blocked_by is not None:
+        return symbols.middle
     return symbols.half if row.is_active else symbols.stays
 
 
 def _bar(log: _Log, symbols: Symbols) -> str:
-    """Return the bytes of a log by what becomes of them: those that go, stay, and the active segment's."""
+    """Return the bytes of a log by what becomes of them: those that go, wait, stay, and the active one's."""
     if not log.size:
         return ""
     ranges, begin = [], 0
@@ -83,7 +85,10 @@ def _bar(log: _Log, symbols: Symbols) -> str:
 
 
 def _legend(symbols: Symbols) -> str:
-    return f"{symbols.goes} goes, {symbols.stays} stays, {symbols.half} active segment"
+    kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
+    return (
+        ", ".join(f"{symbol} {word}" for symbol, word in kinds.items()) + f", {symbols.half} active segment"
+    )
 
 
 def _verdict(logs: Sequence[_Log]) -> str:
@@ -108,7 +113,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
             ShownColumn("SIZE", "size", SIZE),
             ShownColumn("", lambda log: _bar(log, symbols), rank=1),
             ShownColumn("GOES", "going", SIZE, style="red"),
-            ShownColumn("OLDEST THAT STAYS", "reason", least=24),
+            ShownColumn("OLDEST THAT STAYS", "reason", least=20),
         ),
         verdict=_verdict,
         closing=lambda _: f"{_legend(symbols)}.",

@@ -113,3 +113,14 @@ def test_on_the_command_line(make):
     assert (status, [row.get("sources") for row in document["rows"]]) == (0, [[0, 1], [2], None])
     assert next(row["type"] for row in ask(*words, "--records")[0]["rows"]) == "compact_record"
     assert ask("compact", directory.parent)[0]["rows"] == []
+
+
+def test_the_view_has_the_row_of_the_log(make):
+    root = make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b"")))]).parent
+    (root / "orders-0").rename(root / "__consumer_offsets-0")
+    (root / "replication-offset-checkpoint").write_text("0\n1\n__consumer_offsets 0 2\n")
+    columns = ("first_dirty_offset", "end_offset", "messages_read", "picked")
+    (viewed,) = ask("sql", f"SELECT {', '.join(columns)} FROM compact", root)[0]["rows"]
+    row = ask("compact", root)[0]["rows"][-1]
+    assert {name: viewed[name] for name in columns} == {name: row[name] for name in columns}
+    assert row["messages_read"] == 1

@@ -252,3 +252,12 @@ def test_what_a_cleaning_may_not_pass_is_said_whatever_it_cleans(kcli, make):
     assert "cleans 0..9, 100% dirty, may not pass 10 (open-transaction)" in shown
     (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 10\n")
     assert "may not pass 10 (open-transaction), 0% dirty" in kcli(*words).stdout
+
+
+def test_the_bar_of_a_log_shows_what_goes_waits_and_stays(kcli, make, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    root = make(WEEK + 5, -DAY, WEEK + 5, 1).parent
+    segment(root / "orders-1", 0, put_range(0, 10, timestamp=NOW, step=0))
+    drawn = kcli("retention", "--at", NOW, "-o", "table", root).stdout
+    line = next(one for one in drawn.splitlines() if one.startswith("orders-0"))
+    assert "░░░███▒▒▒▄▄▄" in line
