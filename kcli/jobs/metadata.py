@@ -26,9 +26,9 @@ from kcli.kafka.kraft.metadata_kinds import (
     Facts,
     Key,
     voters,
-    without_secrets,
 )
 from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, TOPIC_REMOVED, Metadata, Until
+from kcli.kafka.kraft.secret_settings import without_secrets
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
 from kcli.logdir.partition import Partition
@@ -74,9 +74,9 @@ class MetadataQuery:
     topic_id: str | None = None
     since: Until | None = None
 
-    def shown(self, settings: Facts) -> Facts:
-        """Return settings as they may be shown."""
-        return settings if self.secrets else without_secrets(settings)
+    def shown(self, resource_type: int, settings: Facts) -> Facts:
+        """Return settings of what has a type as they may be shown."""
+        return settings if self.secrets else without_secrets(resource_type, settings)
 
     def wants(self, topic: str, partition: int | None = None) -> bool:
         """Whether a topic, or a partition of it, is asked for."""
@@ -147,14 +147,14 @@ def _plain(row: Callable[..., Any]) -> Callable[[OfDirectory, Key, Facts, Metada
 
 
 def _topics(place: OfDirectory, _: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
-    yield MetadataTopicRow(place, **{**facts, "configs": query.shown(facts["configs"])})
+    yield MetadataTopicRow(place, **{**facts, "configs": query.shown(TOPIC, facts["configs"])})
 
 
 def _configs(place: OfDirectory, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[Any]:
     kind, name = CONFIG_RESOURCES.get(key[0], str(key[0])), key[1]
     yield from (
         MetadataConfigRow(place, kind, name, setting, value)
-        for setting, value in sorted(query.shown(facts).items())
+        for setting, value in sorted(query.shown(key[0], facts).items())
     )
 
 
@@ -221,7 +221,9 @@ def history(unit: Unit, *, query: MetadataQuery) -> Outcome:
         for one in changes:
             hides = one.kind == "config"
             both = (one.before, one.after)
-            before, after = (query.shown(facts) if hides else _plain_json(facts) for facts in both)
+            before, after = (
+                query.shown(one.key[0], facts) if hides else _plain_json(facts) for facts in both
+            )
             yield MetadataChangeRow(place, *one[:5], one.name, one.change, before, after)
 
     return answer(unit, rows)
@@ -283,8 +285,7 @@ def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
         place = place_of(partition, before)
         for one in differences(before, after):
             if _is_of(query, one):
-                hides = not query.secrets and (one.kind == "config" or one.field == "configs")
-                shown = [_text(value, one.field, hides=hides) for value in (one.before, one.after)]
+                shown = [_text(query, one, value) for value in (one.before, one.after)]
                 yield MetadataDifferenceRow(
                     place, after.directory, one.kind, one.name, one.change, one.field, *shown
                 )
@@ -303,11 +304,13 @@ def _is_of(query: MetadataQuery, one: Difference) -> bool:
     return one.kind == "topic" and query.wants(one.name)
 
 
-def _text(value: object, name: str | None, *, hides: bool) -> str | None:
-    if hides and isinstance(value, dict):
-        value = without_secrets(value)
-    elif hides and value is not None and name is not None:
-        value = without_secrets({name: value})[name]
+def _text(query: MetadataQuery, one: Difference, value: Any) -> str | None:
+    if one.kind == "config" and isinstance(value, dict):
+        value = query.shown(one.key[0], value)
+    elif one.kind == "config" and value is not None and one.field is not None:
+        value = query.shown(one.key[0], {one.field: value})[one.field]
+    elif one.kind == "topic" and isinstance(value, dict):
+        value = {**value, "configs": query.shown(TOPIC, value["configs"])}
     if value is None or isinstance(value, str):
         return value
     return json.dumps(_plain_json(value), separators=(",", ":"))

@@ -17,8 +17,9 @@ from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata import MetadataQuery, place_of, read, said, wants
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import TOPIC
-from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, is_secret, resource_name
+from kcli.kafka.kraft.metadata_kinds import IMAGE_KINDS, Facts, Key, resource_name
 from kcli.kafka.kraft.metadata_loader import NOT_WHOLE, UNREADABLE, Metadata
+from kcli.kafka.kraft.secret_settings import is_secret
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.metadata import MetadataCommandRow
@@ -68,12 +69,16 @@ def _line(tool: str, *words: str) -> str:
     return f"{tool}.sh {SERVER} {shlex.join(words)}"
 
 
-def _topic(found: Metadata, key: Key, facts: Facts, _: MetadataQuery) -> Iterator[str]:
+def _topic(found: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
     name, partitions = facts["topic"], found.image.topics[key].partitions
     if name in MADE_BY_BROKERS or not partitions:
         return
     replicas = max(len(state.replicas) for state in partitions.values())
-    settings = ("=".join(pair) for pair in sorted(facts["configs"].items()) if _is_plain(pair[1]))
+    settings = (
+        f"{setting}={value}"
+        for setting, value in sorted(facts["configs"].items())
+        if _is_plain(value) and (query.secrets or not is_secret(TOPIC, setting))
+    )
     yield _line(
         "kafka-topics",
         *("--create", "--if-not-exists", "--topic", name),
@@ -105,13 +110,13 @@ def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterat
     kept = {
         setting: value
         for setting, value in facts.items()
-        if (query.secrets or not is_secret(setting)) and (not is_said or not _is_plain(value))
+        if (query.secrets or not is_secret(key[0], setting)) and (not is_said or not _is_plain(value))
     }
     entity = ["--entity-type", entity_type, *(["--entity-name", name] if name else ["--entity-default"])]
     if kept:
         yield _alter(entity, kept)
     for setting in sorted(facts):
-        if is_secret(setting) and not query.secrets:
+        if is_secret(key[0], setting) and not query.secrets:
             yield f"# {_comment(resource_name(key))}: {_comment(setting)} is secret: use --secrets"
 
 

@@ -93,6 +93,28 @@ def test_secrets_are_hidden_unless_they_are_asked_for(kcli, log_dir):
     assert "hush" in kcli(*words, "--secrets").stdout
     assert "hush" not in kcli("metadata", "history", log_dir, "-o", "csv").stdout
     assert "hush" not in kcli("metadata", "diff", "--from", "0", log_dir, "-o", "csv").stdout
+
+
+def test_settings_of_unknown_names_are_hidden_everywhere(kcli, tmp_path):
+    records = (
+        *(topic(), partition(0), config(2, "orders", "plugin.login", "hush")),
+        *(config(2, "orders", "retention.ms", "7"), config(4, "1", "my.plugin.credential", "hush")),
+    )
+    log_dir = put_log(tmp_path / "d0", *(batch(offset, value) for offset, value in enumerate(records)))
+    other = put_log(tmp_path / "d1", batch(0, config(4, "2", "min.insync.replicas", "2")))
+    for words in (
+        ("show", "topics", "configs", log_dir),
+        ("history", log_dir),
+        ("diff", log_dir, other),
+        ("diff", other, log_dir),
+        ("diff", "--from", "3", log_dir),
+        ("export", log_dir),
+    ):
+        hidden, given = (kcli("metadata", *words, *more, "-o", "json").stdout for more in ((), ["--secrets"]))
+        assert ("hush" in hidden, "hush" in given) == (False, True), words
+    for view in ("metadata_configs", "metadata_topics"):
+        answer = kcli("sql", f"SELECT * FROM {view}", log_dir, "-o", "csv").stdout
+        assert ("hush" in answer, "(hidden)" in answer) == (False, True)
     assert "hush" not in kcli("metadata", "export", log_dir, "-o", "csv").stdout
 
 

@@ -3,7 +3,7 @@
 The facts have the names of the columns of `kcli metadata show`; a configuration's and a quota's are settings.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.metadata import CONFIG_RESOURCES, name_of_code
@@ -13,10 +13,6 @@ from kcli.kafka.kraft.metadata_loader import Metadata, Voter
 Key: TypeAlias = Any
 Facts: TypeAlias = dict[str, Any]
 
-SECRET_ENDS = ("password", "jaas.config", "keystore.key", "certificate.chain", "certificates", "secret")
-"""How the names of settings end whose values Kafka holds as passwords."""
-HIDDEN = "(hidden)"
-
 
 class ImageKind(NamedTuple):
     """A kind of what an image knows: its noun, all its keys, and the name and facts of what has a key."""
@@ -25,16 +21,6 @@ class ImageKind(NamedTuple):
     keys: Callable[[Metadata], Iterable[Key]]
     facts: Callable[[Metadata, Key], Facts | None]
     name: Callable[[Metadata, Key], str]
-
-
-def is_secret(name: str) -> bool:
-    """Whether a setting's value is not shown."""
-    return name.endswith(SECRET_ENDS)
-
-
-def without_secrets(settings: Mapping[str, Any]) -> Facts:
-    """Return settings with the values of secrets hidden."""
-    return {name: HIDDEN if is_secret(name) else value for name, value in settings.items()}
 
 
 def _word(field: str, number: int) -> str:
