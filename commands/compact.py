@@ -4,6 +4,7 @@ import time
 from functools import partial
 
 from commands.retention import CONFIG, LOOK_TIME, settings_in
+from commands.startup import METADATA_PATH
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_release, parse_time
@@ -14,6 +15,7 @@ def compact(
     at: str | None = LOOK_TIME,
     records: bool = option("--records", "Each record that goes, and why."),
     config: list[str] | None = CONFIG,
+    metadata: str | None = METADATA_PATH,
     kafka_version: str | None = option(
         "--kafka-version X.Y", "The release of the broker, from 3.0 on; without it 4.4.", BROKER
     ),
@@ -27,14 +29,18 @@ def compact(
 
     Example: kcli compact /var/lib/kafka/data --topic __consumer_offsets
     """
-    from kcli.cli.inputs import server_properties
+    from kcli.cli.inputs import log_dir_of_metadata, server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs import compact as jobs
-    from kcli.jobs.retention import RetentionQuery
+    from kcli.jobs.cluster_metadata import with_topic_settings
+    from kcli.jobs.retention import POLICY, RetentionQuery
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)
     query = RetentionQuery(now_ms, server_properties(inputs) or {}, settings_in(config or ()))
     release = NEWEST if kafka_version is None else parse_release(kafka_version)
     job = partial(jobs.compact, query=query, release=release, records=records)
-    run(Command(name="compact", job=job), inputs, output, engine)
+    expand = partial(
+        with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
+    )
+    run(Command(name="compact", job=job, expand=expand), inputs, output, engine)

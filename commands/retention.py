@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from commands.startup import METADATA_PATH
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_time
@@ -27,6 +28,7 @@ def retention(
     *,
     at: str | None = LOOK_TIME,
     config: list[str] | None = CONFIG,
+    metadata: str | None = METADATA_PATH,
     remote_metadata: list[str] | None = option(
         "--remote-metadata PATH",
         "Read __remote_log_metadata here, too: a log dir or a partition dir; repeatable.",
@@ -42,9 +44,10 @@ def retention(
 
     Example: kcli retention /var/lib/kafka/data --topic orders
     """
-    from kcli.cli.inputs import server_properties
+    from kcli.cli.inputs import log_dir_of_metadata, server_properties
     from kcli.cli.run import Command, run
     from kcli.jobs import retention as jobs
+    from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.tiered_leader import metadata_targets, with_events
 
     elsewhere = metadata_targets(remote_metadata or [])
@@ -60,7 +63,10 @@ def retention(
         return with_events(units, elsewhere.targets)
 
     job = partial(jobs.retention, query=query)
-    run(Command(name="retention", job=job, split=split), inputs, output, engine)
+    expand = partial(
+        with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=jobs.POLICY in query.given
+    )
+    run(Command(name="retention", job=job, expand=expand, split=split), inputs, output, engine)
 
 
 def settings_in(words: Iterable[str]) -> dict[str, str]:

@@ -151,11 +151,14 @@ def retention(
 ) -> None:
     """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
 
-    Limits are those of the topic, by the cluster metadata in the log dir; options win.
+    Limits are as kcli retention takes them; options win.
 
     Example: kcli rlmm retention /var/lib/kafka/data
     """
+    from kcli.cli.inputs import server_properties
     from kcli.cli.run import run
+    from kcli.jobs.cluster_metadata import with_topic_settings
+    from kcli.jobs.retention import RetentionQuery
     from kcli.jobs.rlmm import tiers
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)
@@ -167,14 +170,18 @@ def retention(
             raise UsageError(
                 f"--local-retention-{name} {local}: a broker refuses more than --retention-{name} {whole}"
             )
-    given = {
-        "retention_ms": retention_ms,
-        "retention_bytes": retention_bytes,
-        "local_retention_ms": local_retention_ms,
-        "local_retention_bytes": local_retention_bytes,
+    limits = {
+        "retention.ms": retention_ms,
+        "retention.bytes": retention_bytes,
+        "local.retention.ms": local_retention_ms,
+        "local.retention.bytes": local_retention_bytes,
     }
-    job = partial(tiers.retention, given=given, now_ms=now_ms)
-    run(_command("rlmm retention", job, remote_metadata, inputs), inputs, output, engine)
+    given = {name: str(value) for name, value in limits.items() if value is not None}
+    query = RetentionQuery(now_ms, server_properties(inputs) or {}, given)
+    command = _command(
+        "rlmm retention", partial(tiers.retention, query=query), remote_metadata, inputs
+    )._replace(expand=partial(with_topic_settings, are_given=bool(given)))
+    run(command, inputs, output, engine)
 
 
 def follow(

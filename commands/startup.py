@@ -1,6 +1,5 @@
 """`kcli startup`: what a starting broker would do to its log dirs."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING
 from kcli.cli.option import option
 from kcli.cli.options import BROKER, CLEAN, EngineOptions, Inputs, Output, StartOptions
 from kcli.cli.parsers import parse_release, parse_time
-from kcli.cli.status import UsageError
 from kcli.words import parse_rate
 
 if TYPE_CHECKING:
@@ -17,6 +15,11 @@ if TYPE_CHECKING:
     from kcli.logdir.find import Found
 
 USUAL_READ_RATE = "100M"
+METADATA_PATH = option(
+    "--metadata PATH",
+    "The log dir, or the __cluster_metadata-0, whose metadata decides; by default the broker's own.",
+    BROKER,
+)
 
 
 def startup(
@@ -37,11 +40,7 @@ def startup(
         BROKER,
         default=USUAL_READ_RATE,
     ),
-    metadata: str | None = option(
-        "--metadata PATH",
-        "The log dir, or the __cluster_metadata-0, whose metadata decides; by default the broker's own.",
-        BROKER,
-    ),
+    metadata: str | None = METADATA_PATH,
     releases: bool = option(
         "--releases", "Ask every release from 3.3 to 4.4: one row each, starts or the exception.", BROKER
     ),
@@ -61,7 +60,14 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time
 
-    from kcli.cli.inputs import broker_of, named_paths, nothing_matched, other_topics, topics_not_found
+    from kcli.cli.inputs import (
+        broker_of,
+        log_dir_of_metadata,
+        named_paths,
+        nothing_matched,
+        other_topics,
+        topics_not_found,
+    )
     from kcli.cli.run import Answer, Command, run, run_rows
     from kcli.jobs.check.contradictions import with_quorum_states
     from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
@@ -84,7 +90,7 @@ def startup(
     )
     config, own = broker_of(inputs)
     config = config._replace(version=version or NEWEST)
-    where = None if metadata is None else _metadata_log_dir(metadata)
+    where = log_dir_of_metadata(metadata)
     if releases:
         paths = list(dict.fromkeys(named_paths(inputs.with_paths(own))))
 
@@ -131,14 +137,3 @@ def startup(
     )
     every_log = inputs.without_selection()  # the log of any topic may end the start
     run(command, every_log.with_paths(own)._replace(include_leftovers=True), output, engine)
-
-
-def _metadata_log_dir(path: str) -> str:
-    """Return the log dir that a --metadata PATH is, or lies in."""
-    from kcli.logdir.log_dirs import METADATA_DIRECTORY, metadata_log
-
-    path = path.rstrip("/") or path
-    log_dir = (os.path.dirname(path) or ".") if os.path.basename(path) == METADATA_DIRECTORY else path
-    if metadata_log(log_dir) is None:
-        raise UsageError(f"--metadata {path}: expected {METADATA_DIRECTORY}, or a log dir that holds it")
-    return log_dir

@@ -57,6 +57,7 @@ ELSEWHERE = {
     "kcli/kafka/replication/replica_diff.py": "tests/kcli/jobs/replica/test_replica_diff.py",
     "kcli/kafka/storage/load_findings.py": "tests/kcli/jobs/epoch/test_epoch_cache.py",
     "kcli/kafka/remote/lineage.py": "tests/oracle/test_remote_lineage_oracle.py",
+    "kcli/jobs/log_times.py": "tests/kcli/jobs/test_retention.py",
     "kcli/kafka/storage/retention.py": "tests/oracle/test_retention_oracle.py",
     "kcli/kafka/storage/cleaner.py": "tests/oracle/test_retention_oracle.py",
     "kcli/kafka/storage/cleaner_pass.py": "tests/oracle/test_compact_oracle.py",

@@ -13,6 +13,7 @@ from kcli.kafka.kraft.log_settings import KnownSettings, topic_configs
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.metadata_loader import (
     Metadata,
+    cluster_image,
     image_in,
     metadata_of_log,
     metadata_of_snapshot,
@@ -102,6 +103,22 @@ def with_undecodable(found: Found) -> Found:
     said = (finding for target in by_place.values() for finding in undecodable_findings(target))
     notes = dict.fromkeys(Note("undecodable", one.place or "", one.message) for one in said)
     return replace(found, notes=[*found.notes, *notes])
+
+
+def with_topic_settings(found: Found, log_dir: str | None = None, *, are_given: bool = False) -> Found:
+    """Return the same with the metadata in a log dir, and a note about each place whose topics are not known.
+
+    `are_given`: the user says what the settings are.
+    """
+    if log_dir is not None:
+        found = replace(found, targets=[replace(target, metadata_dir=log_dir) for target in found.targets])
+    by_place = {
+        (target.log_dir or target.shown, target.metadata_dir): target
+        for target in ([] if are_given else found.targets)
+        if target.kind == PARTITION and target.name is not None and target.name.topic != CLUSTER_METADATA
+    }
+    unknown = {place for (place, _), target in by_place.items() if cluster_image(target) is None}
+    return replace(found, notes=[*found.notes, *(Note("settings", shown(each)) for each in sorted(unknown))])
 
 
 def newest_of(known: Iterable[KnownMetadata]) -> dict[str | None, KnownMetadata]:

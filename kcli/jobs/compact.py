@@ -4,9 +4,8 @@ from collections.abc import Generator
 
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import cleaner_point
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.retention import RetentionQuery, config_of, ends_of, hold
+from kcli.jobs.retention import CLEANING_FAILS, FAILED, RetentionQuery, configured, ends_of, hold
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -16,7 +15,6 @@ from kcli.logdir.partition import Partition
 from kcli.rows.compact import CompactPartitionRow, CompactRecordRow, CompactSegmentRow
 from kcli.rows.partitions import Where
 
-CLEANING_FAILED = "cleaning-failed"
 KEEPS_ITS_END = (4, 4)
 """Before this release the last batch of a cleaning stayed, though empty; since then that below the high
 watermark.
@@ -31,21 +29,22 @@ def compact(unit: Unit, *, query: RetentionQuery, release: tuple[int, ...], reco
 def _compact(
     partition: Partition, query: RetentionQuery, release: tuple[int, ...], *, records: bool
 ) -> Yield:
-    config = config_of(partition, query)
-    if partition.topic == CLUSTER_METADATA or "compact" not in config.policy:
+    if partition.topic == CLUSTER_METADATA:
+        return
+    config, point = yield from configured(partition, query)
+    if "compact" not in config.policy:
         return
     yield from undecodable_findings(partition.target)
     held = yield from hold(partition, config, query.now_ms)
-    loaded, point = held.loaded, (yield from cleaner_point(partition))
-    ends = [ends_of(segment) for segment in loaded.segments]
-    found = held.cleanable(point, ends)
+    loaded = held.loaded
+    found = held.cleanable(point, [ends_of(segment) for segment in loaded.segments])
     cleaning = Cleaning(
         loaded.segments,
         _modified(loaded),
         loaded.log_start_offset,
         found.first_dirty_offset,
         found.end,
-        held.high_watermark if release >= KEEPS_ITS_END else found.end,
+        held.watermark if release >= KEEPS_ITS_END else found.end,
         loaded.producers.producers,
         query.now_ms,
         config.number("delete.retention.ms"),
@@ -57,8 +56,7 @@ def _compact(
     try:
         after = yield from _gone(clean(cleaning, point), place, is_shown=records)
     except BrokerError as error:
-        message = f"the cleaner fails, and leaves this log alone until a restart: {error}"
-        raise FileError(error.path, CLEANING_FAILED, message, error.position) from error
+        raise FileError(error.path, FAILED, CLEANING_FAILS.format(error), error.position) from error
     for segment in after.segments:
         yield CompactSegmentRow(place, *segment)
     yield CompactPartitionRow(

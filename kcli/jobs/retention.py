@@ -5,30 +5,26 @@ stamped a batch with the time at which its tombstones go.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import (
-    CONTROL_MASK,
-    DELETE_HORIZON_MASK,
     HEADER_SIZE,
     LOG_APPEND_TIME,
-    NO_PRODUCER_ID,
     NO_TIMESTAMP,
 )
 from formats.bounds import LARGEST_BATCH
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.magic import is_legacy, read_header, record_count
 from formats.names import CLUSTER_METADATA, NORMAL
-from formats.record import Record
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.log_search import failing_lookup, read_records
+from kcli.jobs.log_times import Ends, first_horizon, future, rolls_at
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.log_config import LogConfig, log_config
+from kcli.kafka.kraft.log_config import CLEANER_ENABLE, OF_CHECKPOINT, LogConfig, log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
 from kcli.kafka.storage.cleaner import (
@@ -39,6 +35,7 @@ from kcli.kafka.storage.cleaner import (
     CleanerSettings,
     find_cleanable,
 )
+from kcli.kafka.storage.cleaner_pass import NOT_WHOLE
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
     BrokerError,
@@ -51,7 +48,8 @@ from kcli.kafka.storage.log_segment import (
     translate_offset,
 )
 from kcli.kafka.storage.retention import (
-    LARGEST_TIME,
+    HIGH_WATERMARK,
+    NO_RULE,
     OLDER_STAYS,
     WITHIN_LIMITS,
     DeletionBounds,
@@ -61,13 +59,17 @@ from kcli.kafka.storage.retention import (
     local_segments,
     newest_timestamp,
 )
+from kcli.logdir import log_dirs
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.log_dirs import HIGH_WATERMARK, is_running, version_of
+from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
 from kcli.logdir.targets import Target
-from kcli.rows.retention import FutureTimestamp, RetentionPartitionRow, RetentionRow
+from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 from kcli.words import ONE_YEAR, duration
+
+if TYPE_CHECKING:
+    from kcli.kafka.remote.lineage import Leader
 
 INHERIT = -2
 """As local.retention.ms or local.retention.bytes: that of the whole log."""
@@ -84,8 +86,10 @@ AHEAD, KEEPING, BLOCKED = LATE = ("LOG-027", "LOG-028", "LOG-029")
 """Timestamps ahead of the clock, those that keep segments, and what stops the cleaner."""
 CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
 """Why a log that is due is not cleaned."""
-HORIZON = DELETE_HORIZON_MASK
-STAMPED = DELETE_HORIZON_MASK | CONTROL_MASK
+POLICY = "cleanup.policy"
+ASSUMED, UNKNOWN_TOPIC = "START-006", "META-009"
+NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
+CLEANING_FAILS = "the cleaner fails (LogCleaningException) and leaves this log alone until a restart: {}"
 
 
 class RetentionQuery(NamedTuple):
@@ -94,15 +98,6 @@ class RetentionQuery(NamedTuple):
     now_ms: int
     server: Mapping[str, str] = {}
     given: Mapping[str, str] = {}
-
-
-class Ends(NamedTuple):
-    """The first batch of a segment and its first record's timestamp, -1 for none; its last batch's end."""
-
-    first_offset: int | None = None
-    first_timestamp: int = NO_TIMESTAMP
-    first_batch_time: int = NO_TIMESTAMP
-    last_offset: int | None = None
 
 
 def retention(unit: Unit, *, query: RetentionQuery) -> Outcome:
@@ -118,15 +113,14 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     if partition.topic == CLUSTER_METADATA:  # its snapshots decide
         return
     yield from undecodable_findings(partition.target)
-    config = config_of(partition, query)
-    held = yield from hold(partition, config, query.now_ms)
+    config, point = yield from configured(partition, query)
+    held = (yield from hold(partition, config, query.now_ms)).with_events(metadata)
     loaded = held.loaded
-    verdicts = held.verdicts(metadata)
-    ends = [ends_of(segment) for segment in loaded.segments]
+    if held.high_watermark is None:
+        yield Finding(ASSUMED, NO_WATERMARK, dir=partition.shown, found=HIGH_WATERMARK)
+    verdicts, ends = held.verdicts(), [ends_of(segment) for segment in loaded.segments]
     row = held.row(verdicts, ends[-1])
-    point = None
     if "compact" in config.policy:
-        point = yield from cleaner_point(partition)
         row = held.with_cleaner(row, point, ends)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
@@ -141,26 +135,33 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
     """
 
     def look(partition: Partition) -> Yield:
-        config = config_of(partition, query)
+        config, point = yield from configured(partition, query)
         is_here = partition.topic != CLUSTER_METADATA and partition.state == NORMAL
         if not is_here or ("compact" in config.policy) != of_compacted:
             return
         held = yield from hold(partition, config, query.now_ms, exact=False)
-        point, ends = None, []
-        if of_compacted:
-            point = yield from cleaner_point(partition)
-            ends = [ends_of(segment) for segment in held.loaded.segments]
-        bounds = DeletionBounds(held.high_watermark, held.loaded.log_start_offset)
-        yield from held.findings(held.judged(bounds), point, ends)
+        ends = [ends_of(segment) for segment in held.loaded.segments] if of_compacted else []
+        yield from held.findings(held.verdicts(), point, ends)
 
     return [one for one in answer(unit, look).findings if one.code in LATE]
 
 
-def config_of(partition: Partition, query: RetentionQuery) -> LogConfig:
-    """Return the settings with which the broker keeps the log of a partition."""
+def configured(
+    partition: Partition, query: RetentionQuery
+) -> Generator[Finding, None, tuple[LogConfig, int | None]]:
+    """Yield what is not known; return the settings of a log, and its line in the cleaner's checkpoint.
+
+    Where no metadata knows the topic, such a line says that the log is compacted.
+    """
     image = cluster_image(partition.target)
     broker_id, topic = partition.directory.broker_id, partition.topic or ""
-    return log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
+    config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
+    if config.is_known and "compact" not in config.policy:
+        return config, None
+    if image is not None and not config.is_known and POLICY not in query.given:
+        yield Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
+    point = yield from cleaner_point(partition)
+    return config if point is None else config.cleaned(), point
 
 
 def hold(
@@ -172,67 +173,104 @@ def hold(
     expiration_ms = partition.target.server.producer_expiration_ms
     settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
     loaded = yield from start(partition, settings=settings, exact=exact)
-    return HeldLog(partition, loaded, config, local_segments(loaded, is_running=is_live), now_ms)
+    return held_log(partition, loaded, config, now_ms)
+
+
+def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms: int) -> "HeldLog":
+    """Return a log that is loaded, as its broker holds it.
+
+    The high watermark of a partition without another replica rises to the log end at once
+    (`Partition.makeLeader`, `maybeIncrementLeaderHW`).
+    """
+    image, topic = cluster_image(partition.target), partition.topic
+    topics = () if image is None else image.topics.values()
+    states = (each.partitions.get(partition.number or 0) for each in topics if each.name == topic)
+    state = next(states, None)
+    is_alone = state is not None and len(state.replicas) == 1
+    high_watermark = loaded.log_end_offset if is_alone else loaded.known_high_watermark
+    segments = local_segments(loaded, is_running=is_running(partition.target))
+    return HeldLog(partition, loaded, config, segments, now_ms, high_watermark)
 
 
 class HeldLog(NamedTuple):
-    """A log as its broker holds it, with the settings that keep it."""
+    """A log as its broker holds it, with the settings that keep it.
+
+    `high_watermark`: None where no file has it. `leader`: the log with its remote segments, None where they
+    were not asked for.
+    """
 
     partition: Partition
     loaded: LoadedLog
     config: LogConfig
     segments: list[LocalSegment]
     now_ms: int
+    high_watermark: int | None
+    leader: "Leader | None" = None
 
     @property
-    def high_watermark(self) -> int:
-        """The checkpointed one within the log; the log start where there is none."""
-        known = self.loaded.checkpoints.high_watermark
-        return self.loaded.log_start_offset if known is None else self.loaded.bounded(known)
+    def watermark(self) -> int:
+        """The high watermark that is reckoned with: the log end where it is not known."""
+        return self.loaded.log_end_offset if self.high_watermark is None else self.high_watermark
+
+    @property
+    def is_tiered(self) -> bool:
+        """Whether the log is in remote storage: as its topic says, else as there are remote segments."""
+        config, leader = self.config, self.leader
+        by_segments = not config.is_known and leader is not None and leader.is_tiered
+        return config.is_tiered or (config.can_be_tiered and by_segments)
 
     @property
     def waits_for_copies(self) -> bool:
         """Whether a segment stays until it is in remote storage."""
-        return self.config.is_tiered and not self.config.is_set("remote.log.copy.disable")
+        return self.is_tiered and not self.config.is_set("remote.log.copy.disable")
+
+    @property
+    def whole_limits(self) -> tuple[int, int]:
+        """retention.ms and retention.bytes of the whole log."""
+        return self.config.number("retention.ms"), self.config.number("retention.bytes")
 
     @property
     def limits(self) -> tuple[int, int]:
         """retention.ms and retention.bytes, as they count for the local log."""
-        names = ("retention.ms", "retention.bytes")
-        whole = [self.config.number(name) for name in names]
-        if self.waits_for_copies:
-            local = [self.config.number(f"local.{name}") for name in names]
-            whole = [of_all if mine == INHERIT else mine for of_all, mine in zip(whole, local, strict=True)]
-        return whole[0], whole[1]
+        ms, size = self.whole_limits
+        if not self.waits_for_copies:
+            return ms, size
+        local_ms, local_size = (self.config.number(f"local.retention.{unit}") for unit in ("ms", "bytes"))
+        return ms if local_ms == INHERIT else local_ms, size if local_size == INHERIT else local_size
 
-    def verdicts(self, metadata: tuple[Target, ...]) -> list[LocalVerdict]:
+    def with_events(self, metadata: tuple[Target, ...]) -> "HeldLog":
+        """Return the same with its remote segments, if it may have any; `metadata`: of their events."""
+        config = self.config
+        if not (config.is_tiered or (metadata and config.can_be_tiered and not config.is_known)):
+            return self
+        from kcli.jobs.tiered_leader import leader_with
+
+        leader = leader_with(self.partition, self.loaded, metadata, is_needed=config.is_tiered)
+        return self._replace(leader=leader)
+
+    def verdicts(self) -> list[LocalVerdict]:
         """Return what becomes of each segment."""
-        loaded = self.loaded
-        bounds = DeletionBounds(self.high_watermark, loaded.log_start_offset)
-        if self.config.is_tiered:
-            from kcli.jobs.tiered_leader import leader_with
-
-            leader = leader_with(self.partition, loaded, metadata, is_needed=True)
-            bounds = DeletionBounds(self.high_watermark, leader.local_start, None, leader.log_start_offset)
-            if self.waits_for_copies:
-                bounds = bounds._replace(remote_end=leader.highest.offset + 1)
-        return self.judged(bounds)
+        leader, bounds = self.leader, DeletionBounds(self.watermark, self.loaded.log_start_offset)
+        if leader is not None and self.is_tiered:
+            remote_end = leader.highest.offset + 1 if self.waits_for_copies else None
+            bounds = DeletionBounds(self.watermark, leader.local_start, remote_end, leader.log_start_offset)
+        if "compact" in self.config.policy and not self.config.has_cleaner:
+            reason = f"{CLEANER_ENABLE} is false: nothing deletes of a compacted log"
+            return [LocalVerdict(each, NO_RULE, CLEANER_ENABLE, reason) for each in self.segments]
+        limits = self.limits if self.deletes else (-1, -1)
+        verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
+        if self.deletes:
+            return verdicts
+        by = f", by {OF_CHECKPOINT}" if self.config.sources[POLICY] == OF_CHECKPOINT else ""
+        reason = f"{POLICY} is {self.config.values[POLICY] or 'empty'}{by}"
+        own = {WITHIN_LIMITS, OLDER_STAYS}
+        return [each._replace(reason=reason) if each.stays in own else each for each in verdicts]
 
     @property
     def deletes(self) -> bool:
         """Whether limits of time and size count."""
         policy = self.config.policy
         return "delete" in policy or (not policy and self.waits_for_copies)
-
-    def judged(self, bounds: DeletionBounds) -> list[LocalVerdict]:
-        """Return what becomes of each segment below some bounds."""
-        limits = self.limits if self.deletes else (-1, -1)
-        verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
-        if self.deletes:
-            return verdicts
-        reason = f"cleanup.policy is {self.config.values['cleanup.policy'] or 'empty'}"
-        own = {WITHIN_LIMITS, OLDER_STAYS}
-        return [each._replace(reason=reason) if each.stays in own else each for each in verdicts]
 
     def row(self, verdicts: Sequence[LocalVerdict], ends: Ends) -> RetentionPartitionRow:
         """Return the row of the log; `ends` are those of the active segment."""
@@ -241,7 +279,7 @@ class HeldLog(NamedTuple):
         pairs = zip(loaded.segments, self.segments, strict=True)
         return RetentionPartitionRow(
             where(self.partition),
-            cleanup_policy=config.values["cleanup.policy"],
+            cleanup_policy=config.values[POLICY],
             retention_ms=retention_ms,
             retention_bytes=retention_bytes,
             segment_ms=config.segment_ms,
@@ -251,20 +289,32 @@ class HeldLog(NamedTuple):
             deletable_bytes=sum(each.segment.size for each in verdicts if each.stays is None),
             log_start_offset=loaded.log_start_offset,
             high_watermark=self.high_watermark,
-            rolls_at=_rolls_at(loaded.segments[-1], ends, config, self.now_ms),
-            future_timestamps=tuple(islice(_future(pairs, self.now_ms), SHOWN_FUTURE)),
+            rolls_at=rolls_at(loaded.segments[-1], ends, config, self.now_ms),
+            future_timestamps=tuple(islice(future(pairs, self.now_ms), SHOWN_FUTURE)),
         )
 
     def cleanable(self, point: int | None, ends: Sequence[Ends]) -> Cleanable:
         """Return what the cleaner may clean; `point`: the log's line in the cleaner's checkpoint."""
-        return self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
+        found = self._cleanable(self._cleaner_bounds(point), self._cleaner_settings, ends, self.now_ms)
+        failing = self._failing(found, ends)
+        return found._replace(is_picked=False, uncleanable_because=failing[0]) if failing else found
+
+    def _failing(self, found: Cleanable, ends: Sequence[Ends]) -> tuple[str, str] | None:
+        """Return why no cleaning ends well, in a word and in words: no cleaner, or damage in its way."""
+        if not self.config.has_cleaner:
+            return CLEANER_ENABLE, f"{CLEANER_ENABLE} is false: no log of the broker is cleaned"
+        for segment, end in zip(self.segments, ends, strict=True):
+            if end.broken is not None and segment.base_offset < found.end and found.cleanable_bytes:
+                message = f"segment {segment.base_offset}: {end.broken}"
+                return FAILED, CLEANING_FAILS.format(message)
+        return None
 
     def _cleaner_bounds(self, point: int | None) -> CleanerBounds:
         loaded = self.loaded
         with failing_lookup():
             first_unstable = _first_unstable(loaded)
         return CleanerBounds(
-            point, loaded.log_start_offset, loaded.log_end_offset, self.high_watermark, first_unstable
+            point, loaded.log_start_offset, loaded.log_end_offset, self.watermark, first_unstable
         )
 
     @property
@@ -304,7 +354,7 @@ class HeldLog(NamedTuple):
         segment = segments_from(self.loaded.segments, first.base_offset)[0]
         record = None
         with suppress(FileError):
-            record = next(_future([(segment, first)], latest), None)
+            record = next(future([(segment, first)], latest), None)
         what = "a batch"
         if record is not None:
             producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
@@ -334,7 +384,7 @@ class HeldLog(NamedTuple):
         bounds, settings = self._cleaner_bounds(point), self._cleaner_settings
         found = self._cleanable(bounds, settings, ends, self.now_ms)
         if found.is_picked:
-            return self._left_alone(bounds, settings, ends)
+            return self._failing(found, ends) or self._left_alone(bounds, settings, ends)
         free = bounds._replace(first_unstable=None), settings._replace(min_lag_ms=0)
         if not self._cleanable(*free, ends, self.now_ms).is_picked:
             return None
@@ -362,10 +412,8 @@ class HeldLog(NamedTuple):
         That is the high watermark checkpoint, which a broker writes every five seconds.
         """
         log_dir = self.partition.target.log_dir or ""
-        alive, written = (
-            version and version[0] // NS_OF_MS
-            for version in (version_of(os.path.join(log_dir, name)) for name in (HIGH_WATERMARK, CLEANER))
-        )
+        versions = (version_of(os.path.join(log_dir, name)) for name in (log_dirs.HIGH_WATERMARK, CLEANER))
+        alive, written = (version and version[0] // NS_OF_MS for version in versions)
         if alive is None:
             return None
         times = (version_of(one.log_path or "") for one in self.loaded.segments)
@@ -410,7 +458,7 @@ class HeldLog(NamedTuple):
             dirty_ratio=found.ratio,
             min_cleanable_dirty_ratio=config.ratio,
             will_clean=found.is_picked,
-            tombstones_removable_at=_first_horizon(loaded, found.first_dirty_offset),
+            tombstones_removable_at=first_horizon(loaded, found.first_dirty_offset),
         )
 
 
@@ -439,24 +487,43 @@ def _row(
 
 
 def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
-    """Return the ends of a segment: what cannot be read is not known. No look of a broker reads it."""
-    if segment.log_path is None or not segment.log_size:
-        return Ends()
+    """Return the ends of a segment: a broker reads none of them to delete it, so damage hides them alone."""
     ends = Ends()
-    with segment.log() as log:
-        with suppress(BrokerError):
-            last = read_tail(segment).last if with_last else None
-            ends = Ends(last_offset=last_offset(log, last) if last else None)
-        with suppress(BrokerError):
-            batches = (
-                Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size)
-            )
-            first = next(batches, None)
-            if first is not None:
-                ends = ends._replace(first_batch_time=first.header.max_timestamp)
-                offset, timestamp = _first_record(log, first, batches)
-                ends = ends._replace(first_offset=offset, first_timestamp=timestamp)
+    if segment.log_path is None or not segment.log_size:
+        return ends
+    for read in (_beginning, _end) if with_last else (_beginning,):
+        try:
+            ends = read(segment, ends)
+        except BrokerError as error:
+            ends = ends._replace(broken=str(error))
     return ends
+
+
+def _beginning(segment: LoadedSegment, ends: Ends) -> Ends:
+    with segment.log() as log:
+        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
+        first = next(batches, None)
+        if first is None:
+            return ends
+        offset, timestamp = _first_record(log, first, batches)
+    return ends._replace(
+        first_offset=offset, first_timestamp=timestamp, first_batch_time=first.header.max_timestamp
+    )
+
+
+def _end(segment: LoadedSegment, ends: Ends) -> Ends:
+    tail, last = read_tail(segment), None
+    end = tail.end
+    with segment.log() as log:
+        if tail.last is not None:
+            last = last_offset(log, tail.last)
+        else:  # its index leads past its log
+            end = max(
+                (each.position + each.size for each in file_batches(log, 0, segment.log_size)), default=0
+            )
+    left = segment.log_size - end
+    torn = NOT_WHOLE.format(left, end) if left else None
+    return ends._replace(last_offset=last, broken=ends.broken or torn)
 
 
 def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:
@@ -488,63 +555,3 @@ def _first_unstable(loaded: LoadedLog) -> int | None:
             with segment.log() as log:
                 return next(file_batches(log, position, segment.log_size)).base_offset
     return loaded.log_start_offset
-
-
-def _rolls_at(active: LoadedSegment, ends: Ends, config: LogConfig, now_ms: int) -> int | None:
-    """Return the first ms at which an append rolls the active segment (`LogSegment.shouldRoll`)."""
-    if not active.log_size:
-        return None
-    index_bytes = config.number("segment.index.bytes")
-    is_full = (
-        active.log_size > config.number("segment.bytes")
-        or active.offset_index.entries >= index_bytes // OFFSET_INDEX_ENTRY.size
-        or active.time_index.entries >= index_bytes // TIME_INDEX_ENTRY.size - 1
-    )
-    if is_full:
-        return now_ms
-    begins = now_ms if ends.first_batch_time < 0 else ends.first_batch_time
-    rolls_at = begins + config.segment_ms + 1
-    return rolls_at if rolls_at <= LARGEST_TIME else None
-
-
-def _future(segments: Iterable[tuple[LoadedSegment, LocalSegment]], now_ms: int) -> Iterator[FutureTimestamp]:
-    """Yield the records with a timestamp after `now_ms`, in the order of the log; no end markers."""
-    for segment, judged in segments:
-        if not judged.has_timestamps or judged.largest_timestamp <= now_ms:
-            continue
-        with segment.log() as log:
-            for batch in _batches(log, segment.log_size, lambda fields: fields["max_timestamp"] > now_ms):
-                if batch.header.is_control:
-                    continue
-                producer = batch.header.producer_id
-                for record in read_records(log, batch, LARGEST_BATCH):
-                    if record.timestamp > now_ms:
-                        producer_id = None if producer == NO_PRODUCER_ID else producer
-                        yield FutureTimestamp(record.offset, record.timestamp, producer_id)
-
-
-def _first_horizon(loaded: LoadedLog, first_dirty: int) -> int | None:
-    """Return the first delete horizon (KIP-534) that a cleaning has set for tombstones."""
-    horizons = []
-    for segment in loaded.segments:
-        if segment.base_offset >= first_dirty or segment.log_path is None:
-            break
-        with segment.log() as log:
-            stamped = _batches(
-                log, segment.log_size, lambda fields: fields["attributes"] & STAMPED == HORIZON
-            )
-            for batch in stamped:
-                records = read_records(log, batch, LARGEST_BATCH)
-                if any(isinstance(each, Record) and each.value is None for each in records):
-                    horizons.append(batch.header.base_timestamp)
-    return min(horizons, default=None)
-
-
-def _batches(log: DataFile, end: int, matches: Callable[[Any], Any]) -> Iterator[Batch]:
-    """Yield the batches whose header fields, as columns, match."""
-    from kcli.logdir.bulk import BulkWalk
-
-    for window in BulkWalk(log, 0, end, verify=False):
-        for number in matches(window.fields).nonzero()[0].tolist():
-            position = int(window.positions[number])
-            yield Batch(position, read_header(log.read(position, HEADER_SIZE)))

@@ -84,7 +84,7 @@ def _drawn(
     for row_type in drawn:
         yield from [] if row_type is drawn[0] else [""]
         said = findings if row_type is drawn[-1] else ()
-        yield from draw(row_type, TableInput(of_type[row_type.name], screen, said, bool(view.sort)))
+        yield from draw(row_type, TableInput(of_type[row_type.name], screen, said, bool(view.sort), findings))
 
 
 def _remote_partition(row: Item) -> tuple[str, int]:

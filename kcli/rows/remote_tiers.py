@@ -95,7 +95,7 @@ class RlmmRetentionRow(NamedTuple):
     rule: Annotated[
         str,
         "delete: retry, log-start, time, size, below-lineage; keep: lineage, within-limits, not-reached, "
-        "high-watermark, active, not-copied",
+        "high-watermark, active, not-copied, not-tiered, log.cleaner.enable",
     ]
     segment_id: Annotated[str | None, "of a remote segment"]
     start_offset: Annotated[int, "base offset of the segment"]

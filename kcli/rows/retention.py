@@ -43,11 +43,16 @@ class RetentionPartitionRow(NamedTuple):
     retention_bytes: Annotated[int, "-1: no limit; of a tiered topic that of the local log"]
     segment_ms: Annotated[int, "after which a segment rolls, max.compaction.lag.ms considered"]
     segment_bytes: Annotated[int, "at which a segment rolls"]
-    settings_from: Annotated[dict[str, Any], "where each setting comes from: topic, broker, default, option"]
+    settings_from: Annotated[
+        dict[str, Any],
+        "where each setting comes from: topic, broker, default, option, cleaner-offset-checkpoint",
+    ]
     size: Annotated[int, "bytes of its logs, before"]
     deletable_bytes: Annotated[int, "bytes of the segments that go"]
     log_start_offset: Annotated[int, "before"]
-    high_watermark: Annotated[int, "as checkpointed; the log start where it is not"]
+    high_watermark: Annotated[
+        int | None, "as checkpointed, without other replicas the log end; null: not known, the log end counts"
+    ]
     rolls_at: Annotated[
         Timestamp | None, "when an append rolls the active segment, without jitter; null: not by time"
     ]
@@ -59,7 +64,9 @@ class RetentionPartitionRow(NamedTuple):
     first_uncleanable_offset: Annotated[int | None, "which no cleaning passes"] = None
     end_offset: Annotated[int | None, "where a cleaning ends, at a segment: as in compact"] = None
     uncleanable_because: Annotated[
-        str | None, "active-segment, open-transaction, min.compaction.lag.ms or high-watermark"
+        str | None,
+        "active-segment, open-transaction, min.compaction.lag.ms or high-watermark; log.cleaner.enable or "
+        "cleaning-failed: nothing is cleaned",
     ] = None
     clean_bytes: Annotated[int | None, "of segments that begin below the first dirty offset"] = None
     cleanable_bytes: Annotated[int | None, "of segments that a cleaning would read"] = None

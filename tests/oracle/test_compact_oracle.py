@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kcli.engine.contract import Unit
-from kcli.jobs.compact import CLEANING_FAILED, compact
-from kcli.jobs.retention import RetentionQuery
+from kcli.jobs.compact import compact
+from kcli.jobs.retention import FAILED, RetentionQuery
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.messages import put_message, put_wrapper
@@ -74,7 +74,7 @@ def compare(oracle: Oracle, unit: Unit, asked: dict[str, Any], output: tuple[Any
     output = (*output, asked, json.dumps(said))
     if "error" in said:
         assert outcome.error is not None, output
-        assert outcome.error.error == CLEANING_FAILED, (output, outcome.error)
+        assert outcome.error.error == FAILED, (output, outcome.error)
         return True
     assert outcome.error is None, (output, outcome.error)
     rows = [named(row) for row in outcome.rows]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.retention import RetentionQuery
 from kcli.jobs.rlmm import tiers
 from kcli.jobs.tiered_leader import with_metadata
-from kcli.kafka.remote.retention import Limits
 from kcli.logdir.find import find
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
@@ -199,20 +199,16 @@ def rows(outcome: Outcome) -> list[dict[str, Any]]:
     return [named(row) for row in outcome.rows]
 
 
-def random_limits(choose: random.Random, sizes: int) -> Limits:
+def random_limits(choose: random.Random, sizes: int) -> dict[str, str]:
     ms = choose.choice([-1, 3_600_000, choose.randrange(3_500_000, 3_600_001), 10])
     size = choose.choice([-1, -1, choose.randrange(sizes + 2)])
-    return Limits(
-        ms,
-        size,
-        choose.choice([-2, choose.randrange(ms + 1) if ms >= 0 else 3_590_000, 0]),
-        choose.choice([-2, choose.randrange(size + 1) if size >= 0 else sizes // 2]),
-    )
-
-
-def config(limits: Limits) -> dict[str, str]:
-    names = ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes")
-    return {name: str(value) for name, value in zip(names, limits, strict=True)}
+    limits = {
+        "retention.ms": ms,
+        "retention.bytes": size,
+        "local.retention.ms": choose.choice([-2, choose.randrange(ms + 1) if ms >= 0 else 3_590_000, 0]),
+        "local.retention.bytes": choose.choice([-2, choose.randrange(size + 1) if size >= 0 else sizes // 2]),
+    }
+    return {name: str(value) for name, value in limits.items()}
 
 
 def assert_same_offset(unit: Unit, storage: Path, offset: int, said: dict[str, Any], output: str) -> None:
@@ -238,7 +234,7 @@ def assert_same_time(unit: Unit, storage: Path, time: int, said: dict[str, Any] 
 
 
 def assert_same_clean_up(
-    log: Tiered, cleaned: list[dict[str, Any]], limits: Limits, said: dict[str, Any], output: str
+    log: Tiered, cleaned: list[dict[str, Any]], limits: dict[str, str], said: dict[str, Any], output: str
 ) -> None:
     """Kafka lists segments of one start in the order of a HashSet, and may delete one of two epochs twice."""
     begun = [event for event in log.events if "start_offset" in event]
@@ -250,7 +246,7 @@ def assert_same_clean_up(
     going.sort(key=lambda row: row["order"])
     gone = list(dict.fromkeys(said["deleted"]))
     assert [row["start_offset"] for row in going] == [starts[one] for one in gone], (output, limits, cleaned)
-    if limits.retention_bytes < 0 or len(set(starts.values())) == len(starts):
+    if int(limits["retention.bytes"]) < 0 or len(set(starts.values())) == len(starts):
         assert {row["segment_id"] for row in going} == set(gone), (output, limits)
         after = max(said["log_start_after"] or 0, said["log_start_offset"])
         assert {row["log_start_offset_after"] for row in cleaned} == {after}, (output, limits)
@@ -279,7 +275,7 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             high_watermark=log.facts["high_watermark"],
             epochs=[entry for entry in epochs_of(log.directory) if entry[1] == log.facts["log_end_offset"]],
             remote_enabled=True,
-            config=config(limits),
+            config=limits,
             offsets=asked,
             timestamps=times,
             **log.opening,
@@ -299,7 +295,8 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             assert_same_offset(unit, log.storage, offset, answer, output)
         for time, answer in zip(times, said["timestamps"], strict=True):
             assert_same_time(unit, log.storage, time, answer, output)
-        cleaned = rows(tiers.retention(unit, given=limits._asdict(), now_ms=NOW))
+        query = RetentionQuery(NOW, {}, {**limits, "remote.storage.enable": "true"})
+        cleaned = rows(tiers.retention(unit, query=query))
         assert_same_clean_up(log, cleaned, limits, said, output)
         kept = {row["start_offset"] for row in cleaned if row["tier"] == "local" and row["action"] == "keep"}
         end = {said["log_end_offset"]}  # where a segment is rolled once all are gone

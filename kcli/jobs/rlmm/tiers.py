@@ -8,7 +8,7 @@ given; without them the log dir's index cache says where a read begins.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count, groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from kcli.jobs.log_search import (
     search,
 )
 from kcli.jobs.log_search import batch_of as batch_in
+from kcli.jobs.retention import RetentionQuery, configured, held_log
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import leader_job
 from kcli.kafka.findings.collector import collect_findings
@@ -45,7 +46,7 @@ from kcli.kafka.remote.lineage import (
     serving,
     with_records,
 )
-from kcli.kafka.remote.retention import DELETE, expire_local, expire_remote, limits_of
+from kcli.kafka.remote.retention import DELETE, expire_remote, left_alone, tier_verdicts
 from kcli.kafka.storage.leader_epochs import epoch_for_offset
 from kcli.kafka.storage.log_segment import LoadedSegment, size_of
 from kcli.rows.lookups import FoundBatch, FoundRecord
@@ -57,6 +58,8 @@ from kcli.rows.remote_tiers import (
     RlmmOffsetsRow,
     RlmmRetentionRow,
 )
+
+NO_LIMITS = (-1, -1)
 
 # rlmm offsets
 
@@ -352,23 +355,23 @@ def coverage(leader: Leader) -> Yield:
 
 
 @leader_job
-def retention(leader: Leader, *, given: Mapping[str, int | None], now_ms: int) -> Yield:
+def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     """Yield a row for each segment: remote ones, then local ones."""
-    limits = limits_of(leader, given)
-    remote, log_start = expire_remote(leader, limits, now_ms)
-    local = expire_local(leader, limits, now_ms)
-    after = max(log_start or 0, leader.log_start_offset)
-    if not leader.is_tiered:
+    config, _ = yield from configured(leader.partition, query)
+    held = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
+    whole, local_limits = (held.whole_limits, held.limits) if held.deletes else (NO_LIMITS, NO_LIMITS)
+    local = tier_verdicts(held.verdicts())
+    remote, after = left_alone(leader), leader.log_start_offset
+    if held.is_tiered:
+        remote, log_start = expire_remote(leader, whole, query.now_ms)
+        after = max(log_start or 0, after)
+    else:
         after = max([after, *(each.segment.end_offset + 1 for each in local if each.action == DELETE)])
-    whole = (limits.retention_ms, limits.retention_bytes)
-    for tier, verdicts, limit in (
-        ("remote", remote, whole),
-        ("local", local, limits.local if leader.is_tiered else whole),
-    ):
+    for tier, verdicts, limits in (("remote", remote, whole), ("local", local, local_limits)):
         order = count(1)
         for segment, action, rule, reason in verdicts:
             number = next(order) if action == DELETE else None
             place = where(leader.partition)
             yield RlmmRetentionRow(
-                place, leader.topic_id, number, tier, action, rule, *segment, after, reason, *limit
+                place, leader.topic_id, number, tier, action, rule, *segment, after, reason, *limits
             )

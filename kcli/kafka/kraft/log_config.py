@@ -7,11 +7,12 @@ A topic's setting goes before the broker's: its dynamic one, that of all brokers
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formats.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from formats.names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 
 OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
+OF_CHECKPOINT = "cleaner-offset-checkpoint"
 MINUTES, HOURS = 60_000, 3_600_000
 LARGEST, MAX_INT = (1 << 63) - 1, (1 << 31) - 1
 CLEANER_ENTRY = 24
@@ -51,23 +52,36 @@ TOPIC_SETTINGS = {
 }
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 """Goes before segment.bytes, whose least value is 1 MiB."""
+COMPACT, KEPT = {"cleanup.policy": _of("compact")}, {"cleanup.policy": _of("delete"), "retention.ms": _of(-1)}
 OF_INTERNAL_TOPICS = {
-    topic: {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
-    for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)
+    CONSUMER_OFFSETS: COMPACT | {"segment.bytes": _of(100 << 20, "offsets.topic.segment.bytes")},
+    TRANSACTION_STATE: COMPACT | {"segment.bytes": _of(100 << 20, "transaction.state.log.segment.bytes")},
+    SHARE_GROUP_STATE: KEPT
+    | {"segment.bytes": _of(100 << 20, "share.coordinator.state.topic.segment.bytes")},
+    REMOTE_LOG_METADATA: KEPT
+    | {"retention.ms": _of(-1, "rlmm.config.remote.log.metadata.topic.retention.ms")},
 }
-"""With what a coordinator makes its topic; used where the metadata is not here."""
+"""With what a broker makes a topic of its own; used where the metadata does not know the topic.
+
+As `groupMetadataTopicConfigs`, `transactionTopicConfigs`, `shareGroupStateTopicConfigs`, and
+`TopicBasedRemoteLogMetadataManager.newRemoteLogMetadataTopic`.
+"""
+REMOTE_STORAGE = "remote.log.storage.system.enable"
+CLEANER_ENABLE = "log.cleaner.enable"
 
 
 class LogConfig(NamedTuple):
     """The settings of a log, and of each where it comes from: option, topic, broker, default.
 
-    `of_broker`: what the broker says, by its own names.
+    A policy may be from cleaner-offset-checkpoint. `of_broker`: what the broker says, by its own names.
+    `is_known`: whether the metadata knows the topic.
     """
 
     topic: str
     values: Mapping[str, str]
     sources: Mapping[str, str]
     of_broker: Mapping[str, str] = {}
+    is_known: bool = True
 
     def number(self, name: str) -> int:
         """Return a setting as a whole number; its default where the broker would refuse it."""
@@ -87,9 +101,28 @@ class LogConfig(NamedTuple):
 
     @property
     def is_tiered(self) -> bool:
-        """Whether the log is in remote storage, too, if its broker has any."""
-        is_enabled = self.is_set("remote.storage.enable")
-        return is_enabled and "compact" not in self.policy and self.topic not in NEVER_TIERED
+        """Whether the log is in remote storage, too."""
+        return self.is_set("remote.storage.enable") and self.can_be_tiered
+
+    @property
+    def can_be_tiered(self) -> bool:
+        """Whether remote.storage.enable counts for the log."""
+        has_storage = self.of_broker[REMOTE_STORAGE].strip().lower() == "true"
+        return has_storage and "compact" not in self.policy and self.topic not in NEVER_TIERED
+
+    @property
+    def has_cleaner(self) -> bool:
+        """Whether the broker has a log cleaner, which also deletes the segments of compacted logs."""
+        return self.of_broker.get(CLEANER_ENABLE, "true").strip().lower() != "false"
+
+    def cleaned(self) -> "LogConfig":
+        """Return the same of a log that the cleaner's checkpoint names: compacted, unless that is known."""
+        if self.is_known or "compact" in self.policy or self.sources["cleanup.policy"] == OF_OPTION:
+            return self
+        return self._replace(
+            values={**self.values, "cleanup.policy": "compact"},
+            sources={**self.sources, "cleanup.policy": OF_CHECKPOINT},
+        )
 
     @property
     def ratio(self) -> float:
@@ -130,19 +163,19 @@ def log_config(
 ) -> LogConfig:
     """Return the settings of a topic's logs on a broker.
 
-    `image`: the cluster's metadata, None where it is not here. `server`: its server.properties. `given`: what
-    goes before all of them.
+    `image`: the cluster's metadata, None where it is not here. `server`: its server.properties; without one,
+    topics may be tiered. `given`: what goes before all of them.
     """
-    of_broker = dict(server or {})
+    of_broker = {REMOTE_STORAGE: "false" if server else "true", **(server or {})}
     of_topic: Mapping[str, str] = {}
     if image is not None:
         of_broker |= image.configs.get((BROKER, ""), {})
         of_broker |= image.configs.get((BROKER, str(broker_id)), {})
         of_topic = image.configs.get((TOPIC, topic), {})
     is_known = image is not None and any(each.name == topic for each in image.topics.values())
-    assumed = {} if is_known else OF_INTERNAL_TOPICS.get(topic, {})
+    made_with = {} if is_known else OF_INTERNAL_TOPICS.get(topic, {})
     values, sources = {}, {}
-    for name, synonyms in TOPIC_SETTINGS.items():
+    for name, synonyms in (TOPIC_SETTINGS | made_with).items():
         topic_name = name
         if name == "segment.bytes" and (INTERNAL_SEGMENT_BYTES in of_topic):
             topic_name = INTERNAL_SEGMENT_BYTES
@@ -150,11 +183,11 @@ def log_config(
             values[name], sources[name] = given[name], OF_OPTION
         elif topic_name in of_topic:
             values[name], sources[name] = of_topic[topic_name], OF_TOPIC
-        elif (value := _broker_value(synonyms, of_broker)) is not None and name not in assumed:
+        elif (value := _broker_value(synonyms, of_broker)) is not None:
             values[name], sources[name] = value, OF_BROKER
         else:
-            values[name], sources[name] = assumed.get(name, synonyms.default), OF_DEFAULT
-    return LogConfig(topic, values, sources, of_broker)
+            values[name], sources[name] = synonyms.default, OF_DEFAULT
+    return LogConfig(topic, values, sources, of_broker, is_known=is_known)
 
 
 def _broker_value(synonyms: Synonyms, of_broker: Mapping[str, str]) -> str | None:

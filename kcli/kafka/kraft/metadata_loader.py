@@ -512,7 +512,7 @@ def undecodable_findings(target: Target) -> Iterator[Finding]:
 
 def _cluster_metadata(target: Target) -> Metadata | None:
     """Return what is known of the cluster; of a broker that runs anew with each segment and each snapshot."""
-    path = metadata_log(target.log_dir, target.metadata_dir)
+    path = metadata_log(target.metadata_dir, target.log_dir)
     if path is None:
         return None
     metadata = _metadata(path, _names(path) if is_running(target) else _versions(path))

@@ -4,28 +4,20 @@ The truth is `RemoteLogManager.RLMExpirationTask` for remote segments, and `Unif
 local ones. Sizes are bytes, times ms; -1 as a limit: none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.remote_metadata import SEGMENT_STATES
-from kcli.kafka.kraft.log_config import log_config
-from kcli.kafka.kraft.metadata_loader import cluster_image
 from kcli.kafka.remote.cache import COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED, CachedSegment
 from kcli.kafka.remote.lineage import Leader, outside_lineage, with_records
 from kcli.kafka.storage import retention
-from kcli.kafka.storage.retention import (
-    OLDER_STAYS,
-    WITHIN_LIMITS,
-    DeletionBounds,
-    delete_old_segments,
-    local_segments,
-)
+from kcli.kafka.storage.retention import OLDER_STAYS, WITHIN_LIMITS, LocalVerdict
 from kcli.words import duration
 
 DELETE, KEEP = "delete", "keep"
 BELOW_LOG_START, BY_TIME, BY_SIZE = "log-start", "time", "size"
-LINEAGE = "lineage"
+LINEAGE, NOT_TIERED = "lineage", "not-tiered"
 """The rules by which segments of both tiers go and stay; the others of those that stay are of a local log."""
 TIER_RULES = {
     retention.BY_LOG_START: BELOW_LOG_START,
@@ -33,45 +25,6 @@ TIER_RULES = {
     retention.BY_TIME: BY_TIME,
 }
 """The names here of the rules of a local log."""
-INHERIT = -2
-"""As local.retention.ms or local.retention.bytes: the limit of the whole log."""
-
-
-class Limits(NamedTuple):
-    """The topic's limits; local ones may be INHERIT."""
-
-    retention_ms: int
-    retention_bytes: int
-    local_retention_ms: int
-    local_retention_bytes: int
-
-    @property
-    def local(self) -> tuple[int, int]:
-        """The limits of the local log in ms and bytes."""
-        ms, size = self.local_retention_ms, self.local_retention_bytes
-        return (
-            self.retention_ms if ms == INHERIT else ms,
-            self.retention_bytes if size == INHERIT else size,
-        )
-
-
-NO_LIMITS = Limits(-1, -1, INHERIT, INHERIT)
-
-
-def limits_of(leader: Leader, given: Mapping[str, int | None]) -> Limits:
-    """Return the limits of a partition's topic: as given, else as its cluster metadata says.
-
-    No limit where the metadata is not here, or does not know the topic.
-    """
-    partition = leader.partition
-    image, topic = cluster_image(partition.target), partition.topic or ""
-    known = image is not None and any(each.name == topic for each in image.topics.values())
-    limits = NO_LIMITS
-    if known:
-        config = log_config(topic, image, broker_id=partition.directory.broker_id)
-        if "delete" in config.policy or not config.policy:
-            limits = Limits(*(config.number(field.replace("_", ".")) for field in Limits._fields))
-    return limits._replace(**{name: value for name, value in given.items() if value is not None})
 
 
 class TierSegment(NamedTuple):
@@ -102,14 +55,14 @@ class _RetentionHandler:
     """RemoteLogRetentionHandler: `surplus` are the bytes that are left above retention.bytes."""
 
     leader: Leader
-    limits: Limits
+    retention_ms: int
     now_ms: int
     surplus: int
 
     def judge(self, segment: CachedSegment) -> tuple[str, str, str]:
         """Return the action, the rule and the reason."""
         start, epochs = self.leader.log_start_offset, with_records(self.leader.epochs)
-        metadata, retention_ms = segment.metadata, self.limits.retention_ms
+        metadata, retention_ms = segment.metadata, self.retention_ms
         size, newest = metadata.segment_size_in_bytes, metadata.max_timestamp_ms
         if metadata.state == DELETE_SEGMENT_STARTED:
             return DELETE, "retry", "an earlier deletion did not finish"
@@ -132,14 +85,14 @@ class _RetentionHandler:
         return KEEP, WITHIN_LIMITS, "; ".join(reasons) or "within the limits"
 
 
-def expire_remote(leader: Leader, limits: Limits, now_ms: int) -> tuple[list[Verdict], int | None]:
-    """Return what `cleanupExpiredRemoteLogSegments` does, and the log start offset that it leaves.
+def expire_remote(leader: Leader, limits: tuple[int, int], now_ms: int) -> tuple[list[Verdict], int | None]:
+    """Return what `cleanupExpiredRemoteLogSegments` does by limits in ms and bytes; the log start afterwards.
 
     The verdicts are in the order of the broker; None where the log start stays. Metadata does not say whether
     a copy still runs: one that began and did not finish is taken as abandoned, not as one that stops the
     clean-up.
     """
-    handler = _RetentionHandler(leader, limits, now_ms, _surplus(leader, limits))
+    handler = _RetentionHandler(leader, limits[0], now_ms, _surplus(leader, limits[1]))
     verdicts: dict[str, Verdict] = {}
     log_start, stopped = None, None
     for segment in _listed(leader):
@@ -188,9 +141,9 @@ def _listed(leader: Leader) -> Iterator[CachedSegment]:
         yield from leader.remote.listed(epoch)
 
 
-def _surplus(leader: Leader, limits: Limits) -> int:
+def _surplus(leader: Leader, retention_bytes: int) -> int:
     """Return by how many bytes the log is above retention.bytes; 0 where it is not."""
-    if limits.retention_bytes < 0:
+    if retention_bytes < 0:
         return 0
     epochs, log_end = with_records(leader.epochs), leader.log.log_end_offset
     segments = leader.log.segments
@@ -201,15 +154,11 @@ def _surplus(leader: Leader, limits: Limits) -> int:
         if segment.metadata.state == COPY_SEGMENT_FINISHED
         and outside_lineage(segment, log_end, epochs) is None
     }
-    return max(local + sum(copied.values()) - limits.retention_bytes, 0)
+    return max(local + sum(copied.values()) - retention_bytes, 0)
 
 
-def expire_local(leader: Leader, limits: Limits, now_ms: int) -> list[Verdict]:
-    """Return what `deleteOldSegments` does with each local segment: by log start, by size, then by time."""
-    ms, size = limits.local if leader.is_tiered else (limits.retention_ms, limits.retention_bytes)
-    watermark = leader.log.log_end_offset if leader.high_watermark is None else leader.high_watermark
-    remote_end = leader.highest.offset + 1 if leader.is_tiered else None
-    bounds = DeletionBounds(watermark, leader.local_start, remote_end, leader.log_start_offset)
+def tier_verdicts(local: Iterable[LocalVerdict]) -> list[Verdict]:
+    """Return what becomes of local segments, in the words of both tiers."""
     return [
         Verdict(
             TierSegment(None, each.base_offset, each.end_offset - 1, each.size, each.largest_timestamp, None),
@@ -217,7 +166,12 @@ def expire_local(leader: Leader, limits: Limits, now_ms: int) -> list[Verdict]:
             TIER_RULES.get(rule, "") or stays or "",
             reason,
         )
-        for each, rule, stays, reason, *_ in delete_old_segments(
-            local_segments(leader.log), ms, size, bounds, now_ms
-        )
+        for each, rule, stays, reason, *_ in local
     ]
+
+
+def left_alone(leader: Leader) -> list[Verdict]:
+    """Return that remote segments of a topic that is not tiered stay: nothing looks at them."""
+    segments = sorted(leader.remote.segments.values(), key=_place)
+    reason = "the topic is not tiered, and no clean-up looks at it"
+    return [Verdict(_tier_segment(segment), KEEP, NOT_TIERED, reason) for segment in segments]

@@ -6,6 +6,7 @@ as `SkimpyOffsetMap` holds them, by their MD5: so many of them as its memory has
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ from kcli.logdir.segment import Batch
 NEWER_KEY, TOMBSTONE, ABORTED, MARKER, NO_KEY = "newer-key", "tombstone", "aborted", "marker", "no-key"
 """Why a record goes."""
 MAX_INT = 0x7FFFFFFF
+NOT_WHOLE = "the {} bytes from byte {} on are no whole batch"
 
 
 class Cleaning(NamedTuple):
@@ -189,11 +191,16 @@ class _Transactions:
 
 
 def _batches(segment: LoadedSegment, position: int = 0) -> Iterator[tuple[DataFile, Batch]]:
+    """Yield the batches of a segment; bytes after them are a BrokerError (`Cleaner.growBuffersOrFail`)."""
     if segment.log_path is None or not segment.log_size:
         return
     with segment.log() as log:
         for found in file_batches(log, position, segment.log_size):
             yield log, Batch(found.position, header(log, found))
+            position = found.position + found.size
+        if position < segment.log_size:
+            message = NOT_WHOLE.format(segment.log_size - position, position)
+            raise BrokerError(ILLEGAL_STATE, log.path, position, message)
 
 
 def _records(log: DataFile, batch: Batch) -> Iterator[Record | LegacyRecord]:
@@ -249,7 +256,10 @@ def _groups(segments: Sequence[LoadedSegment], cleaning: Cleaning) -> Iterator[l
 
 
 def _untouched(segment: LoadedSegment) -> CleanedSegment:
-    counts = [_count(log, batch) for log, batch in _batches(segment)]
+    counts = []
+    with suppress(BrokerError):  # the cleaner does not read it
+        for log, batch in _batches(segment):
+            counts.append(_count(log, batch))
     size, count = segment.log_size, sum(counts)
     return CleanedSegment(segment.base_offset, (segment.base_offset,), size, size, count, count, len(counts))
 

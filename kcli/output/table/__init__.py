@@ -62,7 +62,7 @@ DRAWINGS = {
     "retention": "retention.draw_segments",
     "retention_partition": "retention.COMPACTED_LOGS",
     "compact_segment": "retention.CLEANED_SEGMENTS",
-    "compact_partition": "retention.CLEANED_LOGS",
+    "compact_partition": "retention.view_cleaned",
     "compact_record": "retention.CLEANED_RECORDS",
     "scan_partition": "scan.view_partitions",
     "scan_segment": "scan.view_segments",

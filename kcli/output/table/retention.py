@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.console import RenderableType
 
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.storage.cleaner import BY_ACTIVE
 from kcli.output.screen import Screen, Symbols
 from kcli.output.table.columns import (
@@ -28,6 +29,13 @@ from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 BAR = 12
 """Columns of a bar."""
 DELETE = "delete"
+FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
+"""Why a cleaning does not come to its end, if it begins at all."""
+UNKNOWN_TOPIC, HIGH_WATERMARK = "META-009", "high-watermark"
+DEFAULTS_COUNT = (
+    "Topic settings are not here: Kafka's defaults count. Name them: --metadata PATH or --config NAME=VALUE."
+)
+LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
 class _Log(NamedTuple):
@@ -91,6 +99,13 @@ def _legend(symbols: Symbols) -> str:
     )
 
 
+def assumptions(findings: Sequence[Finding]) -> list[str]:
+    """Return what an answer rests on that no file here says."""
+    codes = {finding.code for finding in findings}
+    has_watermark = all(finding.found != HIGH_WATERMARK for finding in findings)
+    return [DEFAULTS_COUNT] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
+
+
 def _verdict(logs: Sequence[_Log]) -> str:
     going = [row for log in logs for row in log.segments if row.action == DELETE]
     held_back = sum(log.held_back for log in logs)
@@ -104,8 +119,13 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
     """Yield a line for each log; of one log a line for each of its segments."""
     groups = groupby(answer.rows, key=lambda row: row.where)
     logs = [_Log(where, tuple(rows)) for where, rows in groups]
+    assumed = assumptions(answer.all_findings)
+
+    def verdict(_: Sequence[object]) -> str:
+        return "\n".join([*assumed, _verdict(logs)])
+
     if len(logs) == 1:
-        yield from draw_table(RETAINED_SEGMENTS._replace(verdict=lambda _: _verdict(logs)), answer)
+        yield from draw_table(RETAINED_SEGMENTS._replace(verdict=verdict), answer)
         return
     symbols = answer.screen.symbols
     view = TableView(
@@ -115,7 +135,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
             ShownColumn("GOES", "going", SIZE, style="red"),
             ShownColumn("OLDEST THAT STAYS", "reason", least=20),
         ),
-        verdict=_verdict,
+        verdict=verdict,
         closing=lambda _: f"{_legend(symbols)}.",
     )
     yield from draw_table(view, answer._replace(rows=logs))
@@ -143,6 +163,8 @@ RETAINED_SEGMENTS = TableView(
 def _cleaner(row: RetentionPartitionRow) -> str:
     dirty = "" if row.dirty_ratio is None else f", {row.dirty_ratio:.0%} dirty"
     bound = f"{row.first_uncleanable_offset} ({row.uncleanable_because})"
+    if row.uncleanable_because in FAILING:
+        return f"cleans nothing: {row.uncleanable_because}{dirty}"
     if not row.cleanable_bytes:  # whatever the ratio
         return f"may not pass {bound}{dirty}"
     held = "" if row.uncleanable_because == BY_ACTIVE else f", may not pass {bound}"
@@ -211,7 +233,7 @@ CLEANED_RECORDS = TableView(
         ShownColumn("GOES BY", "reason"),
     ),
 )
-CLEANED_LOGS = TableView(
+_CLEANED_LOGS = TableView(
     columns=(
         ShownColumn("CLEANS", lambda row: (row.first_dirty_offset, row.end_offset), RANGE),
         ShownColumn("FREES", lambda row: max(row.bytes_read - row.bytes_written, 0), SIZE),
@@ -222,3 +244,9 @@ CLEANED_LOGS = TableView(
     ),
     verdict=_cleaning,
 )
+
+
+def view_cleaned(answer: TableInput) -> TableView:
+    """Return the view of logs that were cleaned."""
+    assumed = assumptions(answer.all_findings)
+    return _CLEANED_LOGS._replace(verdict=lambda rows: "\n".join([*assumed, _cleaning(rows)]))

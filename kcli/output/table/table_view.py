@@ -40,12 +40,16 @@ FEW = 4
 
 
 class TableInput(NamedTuple):
-    """What a view draws: rows of its type, the screen, and the findings; whether the user sorts the rows."""
+    """What a view draws: rows of its type, the screen, and the findings; whether the user sorts the rows.
+
+    `findings`: those that it sums up, none but in the last view. `all_findings`: in each.
+    """
 
     rows: Sequence[Any]
     screen: Screen
     findings: Sequence[Finding] = ()
     is_sorted: bool = False
+    all_findings: Sequence[Finding] = ()
 
 
 Drawn: TypeAlias = "Iterable[RenderableType]"
@@ -82,7 +86,7 @@ class TableView(NamedTuple):
 
 def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     """Yield a title with what all rows share, the table, and the lines that sum it up."""
-    rows, screen, findings, is_sorted = answer
+    rows, screen, findings, is_sorted, _ = answer
     columns, days = _without_day(view.columns, rows)
     shared = sorted([*where_columns(rows), *view.shared], key=lambda column: column.is_last)
     parts = [fact for value in shared for fact in value.fact(rows)]

@@ -7,7 +7,12 @@ import pytest
 
 from kcli.jobs.retention import LATE, RetentionQuery, retention
 from tests.commands.answers import ask
+from tests.metadata_records import batch as metadata_batch
+from tests.metadata_records import config, put_log
+from tests.metadata_records import partition as metadata_partition
+from tests.metadata_records import topic as metadata_topic
 from tests.partitions import log_dir, put_range, rows, segment, time_entries, unit
+from tests.stories import Story
 from tests.tiered import cluster
 from tests.transactions import DAY, NOW, sent
 
@@ -261,3 +266,152 @@ def test_the_bar_of_a_log_shows_what_goes_waits_and_stays(kcli, make, monkeypatc
     drawn = kcli("retention", "--at", NOW, "-o", "table", root).stdout
     line = next(one for one in drawn.splitlines() if one.startswith("orders-0"))
     assert "░░░███▒▒▒▄▄▄" in line
+
+
+def known(folder, *settings, replicas=(7,), topic="orders"):
+    """Write a metadata log that knows a topic with settings; return the log dir."""
+    values = [metadata_topic(topic), metadata_partition(replicas=replicas, leader=replicas[0])]
+    values += [config(2, topic, name, value) for name, value in settings]
+    return put_log(folder, metadata_batch(0, *values))
+
+
+def test_settings_that_are_not_here_are_said_first_and_may_be_named(kcli, make, tmp_path):
+    directory = make(2 * WEEK, 2 * WEEK)
+    words = ("retention", directory.parent, "--at", NOW)
+    lines = " ".join(kcli(*words, "-o", "table").stdout.split())
+    assert lines.startswith("Topic settings are not here: Kafka's defaults count. Name them: --metadata PATH")
+    assert [each["code"] for each in ask(*words)[0]["findings"]] == ["META-009"]
+    assert ask(*words, "--if", "cleanup.policy=delete")[0]["findings"] == []
+    metadata = known(tmp_path / "m", ("cleanup.policy", "compact"))
+    for path in (metadata, metadata / "__cluster_metadata-0"):
+        document, _ = ask(*words, "--metadata", path)
+        assert (document["findings"], document["rows"][0]["cleanup_policy"]) == ([], "compact")
+    assert len(ask("compact", directory, "--metadata", metadata)[0]["rows"]) == 3
+    assert "--metadata" in kcli(*words, "--metadata", directory).stderr
+    known(directory.parent, ("cleanup.policy", "compact"), topic="others")
+    assert [each["code"] for each in ask(*words)[0]["findings"]] == ["META-009"]
+
+
+def test_the_cleaners_checkpoint_says_that_an_unknown_log_is_compacted(make, tmp_path):
+    directory = make(2 * WEEK, 2 * WEEK)
+    (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 10\n")
+    log, segments = answer(directory)
+    assert column(segments, "action") == ["keep", "keep"]
+    assert segments[0]["reason"] == "cleanup.policy is compact, by cleaner-offset-checkpoint"
+    assert log["settings_from"]["cleanup.policy"] == "cleaner-offset-checkpoint"
+    assert ask("compact", directory)[0]["rows"] != []
+    assert column(answer(directory, cleanup_policy="delete")[1], "action") == ["delete", "delete"]
+    document, _ = ask("retention", directory, "--at", NOW, "--metadata", known(tmp_path / "m"))
+    assert [row["action"] for row in document["rows"][1:]] == ["delete", "delete"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("__consumer_offsets", ("compact", 7 * DAY, 100 << 20)),
+        ("__transaction_state", ("compact", 7 * DAY, 5)),
+        ("__share_group_state", ("delete", -1, 100 << 20)),
+        ("__remote_log_metadata", ("delete", -1, 1 << 30)),
+    ],
+)
+def test_a_topic_of_the_broker_has_the_settings_it_is_made_with(make, topic, expected):
+    server = {"log.cleanup.policy": "compact,delete", "transaction.state.log.segment.bytes": "5"}
+    outcome = retention(unit(make(1, topic=topic)), query=RetentionQuery(NOW, server))
+    log = rows(outcome)[0]
+    assert (log["cleanup_policy"], log["retention_ms"], log["segment_bytes"]) == expected
+
+
+@pytest.mark.parametrize(("replicas", "found"), [((7,), 20), ((7, 8), None)])
+def test_without_other_replicas_the_high_watermark_is_the_log_end(kcli, make, replicas, found):
+    directory = make(2 * WEEK, 2 * WEEK)
+    (directory.parent / "replication-offset-checkpoint").write_text("0\n0\n")
+    known(directory.parent, replicas=replicas)
+    document, _ = ask("retention", directory, "--at", NOW)
+    assert document["rows"][0]["high_watermark"] == found
+    assert [row["action"] for row in document["rows"][1:]] == ["delete", "delete"]
+    is_said = "High watermarks are not here" in kcli("retention", directory, "-o", "table").stdout
+    assert is_said == (found is None) == (document["findings"] != [])
+
+
+def test_a_high_watermark_that_is_behind_rises_without_other_replicas(make):
+    directory = make(2 * WEEK, 2 * WEEK, high_watermark=5)
+    assert column(answer(directory)[1], "action") == ["keep", "keep"]
+    known(directory.parent)
+    assert column(answer(directory)[1], "action") == ["delete", "delete"]
+
+
+def test_without_a_cleaner_nothing_of_a_compacted_log_goes(make):
+    directory = make(2 * WEEK, 2 * WEEK, 1)
+    (directory.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 15\n")
+    for policy, kept in (("compact,delete", 3), ("delete", 1)):
+        query = RetentionQuery(NOW, {"log.cleaner.enable": "false"}, {"cleanup.policy": policy})
+        outcome = retention(unit(directory), query=query)
+        log, *segments = rows(outcome)
+        assert column(segments, "action").count("keep") == kept
+    query = query._replace(given={"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0"})
+    outcome = retention(unit(directory), query=query)
+    log, *segments = rows(outcome)
+    assert (log["will_clean"], log["uncleanable_because"]) == (False, "log.cleaner.enable")
+    assert segments[0]["reason"] == "log.cleaner.enable is false: nothing deletes of a compacted log"
+    assert [one.found for one in outcome.findings if one.code == "LOG-029"] == ["log.cleaner.enable"]
+
+
+@pytest.mark.parametrize("at", [0, 10])
+def test_a_damaged_batch_hides_what_is_in_it_alone(make, at):
+    directory = make(2 * WEEK, 2 * WEEK, 2 * WEEK)
+    path = directory / f"{at:020}.log"
+    path.write_bytes(path.read_bytes()[:8] + b"\xff" * 4 + path.read_bytes()[12:])
+    _, segments = answer(directory)
+    assert column(segments, "action") == ["delete"] * 3
+    assert [each["first_offset"] is None for each in segments] == [at == 0, at == 10, False]
+
+
+def test_a_cut_segment_in_the_middle_stops_the_cleaner(kcli, make):
+    directory = make(4, 3, 2, 1)
+    path = directory / f"{10:020}.log"
+    path.write_bytes(path.read_bytes()[:50])
+    log, _ = answer(directory, cleanup_policy="compact")
+    assert (log["will_clean"], log["uncleanable_because"]) == (False, "cleaning-failed")
+    (kept, message) = late(directory, cleanup_policy="compact")
+    assert kept == [("LOG-029", "cleaning-failed")]
+    assert message.endswith("segment 10: the 50 bytes from byte 0 on are no whole batch")
+    done = kcli("compact", directory, "--at", NOW, "--if", "cleanup.policy=compact", "-o", "table")
+    assert (done.exit_code, "LogCleaningException" in done.stdout + done.stderr) == (3, True)
+    whole = make(4, 3, 2, 1, topic="whole")
+    path = whole / f"{30:020}.log"  # the active segment: no cleaner reads it
+    path.write_bytes(path.read_bytes() + b"\x01" * 30)
+    (whole.parent / ".kafka_cleanshutdown").touch()
+    assert answer(whole, cleanup_policy="compact")[0]["will_clean"]
+    assert ask("compact", whole, "--if", "cleanup.policy=compact")[1] == 0
+
+
+TIERED = ("remote.storage.enable", "true")
+
+
+@pytest.mark.parametrize("settings", [(), (TIERED,), (TIERED, ("remote.log.copy.disable", "true")), None])
+@pytest.mark.parametrize("has_watermark", [True, False])
+@pytest.mark.parametrize("server", [{}, {"remote.log.storage.system.enable": "true"}, {"node.id": "1"}])
+def test_retention_and_rlmm_retention_have_one_answer(tmp_path, settings, has_watermark, server):
+    story = Story(tmp_path)
+    log_dir_ = story.replica("1", [(offset, 0) for offset in range(8)], [(0, 0)])
+    segment(log_dir_ / "t-0", 8, put_range(8, 1, 0, timestamp=1008))
+    story.remote(1, [(offset, 0) for offset in range(4)], [(0, 0)], [(0, 0)])
+    if not has_watermark:
+        (log_dir_ / "replication-offset-checkpoint").unlink()
+    if settings is not None:
+        more = [("retention.ms", "5000"), ("local.retention.ms", "4000"), *settings]
+        known(log_dir_, *more, topic="t", replicas=(1, 2))
+    path = tmp_path / "s.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in server.items()))
+    words = ["--at", 7000, *(("--server-config", path, log_dir_) if server else (log_dir_,))]
+    path.write_text(path.read_text() + f"log.dirs={log_dir_}\n")
+    story.command("retention")
+    remote = ("--remote-metadata", tmp_path / "events", "--topic", "t")
+    plain = [row for row in ask("retention", *words, *remote)[0]["rows"] if "segment_base_offset" in row]
+    tiers = ask("rlmm", "retention", *words, *remote)[0]["rows"]
+    local = [(row["start_offset"], row["action"], row["reason"]) for row in tiers if row["tier"] == "local"]
+    assert [(row["segment_base_offset"], row["action"], row["reason"]) for row in plain] == local != []
+    has_storage = "remote.log.storage.system.enable" in server or not server
+    is_tiered = has_storage and (settings is None or TIERED in settings)
+    remote_rules = {row["rule"] for row in tiers if row["tier"] == "remote"}
+    assert (remote_rules == {"not-tiered"}) == (not is_tiered)

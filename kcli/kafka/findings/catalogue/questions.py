@@ -99,6 +99,14 @@ QUESTIONS: dict[str, Rule] = {
         "Copy the snapshot and the log from another controller or broker. Or move the snapshot elsewhere, if "
         "an older one is whole and the log goes back that far.",
     ),
+    "META-009": Rule(
+        "warning",
+        "The settings of topics are not here: no metadata that is here knows them.",
+        "It has them from its cluster metadata, or from ZooKeeper. A log in cleaner-offset-checkpoint "
+        "is compacted.",
+        "The answer takes Kafka's defaults, and what --server-config says. Name all log dirs of the broker, "
+        "--metadata PATH or --config NAME=VALUE.",
+    ),
     "COORD-001": Rule(
         "error",
         "A part of the log of a coordinator cannot be read, or a start cuts it: the answer is incomplete.",

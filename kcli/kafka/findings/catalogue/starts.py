@@ -98,7 +98,8 @@ STARTS: dict[str, Rule] = {
     ),
     "START-006": Rule(
         "info",
-        "The answer rests on an assumption: how the broker stopped, or whether the topic is tiered.",
+        "The answer rests on an assumption: how the broker stopped, whether the topic is tiered, or the "
+        "high watermark is.",
         "It reads from its log dir how it stopped and the checkpointed offsets, from the metadata log the "
         "topic's remote.storage.enable: the log of a tiered topic starts at the checkpointed offset, another "
         "one at its first segment or above.",
