@@ -81,6 +81,7 @@ def test_a_folder_of_copies_is_no_log_dir_where_nothing_says_so(log_dirs, tmp_pa
     copies = shutil.copytree(log_dirs[0] / "d0-0", tmp_path / "copies" / "of" / "other-0").parent
     assert findings(command, *log_dirs, copies)[0] == []
     meta(log_dirs[1], node=8, directory=IDS[1])  # two brokers: which of them has it is not known
+    shutil.copytree(log_dirs[0] / "__cluster_metadata-0", log_dirs[1] / "__cluster_metadata-0")
     copied = shutil.copytree(log_dirs[0] / "d0-0", tmp_path / "copies" / "d0-0").parent
     assert findings(command, *log_dirs, copied)[0] == []
 
