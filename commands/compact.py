@@ -43,4 +43,5 @@ def compact(
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
-    run(Command(name="compact", job=job, expand=expand), inputs, output, engine)
+    message = "nothing here is compacted: no cleanup.policy has compact; --if cleanup.policy=compact tries it"
+    run(Command(name="compact", job=job, expand=expand, without_rows=message), inputs, output, engine)

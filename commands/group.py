@@ -59,7 +59,8 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
         answer=Answer(possible=possible),
         expand=jobs.expand,
         split=lambda units, _: jobs.split(units, topics),
-        topics=RowTopics(jobs.topics, without_rows=message),
+        topics=RowTopics(jobs.topics),
+        without_rows=message,
     )
     run(command, inputs, output, engine)
 

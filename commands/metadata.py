@@ -115,7 +115,8 @@ def history(
         job=partial(jobs.history, query=query),
         accepts=jobs.METADATA_FILES,
         expand=jobs.expand,
-        topics=RowTopics(lambda _: (), without_rows=message),
+        topics=RowTopics(lambda _: ()),
+        without_rows=message,
     )
     run(command, inputs.without_selection()._replace(paths=paths), output, engine)
 

@@ -45,7 +45,7 @@ def retention(
     Example: kcli retention /var/lib/kafka/data --topic orders
     """
     from kcli.cli.inputs import log_dir_of_metadata, server_properties
-    from kcli.cli.run import Command, run
+    from kcli.cli.run import Answer, Command, run
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.tiered_leader import metadata_targets, with_events
@@ -66,22 +66,33 @@ def retention(
     expand = partial(
         with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=jobs.POLICY in query.given
     )
-    run(Command(name="retention", job=job, expand=expand, split=split), inputs, output, engine)
+    command = Command(
+        name="retention",
+        job=job,
+        expand=expand,
+        split=split,
+        answer=Answer(single_view=True),
+        without_rows="__cluster_metadata is cut by its snapshots, not by retention: "
+        "metadata.max.retention.bytes, metadata.max.retention.ms",
+    )
+    run(command, inputs, output, engine)
 
 
 def settings_in(words: Iterable[str]) -> dict[str, str]:
     """Return the settings in `name=value` words; UsageError for one that retention does not ask for."""
     from kcli.kafka.kraft.log_config import TOPIC_SETTINGS
 
-    given = {}
+    given: dict[str, str] = {}
     for word in words:
         name, is_set, value = word.partition("=")
         if not is_set:
             raise UsageError(f"--config {word}: expected NAME=VALUE, such as retention.ms=86400000")
         if name not in TOPIC_SETTINGS:
             raise UsageError(f"--config {name}: expected one of {', '.join(TOPIC_SETTINGS)}")
-        is_number = TOPIC_SETTINGS[name].default.lstrip("-").isdigit()
-        if is_number and not value.removeprefix("-").isdigit():
-            raise UsageError(f"--config {word}: expected a whole number")
+        if name in given:
+            raise UsageError(f"--config {name}: given twice")
+        expected = TOPIC_SETTINGS[name].refusal(value)
+        if expected:
+            raise UsageError(f"--config {word}: expected {expected}")
         given[name] = value
     return given

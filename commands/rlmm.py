@@ -178,11 +178,8 @@ def state(
         name="rlmm state",
         job=job,
         answer=Answer(possible=frozenset({row_type.name})),
-        topics=RowTopics(
-            topics,
-            may_have_no_rows=bool(asked),
-            without_rows=None if history is None else f"no event here is about segment {history}",
-        ),
+        topics=RowTopics(topics, may_have_no_rows=bool(asked)),
+        without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=EVENT_SOURCE_KINDS,
         expand=partial(expand_source, source, selection=query.selection),
         split=grouped,

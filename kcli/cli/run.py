@@ -81,12 +81,10 @@ class RowTopics(NamedTuple):
     """The options about topics and partitions are about what rows say, and the job heeds them.
 
     `of`: the topics that are there. `may_have_no_rows`: of a topic that is there, none is an answer.
-    `without_rows`: why none is an error.
     """
 
     of: Callable[[list[Unit]], Iterable[str]]
     may_have_no_rows: bool = False
-    without_rows: str | None = None
 
 
 class Command(NamedTuple):
@@ -102,6 +100,7 @@ class Command(NamedTuple):
     row ends the run with status 1, in place of `bad_news_of`. `unbounded_output`: there are as many rows as
     the files hold, too many for Spark's driver. `compares`: a partition that is named twice counts as two
     replicas; else it is read once, and a file as often as it is named, as kafka-dump-log does.
+    `without_rows`: why none is an error.
     """
 
     name: str
@@ -119,6 +118,7 @@ class Command(NamedTuple):
     is_difference: Callable[[Item], bool] | None = None
     unbounded_output: bool = False
     compares: bool = False
+    without_rows: str | None = None
 
 
 def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
@@ -278,8 +278,8 @@ def _rows(
 
     The outcomes begin and end here: an engine that nothing holds any longer gives back what it has taken.
     """
-    topics = command.topics
-    has_rows = topics is None or (not inputs.selection().names and topics.without_rows is None)
+    topics, message = command.topics, command.without_rows
+    has_rows = message is None and (topics is None or not inputs.selection().names)
     differs = command.is_difference or bad_news_of(command.name)
     with progress(units, run.output, run.view) as done:
         for outcome in interruptible(outcomes()):
@@ -287,9 +287,10 @@ def _rows(
             has_rows = has_rows or bool(outcome.rows or outcome.taken)
             yield from outcome.rows
             done(outcome)
-    if not has_rows and units and topics is not None and not run.summary.failures:
-        names, message = set(topics.of(units)), topics.without_rows
-        if message is None and topics.may_have_no_rows and names & {*split_list(inputs.topic)}:
+    if not has_rows and units and not run.summary.failures:
+        names = set(topics.of(units) if topics is not None else ())
+        may_have_none = topics is not None and topics.may_have_no_rows
+        if message is None and may_have_none and names & {*split_list(inputs.topic)}:
             return
         run.summary.answered = 0
         run.summary.failures.append(_no_rows(inputs, names, message))

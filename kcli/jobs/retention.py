@@ -23,6 +23,7 @@ from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.log_search import failing_lookup, read_records
 from kcli.jobs.log_times import Ends, first_horizon, future, rolls_at
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_config import CLEANER_ENABLE, OF_CHECKPOINT, LogConfig, log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
@@ -120,6 +121,10 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
         yield Finding(ASSUMED, NO_WATERMARK, dir=partition.shown, found=HIGH_WATERMARK)
     verdicts, ends = held.verdicts(), [ends_of(segment) for segment in loaded.segments]
     row = held.row(verdicts, ends[-1])
+    if query.given:
+        as_is, _ = collect_findings(configured(partition, query._replace(given={})), [])
+        now = held._replace(config=as_is).with_events(metadata).verdicts()
+        row = row._replace(deletable_bytes_now=_going(now))
     if "compact" in config.policy:
         row = held.with_cleaner(row, point, ends)
     yield row
@@ -286,7 +291,8 @@ class HeldLog(NamedTuple):
             segment_bytes=config.number("segment.bytes"),
             settings_from=dict(config.sources),
             size=sum(each.size for each in self.segments),
-            deletable_bytes=sum(each.segment.size for each in verdicts if each.stays is None),
+            deletable_bytes=_going(verdicts),
+            deletable_bytes_now=None,
             log_start_offset=loaded.log_start_offset,
             high_watermark=self.high_watermark,
             rolls_at=rolls_at(loaded.segments[-1], ends, config, self.now_ms),
@@ -460,6 +466,10 @@ class HeldLog(NamedTuple):
             will_clean=found.is_picked,
             tombstones_removable_at=first_horizon(loaded, found.first_dirty_offset),
         )
+
+
+def _going(verdicts: Sequence[LocalVerdict]) -> int:
+    return sum(each.segment.size for each in verdicts if each.stays is None)
 
 
 def _row(

@@ -49,6 +49,7 @@ class RetentionPartitionRow(NamedTuple):
     ]
     size: Annotated[int, "bytes of its logs, before"]
     deletable_bytes: Annotated[int, "bytes of the segments that go"]
+    deletable_bytes_now: Annotated[int | None, "that go as it is; null where no --config is tried"]
     log_start_offset: Annotated[int, "before"]
     high_watermark: Annotated[
         int | None, "as checkpointed, without other replicas the log end; null: not known, the log end counts"

@@ -4,7 +4,9 @@ A topic's setting goes before the broker's: its dynamic one, that of all brokers
 (`LogConfig`, `ServerTopicConfigSynonyms`). Names are the topic's; numbers are ms and bytes.
 """
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from formats.names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -13,6 +15,7 @@ from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 
 OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
 OF_CHECKPOINT = "cleaner-offset-checkpoint"
+DELETES = "delete"
 MINUTES, HOURS = 60_000, 3_600_000
 LARGEST, MAX_INT = (1 << 63) - 1, (1 << 31) - 1
 CLEANER_ENTRY = 24
@@ -22,23 +25,43 @@ CLEANER_ENTRY = 24
 class Synonyms(NamedTuple):
     """The default of a topic's setting, and the broker's names for it: Kafka takes the first that is set.
 
-    Each with its unit: minutes and hours are whole numbers of them.
+    Each with its unit: minutes and hours are whole numbers of them. `least`: the least value of a number.
     """
 
     default: str
     broker_names: tuple[tuple[str, int], ...] = ()
+    least: int = 0
+
+    def refusal(self, value: str) -> str | None:
+        """Return what a broker expects where it refuses a value."""
+        if self.default in {"true", "false"}:
+            return None if value.strip().lower() in {"true", "false"} else "true or false"
+        if self.default == DELETES:
+            words = {word.strip() for word in value.split(",")} - {""}
+            return None if words <= {DELETES, "compact"} else "delete, compact or both"
+        is_whole = self.default.lstrip("-").isdigit()
+        number = math.nan
+        if value.removeprefix("-").isdigit() or not is_whole:
+            with suppress(ValueError):
+                number = int(value) if is_whole else float(value)
+        kind, most = ("a whole number", LARGEST) if is_whole else ("a number", 1)
+        return None if self.least <= number <= most else f"{kind} from {self.least} to {most}"
 
 
-def _of(default: object, *names: str) -> Synonyms:
+def _of(default: object, *names: str, least: int = 0) -> Synonyms:
     units = {"minutes": MINUTES, "hours": HOURS}
-    return Synonyms(str(default), tuple((name, units.get(name.rpartition(".")[2], 1)) for name in names))
+    return Synonyms(
+        str(default), tuple((name, units.get(name.rpartition(".")[2], 1)) for name in names), least
+    )
 
 
 TOPIC_SETTINGS = {
-    "cleanup.policy": _of("delete", "log.cleanup.policy"),
-    "retention.ms": _of(168 * HOURS, "log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-    "retention.bytes": _of(-1, "log.retention.bytes"),
-    "segment.ms": _of(168 * HOURS, "log.roll.ms", "log.roll.hours"),
+    "cleanup.policy": _of(DELETES, "log.cleanup.policy"),
+    "retention.ms": _of(
+        168 * HOURS, "log.retention.ms", "log.retention.minutes", "log.retention.hours", least=-1
+    ),
+    "retention.bytes": _of(-1, "log.retention.bytes", least=-1),
+    "segment.ms": _of(168 * HOURS, "log.roll.ms", "log.roll.hours", least=1),
     "segment.bytes": _of(1 << 30, "log.segment.bytes"),
     "segment.index.bytes": _of(10 << 20, "log.index.size.max.bytes"),
     "min.cleanable.dirty.ratio": _of(0.5, "log.cleaner.min.cleanable.ratio"),
@@ -47,8 +70,8 @@ TOPIC_SETTINGS = {
     "delete.retention.ms": _of(24 * HOURS, "log.cleaner.delete.retention.ms"),
     "remote.storage.enable": _of("false"),
     "remote.log.copy.disable": _of("false"),
-    "local.retention.ms": _of(-2, "log.local.retention.ms"),
-    "local.retention.bytes": _of(-2, "log.local.retention.bytes"),
+    "local.retention.ms": _of(-2, "log.local.retention.ms", least=-2),
+    "local.retention.bytes": _of(-2, "log.local.retention.bytes", least=-2),
 }
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 """Goes before segment.bytes, whose least value is 1 MiB."""
@@ -194,5 +217,5 @@ def _broker_value(synonyms: Synonyms, of_broker: Mapping[str, str]) -> str | Non
     for name, unit in synonyms.broker_names:
         if name in of_broker:
             value = of_broker[name].strip()
-            return str(int(value) * unit) if unit > 1 and value.lstrip("-").isdigit() else value
+            return str(max(int(value) * unit, synonyms.least)) if value.lstrip("-").isdigit() else value
     return None

@@ -85,7 +85,8 @@ class ShownColumn(NamedTuple):
     those above the highest goes first where there is no room. One whose values are all null or empty goes,
     too. `least` is the width that it may be narrowed to, on more lines; None: it is never narrowed. `is_cut`:
     what is too wide is cut instead: contents of records. `style`: of a value. `may_overflow`: of names, a few
-    of which are far longer than the others: these have lines of their own.
+    of which are far longer than the others: these have lines of their own. `legend`: what its symbols mean,
+    said below the table.
     """
 
     header: str
@@ -96,6 +97,7 @@ class ShownColumn(NamedTuple):
     style: Callable[[Any], str] | str = ""
     may_overflow: bool = False
     is_cut: bool = False
+    legend: str = ""
 
     def value_of(self, row: Any) -> Any:
         """Return the value of a row."""

@@ -94,7 +94,12 @@ class Measured(NamedTuple):
 
 def table(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> StyledLines:
     """Return rows as a table that fits the screen."""
-    return StyledLines(_lines(fitted(columns, rows, screen), screen.symbols), screen)
+    return lines_of(fitted(columns, rows, screen), screen)
+
+
+def lines_of(shown: Sequence[Measured], screen: Screen) -> StyledLines:
+    """Return the lines of columns that have room."""
+    return StyledLines(_lines(shown, screen.symbols), screen)
 
 
 def fitted(columns: Sequence[ShownColumn], rows: Sequence[Any], screen: Screen) -> list[Measured]:

@@ -1,7 +1,7 @@
 """The views of `retention`: a bar for each log, the segments of one log, and what the cleaner does."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -19,12 +19,14 @@ from kcli.output.table.columns import (
     ShownColumn,
     offsets_column,
 )
+from kcli.output.table.fitted_table import sentences
 from kcli.output.table.table_view import TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
 from kcli.output.units import counted, size
 from kcli.rows.compact import CompactPartitionRow
 from kcli.rows.partitions import Where
 from kcli.rows.retention import RetentionPartitionRow, RetentionRow
+from kcli.words import duration
 
 BAR = 12
 """Columns of a bar."""
@@ -38,11 +40,39 @@ DEFAULTS_COUNT = (
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
-class _Log(NamedTuple):
-    """A log and its segments, the oldest first."""
+SETTING_FIELDS = {
+    "cleanup.policy": "cleanup_policy",
+    "retention.ms": "retention_ms",
+    "retention.bytes": "retention_bytes",
+    "segment.ms": "segment_ms",
+    "segment.bytes": "segment_bytes",
+    "min.cleanable.dirty.ratio": "min_cleanable_dirty_ratio",
+}
+"""The fields that hold settings."""
+OPTION = "option"
+MOST_LIMITS = 3
+"""Values of a setting that are named."""
 
-    where: Where
+
+class _Log(NamedTuple):
+    """A log and its segments, the oldest first; `whole`: its own row, None where it is left out."""
+
     segments: tuple[RetentionRow, ...]
+    whole: RetentionPartitionRow | None = None
+
+    @property
+    def where(self) -> Where:
+        return self.segments[0].where
+
+    @property
+    def going_now(self) -> int | None:
+        """The bytes that go without the settings that are tried; None where none is."""
+        return None if self.whole is None else self.whole.deletable_bytes_now
+
+    @property
+    def gain(self) -> int:
+        """By how many bytes more the settings that are tried free."""
+        return self.going - (self.going_now or 0)
 
     @property
     def size(self) -> int:
@@ -92,11 +122,40 @@ def _bar(log: _Log, symbols: Symbols) -> str:
     return "".join(Timeline(0, begin, BAR).cells(ranges))
 
 
-def _legend(symbols: Symbols) -> str:
-    kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
-    return (
-        ", ".join(f"{symbol} {word}" for symbol, word in kinds.items()) + f", {symbols.half} active segment"
-    )
+def _tried(logs: Sequence[_Log]) -> str:
+    """Return the settings that are tried, those of options; each with its value where all logs have one."""
+    rows = [log.whole for log in logs if log.whole is not None and log.going_now is not None]
+    names = [name for name, source in rows[0].settings_from.items() if source == OPTION] if rows else []
+    words = []
+    for name in names:
+        values = {getattr(row, SETTING_FIELDS[name]) for row in rows} if name in SETTING_FIELDS else set()
+        words.append(f"{name}={values.pop()}" if len(values) == 1 else name)
+    return ", ".join(words)
+
+
+def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
+    """Yield which limits count for logs that lose segments by them, and where these come from."""
+    rows = [log.whole for log in logs if log.whole is not None and DELETE in log.whole.cleanup_policy]
+    words = []
+    for name, show in (("retention.ms", duration), ("retention.bytes", size)):
+        values = Counter((getattr(row, SETTING_FIELDS[name]), _source(row, name)) for row in rows)
+        said = [
+            f"{show(value) if value >= 0 else 'none'} ({source})"
+            + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
+            for (value, source), count in values.most_common(MOST_LIMITS)
+        ]
+        more = [f"{len(values) - MOST_LIMITS} more"] if len(values) > MOST_LIMITS else []
+        words += [f"{name} {', '.join((*said, *more))}."] if said else []
+    if words:
+        yield sentences(screen, " ".join(words))
+        yield ""
+
+
+def _source(row: RetentionPartitionRow, name: str) -> str:
+    """Return where a limit comes from: of a tiered log the local one, if it is set."""
+    sources, default = row.settings_from, "default"
+    is_local = sources[f"local.{name}"] != default != sources["remote.storage.enable"]
+    return str(sources[f"local.{name}" if is_local else name])
 
 
 def assumptions(findings: Sequence[Finding]) -> list[str]:
@@ -112,33 +171,49 @@ def _verdict(logs: Sequence[_Log]) -> str:
     whole = size(sum(log.size for log in logs))
     what = f"{counted(len(going), 'segment')}, {size(sum(row.size for row in going))}" if going else "nothing"
     waiting = f" Past their time, kept by an older one: {held_back} more." if held_back else ""
-    return f"The next look deletes {what} of {whole}.{waiting}"
+    tried, instead = _tried(logs), ""
+    if tried:
+        instead = f", instead of {size(sum(log.going_now or 0 for log in logs))} now"
+    look = f"With {tried} the next look" if tried else "The next look"
+    return f"{look} deletes {what} of {whole}{instead}.{waiting}"
 
 
 def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
-    """Yield a line for each log; of one log a line for each of its segments."""
-    groups = groupby(answer.rows, key=lambda row: row.where)
-    logs = [_Log(where, tuple(rows)) for where, rows in groups]
+    """Yield a line for each log, of one log a line for each of its segments; then what the cleaner does."""
+    wholes = {row.where: row for row in answer.rows if isinstance(row, RetentionPartitionRow)}
+    segments: dict[Where, list[RetentionRow]] = {}
+    for row in answer.rows:
+        if isinstance(row, RetentionRow):
+            segments.setdefault(row.where, []).append(row)
+    logs = [_Log(tuple(rows), wholes.get(where)) for where, rows in segments.items()]
     assumed = assumptions(answer.all_findings)
-
-    def verdict(_: Sequence[object]) -> str:
-        return "\n".join([*assumed, _verdict(logs)])
-
-    if len(logs) == 1:
-        yield from draw_table(RETAINED_SEGMENTS._replace(verdict=verdict), answer)
-        return
-    symbols = answer.screen.symbols
-    view = TableView(
-        columns=(
-            ShownColumn("SIZE", "size", SIZE),
-            ShownColumn("", lambda log: _bar(log, symbols), rank=1),
-            ShownColumn("GOES", "going", SIZE, style="red"),
-            ShownColumn("OLDEST THAT STAYS", "reason", least=20),
-        ),
-        verdict=verdict,
-        closing=lambda _: f"{_legend(symbols)}.",
+    compacted = [row for row in wholes.values() if row.will_clean is not None]
+    rows = [row for log in logs for row in log.segments] if len(logs) == 1 else logs
+    view = (RETAINED_SEGMENTS if len(logs) == 1 else _of_logs(logs, answer.screen.symbols))._replace(
+        verdict=lambda _: "\n".join((*assumed, _verdict(logs))),
+        above=lambda _, screen: _limits(logs, screen),
+        below=lambda *_: _future([*wholes.values()]),
     )
-    yield from draw_table(view, answer._replace(rows=logs))
+    if rows:
+        said = () if compacted else answer.findings
+        yield from draw_table(view, answer._replace(rows=rows, findings=said))
+    if compacted:
+        yield from [""] if rows else []
+        yield from draw_table(COMPACTED_LOGS, answer._replace(rows=compacted))
+
+
+def _of_logs(logs: Sequence[_Log], symbols: Symbols) -> TableView:
+    is_tried = any(log.going_now is not None for log in logs)
+    kinds = {symbols.goes: "goes", symbols.middle: "waits", symbols.stays: "stays"}
+    words = [*(f"{symbol} {word}" for symbol, word in kinds.items()), f"{symbols.half} active segment"]
+    columns = (
+        ShownColumn("SIZE", "size", SIZE),
+        ShownColumn("", lambda log: _bar(log, symbols), rank=2, legend=f"{', '.join(words)}."),
+        ShownColumn("GOES", "going", SIZE, style="red"),
+        ShownColumn("NOW", "going_now", SIZE, rank=1),
+        ShownColumn("OLDEST THAT STAYS", "reason", least=20),
+    )
+    return TableView(columns, order=(lambda log: -log.gain) if is_tried else None)
 
 
 def _state(row: RetentionRow) -> str:
@@ -173,7 +248,7 @@ def _cleaner(row: RetentionPartitionRow) -> str:
     return f"waits{dirty}, min.cleanable.dirty.ratio {row.min_cleanable_dirty_ratio}{held}"
 
 
-def _future(rows: Sequence[RetentionPartitionRow], _: Screen) -> Iterator[RenderableType]:
+def _future(rows: Sequence[RetentionPartitionRow]) -> Iterator[RenderableType]:
     for row in rows:
         for record in row.future_timestamps[:1]:
             producer = "" if record.producer_id is None else f" of producer {record.producer_id}"
@@ -191,7 +266,6 @@ COMPACTED_LOGS = TableView(
     ),
     is_listed=lambda row: row.will_clean is not None,
     folded="not compacted",
-    below=_future,
 )
 
 

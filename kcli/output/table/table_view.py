@@ -24,7 +24,7 @@ from kcli.output.table.columns import (
     findings_line,
     mark_column,
 )
-from kcli.output.table.fitted_table import Line, StyledLines, fitted, sentences, table
+from kcli.output.table.fitted_table import Line, StyledLines, fitted, lines_of, sentences
 from kcli.output.table.shared_columns import SharedColumn, merged_replicas, where_columns, where_of
 from kcli.output.units import counted, only_day
 from kcli.output.values import cell
@@ -114,8 +114,9 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     severity = view.severity
     has_marks = severity is not None and any(severity(row) is not None for row in listed)
     marks = [mark_column(severity, screen.symbols)] if severity is not None and has_marks else []
+    drawn = fitted((*marks, *before, *columns, *after), listed, screen) if listed else []
     if listed:
-        yield table((*marks, *before, *columns, *after), listed, screen)
+        yield lines_of(drawn, screen)
     if view.folded and len(listed) < len(rows):
         more = " more" if listed else ""
         yield from [""] if listed else []
@@ -123,6 +124,7 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
     if view.below is not None:
         yield from view.below(rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
+    closing = "\n".join(filter(None, (*(one.declared.legend for one in drawn), closing)))
     yield from _below(
         closing, findings_line(findings), verdict if len(listed) > ROWS_OF_A_SCREEN else "", screen
     )

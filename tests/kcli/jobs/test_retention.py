@@ -150,10 +150,68 @@ def test_a_tiered_log_needs_the_events_of_its_segments(make):
     assert outcome.error is not None and outcome.error.error == "no-remote-metadata"
 
 
-@pytest.mark.parametrize("word", ["retention.ms", "retention=1", "retention.ms=soon"])
+def test_a_setting_that_is_tried_says_what_it_frees_more_than_now(kcli, make):
+    directory = make(2 * WEEK, DAY, 1)
+    root, clicks = directory.parent, make(1, topic="clicks")
+    (root / "replication-offset-checkpoint").write_text("0\n2\norders 0 30\nclicks 0 10\n")
+    words = ("retention", root, "--at", NOW, "--if", f"retention.ms={HOUR}")
+    size = (directory / f"{0:020}.log").stat().st_size
+    whole = [row for row in ask(*words)[0]["rows"] if "deletable_bytes" in row]
+    assert [(row["topic"], row["deletable_bytes"], row["deletable_bytes_now"]) for row in whole] == [
+        ("clicks", 0, 0),
+        ("orders", 2 * size, size),
+    ]
+    shown = kcli(*words, "-o", "table").stdout
+    lines = " ".join(shown.split())
+    assert f"With retention.ms={HOUR} the next look deletes 2 segments, {2 * size} B of " in lines
+    assert f", instead of {size} B now." in lines
+    assert shown.index("orders-0") < shown.index("clicks-0")  # it gains most
+    assert "retention.ms 1 h (option). retention.bytes none (default)." in lines
+    assert "instead" not in kcli("retention", clicks, "-o", "table").stdout
+
+
+def test_the_legend_is_there_with_the_bar_alone(kcli, make, monkeypatch):
+    make(1, topic="clicks")
+    root = make(2 * WEEK, 1).parent
+    for columns, is_there in ((100, True), (40, False)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = kcli("retention", root, "--at", NOW, "-o", "table", "--color", "never").stdout
+        assert ("active segment." in shown) is is_there
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "ms"),
+    [("hours", "-1", -1), ("minutes", "-3", -1), ("ms", "-7", -1), ("hours", "2", 2 * HOUR), ("ms", "5", 5)],
+)
+def test_any_negative_limit_of_the_broker_is_none(make, name, value, ms):
+    query = RetentionQuery(NOW, {f"log.retention.{name}": value})
+    assert rows(retention(unit(make(1)), query=query))[0]["retention_ms"] == ms
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("retention.ms", "retention=1", "retention.ms=soon", "retention.ms=-2", "segment.ms=0"),
+        *("cleanup.policy=foo", "min.cleanable.dirty.ratio=abc", "min.cleanable.dirty.ratio=1.5"),
+        "remote.storage.enable=yes",
+    ],
+)
 def test_a_setting_that_is_none(kcli, make, word):
     done = kcli("retention", make(1), "--if", word)
     assert (done.exit_code, f"--config {word.partition('=')[0]}" in done.stderr) == (2, True)
+
+
+def test_a_setting_that_is_given_twice(kcli, make):
+    done = kcli("retention", make(1), "--if", "retention.ms=1", "--config", "retention.ms=2")
+    assert (done.exit_code, done.stderr) == (2, "kcli: --config retention.ms: given twice\n")
+
+
+def test_where_nothing_is_retained_or_compacted_the_answer_says_why(kcli, make, demo):
+    done = kcli("retention", demo / "__cluster_metadata-0")
+    assert (done.exit_code, "cut by its snapshots" in done.stderr) == (3, True)
+    done = kcli("compact", make(1))
+    assert (done.exit_code, "nothing here is compacted" in done.stderr) == (3, True)
+    assert kcli("compact", make(1), "--if", "cleanup.policy=compact").exit_code == 0
 
 
 def test_on_the_command_line(make):
