@@ -51,6 +51,7 @@ DISCARDS_COMMITTED = (
     "it was acknowledged as committed, and an abort discards its records: read them first, as they are "
     "visible to read_uncommitted"
 )
+WRITTEN_AFTER = "its records were written after that commit, which does not hold them"
 NEVER = sys.maxsize
 
 
@@ -254,7 +255,8 @@ class Coordinators:
             if (cluster_id, transactional_id) in self._damaged:
                 hanging, reason = None, f"{reason}, but the log of its coordinator is damaged"
             elif hanging and _is_committed(state, row.producer_epoch):
-                reason += f": {DISCARDS_COMMITTED}"
+                is_later = (row.start_timestamp or 0) > state.last_update_timestamp
+                reason += f": {WRITTEN_AFTER if is_later else DISCARDS_COMMITTED}"
             row = row._replace(
                 transactional_id=transactional_id, coordinator_state=state.state, timeout_ms=state.timeout_ms
             )

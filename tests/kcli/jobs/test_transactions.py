@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from commands.app import app
 from kcli.jobs import transactions
-from kcli.jobs.transactions import DISCARDS_COMMITTED
+from kcli.jobs.transactions import DISCARDS_COMMITTED, WRITTEN_AFTER
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
 from tests.partitions import locked, log_dir, offset_entries, segment
@@ -129,6 +129,12 @@ def now_is_later():
 def test_an_abort_of_what_was_committed_says_what_it_discards(root, state, epoch, is_committed):
     coordinator(root, (key_of("pay"), value_of(7, epoch, state, [])))
     assert (DISCARDS_COMMITTED in opened(root)[0]["reason"]) is is_committed
+
+
+def test_records_written_after_the_commit_are_no_part_of_it(root):
+    coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [], updated=NOW - MINUTE)))
+    row = opened(root)[0]
+    assert row["hanging"] and row["reason"].endswith(WRITTEN_AFTER)
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
