@@ -5,7 +5,7 @@ from collections.abc import Generator
 from formats.names import CLUSTER_METADATA
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.retention import CLEANING_FAILS, FAILED, RetentionQuery, configured, ends_of, hold
+from kcli.jobs.retention import CLEANING_FAILS, FAILED, POLICY, RetentionQuery, configured, ends_of, hold
 from kcli.kafka.kraft.metadata_loader import undecodable_findings
 from kcli.kafka.storage.cleaner_pass import CleanedLog, Cleaning, DroppedRecord, clean
 from kcli.kafka.storage.loaded_log import LoadedLog
@@ -32,12 +32,17 @@ def _compact(
     if partition.topic == CLUSTER_METADATA:
         return
     config, point = yield from configured(partition, query)
-    if "compact" not in config.policy:
+    if "compact" not in config.policy and (config.is_known or POLICY in query.given):
         return
     yield from undecodable_findings(partition.target)
     held = yield from hold(partition, config, query.now_ms)
     loaded = held.loaded
-    found = held.cleanable(point, [ends_of(segment) for segment in loaded.segments])
+    ends = [ends_of(segment) for segment in loaded.segments]
+    held = held.learned(ends)
+    config = held.config
+    if "compact" not in config.policy:
+        return
+    found = held.cleanable(point, ends)
     cleaning = Cleaning(
         loaded.segments,
         _modified(loaded),

@@ -25,13 +25,15 @@ STAMPED = DELETE_HORIZON_MASK | CONTROL_MASK
 class Ends(NamedTuple):
     """The first batch of a segment and its first record's timestamp, -1 for none; its last batch's end.
 
-    `broken`: what a reader of the whole segment meets, by what is seen at its ends; then the rest is missing.
+    `is_cleaned`: whether its first batch shows that a cleaner wrote it. `broken`: what a reader of the whole
+    segment meets, by what is seen at its ends; then the rest is missing.
     """
 
     first_offset: int | None = None
     first_timestamp: int = NO_TIMESTAMP
     first_batch_time: int = NO_TIMESTAMP
     last_offset: int | None = None
+    is_cleaned: bool = False
     broken: str | None = None
 
 

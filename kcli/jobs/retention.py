@@ -5,7 +5,7 @@ stamped a batch with the time at which its tombstones go.
 """
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from formats.batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
     NO_TIMESTAMP,
+    BatchHeader,
 )
 from formats.bounds import LARGEST_BATCH
 from formats.magic import is_legacy, read_header, record_count
@@ -25,7 +26,7 @@ from kcli.jobs.log_search import failing_lookup, read_records
 from kcli.jobs.log_times import Ends, first_horizon, future, rolls_at
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.log_config import CLEANER_ENABLE, OF_CHECKPOINT, LogConfig, log_config
+from kcli.kafka.kraft.log_config import CLEANER_ENABLE, OF_BATCHES, OF_CHECKPOINT, LogConfig, log_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
 from kcli.kafka.storage.cleaner import (
@@ -119,13 +120,15 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     loaded = held.loaded
     if held.high_watermark is None:
         yield Finding(ASSUMED, NO_WATERMARK, dir=partition.shown, found=HIGH_WATERMARK)
-    verdicts, ends = held.verdicts(), [ends_of(segment) for segment in loaded.segments]
+    ends = [ends_of(segment) for segment in loaded.segments]
+    held = held.learned(ends)
+    verdicts = held.verdicts()
     row = held.row(verdicts, ends[-1])
     if query.given:
         as_is, _ = collect_findings(configured(partition, query._replace(given={})), [])
-        now = held._replace(config=as_is).with_events(metadata).verdicts()
+        now = held._replace(config=as_is).with_events(metadata).learned(ends).verdicts()
         row = row._replace(deletable_bytes_now=_going(now))
-    if "compact" in config.policy:
+    if "compact" in held.config.policy:
         row = held.with_cleaner(row, point, ends)
     yield row
     for verdict, segment, end in zip(verdicts, loaded.segments, ends, strict=True):
@@ -166,7 +169,7 @@ def configured(
     if image is not None and not config.is_known and POLICY not in query.given:
         yield Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
     point = yield from cleaner_point(partition)
-    return config if point is None else config.cleaned(), point
+    return config if point is None else config.cleaned(OF_CHECKPOINT), point
 
 
 def hold(
@@ -253,6 +256,11 @@ class HeldLog(NamedTuple):
         leader = leader_with(self.partition, self.loaded, metadata, is_needed=config.is_tiered)
         return self._replace(leader=leader)
 
+    def learned(self, ends: Iterable[Ends]) -> "HeldLog":
+        """Return the same, as compacted where a batch shows that a cleaner wrote it."""
+        is_cleaned = any(each.is_cleaned for each in ends)
+        return self._replace(config=self.config.cleaned(OF_BATCHES)) if is_cleaned else self
+
     def verdicts(self) -> list[LocalVerdict]:
         """Return what becomes of each segment."""
         leader, bounds = self.leader, DeletionBounds(self.watermark, self.loaded.log_start_offset)
@@ -266,7 +274,8 @@ class HeldLog(NamedTuple):
         verdicts = delete_old_segments(self.segments, *limits, bounds, self.now_ms)
         if self.deletes:
             return verdicts
-        by = f", by {OF_CHECKPOINT}" if self.config.sources[POLICY] == OF_CHECKPOINT else ""
+        source = self.config.sources[POLICY]
+        by = f", by {source}" if source in {OF_CHECKPOINT, OF_BATCHES} else ""
         reason = f"{POLICY} is {self.config.values[POLICY] or 'empty'}{by}"
         own = {WITHIN_LIMITS, OLDER_STAYS}
         return [each._replace(reason=reason) if each.stays in own else each for each in verdicts]
@@ -516,9 +525,9 @@ def _beginning(segment: LoadedSegment, ends: Ends) -> Ends:
         if first is None:
             return ends
         offset, timestamp = _first_record(log, first, batches)
-    return ends._replace(
-        first_offset=offset, first_timestamp=timestamp, first_batch_time=first.header.max_timestamp
-    )
+    head = first.header
+    is_cleaned = not is_legacy(head.magic) and not _is_whole(head)
+    return Ends(offset, timestamp, head.max_timestamp, is_cleaned=is_cleaned)
 
 
 def _end(segment: LoadedSegment, ends: Ends) -> Ends:
@@ -536,12 +545,16 @@ def _end(segment: LoadedSegment, ends: Ends) -> Ends:
     return ends._replace(last_offset=last, broken=ends.broken or torn)
 
 
+def _is_whole(head: BatchHeader) -> bool:
+    """Whether a batch has all that was written: a cleaning leaves a record out, or sets a horizon."""
+    return record_count(head) == head.last_offset_delta + 1 and head.delete_horizon_ms is None
+
+
 def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:
     """Return offset and timestamp of the first record: of a batch that a cleaning emptied there is none."""
     for batch in chain([first], batches):
         head = batch.header
-        is_whole = record_count(head) == head.last_offset_delta + 1 and not is_legacy(head.magic)
-        if is_whole and head.delete_horizon_ms is None:
+        if not is_legacy(head.magic) and _is_whole(head):
             is_append_time = head.timestamp_type == LOG_APPEND_TIME
             return head.base_offset, head.max_timestamp if is_append_time else head.base_timestamp
         with suppress(FileError):

@@ -45,7 +45,7 @@ class RetentionPartitionRow(NamedTuple):
     segment_bytes: Annotated[int, "at which a segment rolls"]
     settings_from: Annotated[
         dict[str, Any],
-        "where each setting comes from: topic, broker, default, option, cleaner-offset-checkpoint",
+        "where each is from: topic, broker, default, option, cleaner-offset-checkpoint, cleaned-batches",
     ]
     size: Annotated[int, "bytes of its logs, before"]
     deletable_bytes: Annotated[int, "bytes of the segments that go"]

@@ -31,7 +31,7 @@ from kcli.jobs.log_search import (
     search,
 )
 from kcli.jobs.log_search import batch_of as batch_in
-from kcli.jobs.retention import RetentionQuery, configured, held_log
+from kcli.jobs.retention import RetentionQuery, configured, ends_of, held_log
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import leader_job
 from kcli.kafka.findings.collector import collect_findings
@@ -359,6 +359,7 @@ def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     """Yield a row for each segment: remote ones, then local ones."""
     config, _ = yield from configured(leader.partition, query)
     held = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
+    held = held.learned(() if config.is_known else map(ends_of, leader.log.segments))
     whole, local_limits = (held.whole_limits, held.limits) if held.deletes else (NO_LIMITS, NO_LIMITS)
     local = tier_verdicts(held.verdicts())
     remote, after = left_alone(leader), leader.log_start_offset

@@ -14,7 +14,7 @@ from kcli.kafka.kraft.log_settings import NEVER_TIERED
 from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 
 OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
-OF_CHECKPOINT = "cleaner-offset-checkpoint"
+OF_CHECKPOINT, OF_BATCHES = "cleaner-offset-checkpoint", "cleaned-batches"
 DELETES = "delete"
 MINUTES, HOURS = 60_000, 3_600_000
 LARGEST, MAX_INT = (1 << 63) - 1, (1 << 31) - 1
@@ -96,8 +96,8 @@ CLEANER_ENABLE = "log.cleaner.enable"
 class LogConfig(NamedTuple):
     """The settings of a log, and of each where it comes from: option, topic, broker, default.
 
-    A policy may be from cleaner-offset-checkpoint. `of_broker`: what the broker says, by its own names.
-    `is_known`: whether the metadata knows the topic.
+    A policy may be known by what a cleaner left: OF_CHECKPOINT, OF_BATCHES. `of_broker`: the words of the
+    broker, by its own names. `is_known`: whether the metadata knows the topic.
     """
 
     topic: str
@@ -138,13 +138,13 @@ class LogConfig(NamedTuple):
         """Whether the broker has a log cleaner, which also deletes the segments of compacted logs."""
         return self.of_broker.get(CLEANER_ENABLE, "true").strip().lower() != "false"
 
-    def cleaned(self) -> "LogConfig":
-        """Return the same of a log that the cleaner's checkpoint names: compacted, unless that is known."""
+    def cleaned(self, by: str) -> "LogConfig":
+        """Return the same of a log that a cleaner has cleaned: compacted, unless the policy is known."""
         if self.is_known or "compact" in self.policy or self.sources["cleanup.policy"] == OF_OPTION:
             return self
         return self._replace(
             values={**self.values, "cleanup.policy": "compact"},
-            sources={**self.sources, "cleanup.policy": OF_CHECKPOINT},
+            sources={**self.sources, "cleanup.policy": by},
         )
 
     @property

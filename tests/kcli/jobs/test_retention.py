@@ -364,6 +364,23 @@ def test_the_cleaners_checkpoint_says_that_an_unknown_log_is_compacted(make, tmp
 
 
 @pytest.mark.parametrize(
+    ("fields", "policy"),
+    [
+        ({"attributes": 0x40}, "compact"),
+        ({"attributes": 0x20, "producer_id": 7}, "delete"),
+        ({"last_offset_delta": 12}, "compact"),
+    ],
+)
+def test_a_batch_that_a_cleaner_wrote_says_that_an_unknown_log_is_compacted(make, fields, policy):
+    directory = make(2 * WEEK, 2 * WEEK, fields=[fields])
+    log, segments = answer(directory)
+    assert (log["cleanup_policy"], segments[0]["action"] == "keep") == (policy, policy == "compact")
+    assert ("by cleaned-batches" in segments[0]["reason"]) == (policy == "compact")
+    assert bool(ask("compact", directory)[0]["rows"]) == (policy == "compact")
+    assert answer(directory, cleanup_policy="delete")[0]["cleanup_policy"] == "delete"
+
+
+@pytest.mark.parametrize(
     ("topic", "expected"),
     [
         ("__consumer_offsets", ("compact", 7 * DAY, 100 << 20)),
