@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 
+from formats.checkpoint import EpochEntry
 from formats.messages.decode import KEYS
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, PartitionDir
 from kcli.engine.contract import Outcome, Unit
@@ -41,18 +42,19 @@ from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.meta_properties import NEWEST, Version
-from kcli.kafka.kraft.metadata_loader import image_in
+from kcli.kafka.kraft.metadata_loader import cluster_image, image_in
 from kcli.kafka.kraft.partition_start import start
 from kcli.kafka.replication.consumer_positions import (
     NO_RESET,
     OUT_OF_RANGE,
+    RETRY,
     UNCHECKED,
     VALID,
     Bounds,
     Position,
-    validate,
+    conclude,
 )
-from kcli.kafka.storage.leader_epochs import end_offset_for
+from kcli.kafka.storage.leader_epochs import EpochCache, end_offset_for
 from kcli.kafka.storage.loaded_log import HEADERS, LoadedLog
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
@@ -356,9 +358,15 @@ def _committed(fields: Fields | None) -> tuple[int | None, int | None, str | Non
 class LogFacts:
     """What a broker holds of the log of a partition; None where only a recovery knows it."""
 
+    target: Target
     loaded: LoadedLog
     log_end_offset: int | None
     high_watermark: int | None
+
+    @property
+    def epochs(self) -> EpochCache:
+        """The leader epochs."""
+        return self.loaded.epochs
 
     @property
     def log_start_offset(self) -> int:
@@ -381,7 +389,8 @@ def _log_of(target: Target, _version: object) -> tuple[LogFacts | None, FileErro
         return None, error
     is_known = loaded.source != HEADERS or is_running(target)
     loaded = as_running(loaded) if is_running(target) else loaded
-    return LogFacts(loaded, loaded.log_end_offset if is_known else None, loaded.known_high_watermark), None
+    end = loaded.log_end_offset if is_known else None
+    return LogFacts(target, loaded, end, loaded.known_high_watermark), None
 
 
 def _version(target: Target) -> object:
@@ -396,17 +405,31 @@ def _version(target: Target) -> object:
 
 
 def position_of(fields: Fields, log: LogFacts) -> str:
-    """Return what a consumer finds that begins at a commit: an offset outside the log whatever its epoch."""
-    position, end = Position(fields["offset"], fields["leaderEpoch"]), log.log_end_offset
-    if position.offset < log.log_start_offset:
-        return OUT_OF_RANGE
+    """Return what a consumer finds that begins at a commit.
+
+    The leader has its own epoch from its election on, without a record, too: by the metadata where that is
+    here.
+    """
+    position, end, epochs = Position(fields["offset"], fields["leaderEpoch"]), log.log_end_offset, log.epochs
     if end is None:
-        return UNKNOWN
-    if position.offset > end:
-        return OUT_OF_RANGE
-    epoch_end = end_offset_for(log.loaded.epochs, position.epoch, end)
-    found = validate(position, None, epoch_end, NO_RESET, Bounds(log.log_start_offset, end))
-    return VALID if found.outcome in {VALID, UNCHECKED} else DIVERGED
+        return OUT_OF_RANGE if position.offset < log.log_start_offset else UNKNOWN
+    newest = epochs[-1].epoch if epochs else None
+    if newest is not None and position.epoch > newest:
+        leading = _leader_epoch(log.target)
+        if leading is not None and leading > newest:
+            newest, epochs = leading, (*epochs, EpochEntry(leading, end))
+    said = None, end_offset_for(epochs, position.epoch, end)
+    found = conclude(position, said, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
+    known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
+    return known.get(found.outcome, DIVERGED)
+
+
+def _leader_epoch(target: Target) -> int | None:
+    """Return the leader epoch of a partition by the metadata of its broker; None where that is not here."""
+    image, name = cluster_image(target), target.name
+    topics = () if image is None or name is None else image.topics.values()
+    found = (one.partitions.get(name.partition) for one in topics if name and one.name == name.topic)
+    return next((state.leader_epoch for state in found if state is not None), None)
 
 
 # `group members`

@@ -45,10 +45,20 @@ class GroupOffsetRow(NamedTuple):
     log_end_offset: Annotated[int | None, "of the log; null where it is not here, or not known"]
     high_watermark: Annotated[int | None, "of the log; null where it is not known"]
     lag: Annotated[int | None, "high watermark, else log end, less the committed offset"]
-    position: Annotated[str, "valid, out-of-range, diverged or unknown, as a consumer finds it (KIP-320)"]
+    position: Annotated[
+        str,
+        "valid, out-of-range, diverged or unknown, as a consumer finds it (KIP-320); unknown, too, where the "
+        "epoch of the commit is newer than the leader's: the consumer waits for ever (UNKNOWN_LEADER_EPOCH)",
+    ]
     pending_offset: Annotated[int | None, "committed by a transaction that is open; null without one"]
     pending_producer_id: Annotated[int | None, "of that transaction"]
     removed_by: Annotated[int | None, "offset of the tombstone that removed it; null where it counts"]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a consumer waits for ever: its log is here, and no leader has the epoch of the commit."""
+        is_here = None not in {self.log_end_offset, self.committed_offset} and self.removed_by is None
+        return is_here and self.position == "unknown"
 
 
 class MemberPartition(NamedTuple):

@@ -10,6 +10,8 @@ import pytest
 from kcli.logdir.targets import OFFSETS_RETENTION_MS
 from tests.commands.answers import ask, codes, document
 from tests.groups import NOW, batch, commit, commit_key, coordinator, group_key, group_value
+from tests.metadata_records import TOPIC_ID, put_log, record, topic
+from tests.metadata_records import batch as metadata_batch
 from tests.partitions import orders, put_range
 from tests.transactions import ended
 
@@ -96,10 +98,11 @@ EPOCHS = {"epochs": ((0, 0), (2, 30)), "watermark": 35}
         (40, 2, "valid", -5),
         (20, -1, "valid", 15),
         (32, 0, "diverged", 3),
-        (20, 5, "diverged", 15),
+        (20, 5, "unknown", 15),
         (9, 0, "out-of-range", 26),
-        (41, 2, "out-of-range", -6),
-        (41, 0, "out-of-range", -6),
+        (41, -1, "out-of-range", -6),
+        (41, 2, "diverged", -6),
+        (41, 0, "diverged", -6),
     ],
 )
 def test_the_position_is_what_a_consumer_finds(tmp_path, offset, epoch, position, lag):
@@ -110,6 +113,24 @@ def test_the_position_is_what_a_consumer_finds(tmp_path, offset, epoch, position
     assert (row["position"], row["lag"]) == (position, lag)
     assert (row["log_start_offset"], row["log_end_offset"], row["high_watermark"]) == (10, 40, 35)
     assert status == int(position != "valid")
+
+
+def test_a_consumer_waits_for_an_epoch_that_the_leader_does_not_have(tmp_path, kcli):
+    """Of the leader the metadata says the epoch, which may have no record yet."""
+    orders(tmp_path / "d", put_range(0, 30), put_range(30, 10, epoch=2), log_start=10, **EPOCHS)
+    log = commit(0, offset=20, epoch=4), commit(1, group="h", offset=20, epoch=5)
+    coordinator(tmp_path / "d", *log, log_start=10, watermark=35)
+    assert [row["position"] for row in document("group", "offsets", tmp_path / "d", status=1)["rows"]] == [
+        "unknown",
+        "unknown",
+    ]
+    led = record("PartitionRecord", topicId=TOPIC_ID, replicas=[1], isr=[1], leader=1, leaderEpoch=4)
+    put_log(tmp_path / "d", metadata_batch(0, topic(), led))
+    rows = document("group", "offsets", tmp_path / "d", status=1)["rows"]
+    assert [(row["group_id"], row["position"]) for row in rows] == [("g", "valid"), ("h", "unknown")]
+    drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
+    assert drawn.startswith("2 groups, 2 offsets: 1 waiting for ever, lag 15 of the others.")
+    assert "UNKNOWN_LEADER_EPOCH" in drawn
 
 
 def test_without_the_log_the_position_is_not_known(tmp_path):

@@ -123,11 +123,19 @@ def test_an_epoch_without_records_counts(tmp_path):
 def test_the_current_epoch_by_the_metadata(tmp_path, metadata, broker, topic, current, error):
     words = ("--current-leader-epoch", current, "--metadata", metadata, replica(tmp_path, broker, topic))
     (row,) = asked("end-offset", "--epoch", "2", *words)["rows"]
-    (position,) = asked("validate", "--position", "20:2", *words)["rows"]
+    ends = int(error == "UNKNOWN_LEADER_EPOCH")
+    (position,) = asked("validate", "--position", "20:2", *words, status=ends)["rows"]
 
     assert (row["error"], row["partition_leader_epoch_source"]) == (error, "metadata")
     assert row["partition_leader_epoch"] == (None if topic == "orders" else 3)
     assert (position["error"], position["outcome"]) == (error, "retry" if error else "valid")
+
+
+def test_a_position_of_a_later_epoch_than_the_metadatas_is_never_validated(tmp_path, metadata):
+    words = ("--position", "15:3,15:4", "--reset", "none", "--metadata", metadata, replica(tmp_path, 2))
+    known, later = asked("validate", *words, status=1)["rows"]
+    assert (known["outcome"], known["error"]) == ("undefined", None)
+    assert (later["outcome"], later["error"], later["exception"]) == ("retry", "UNKNOWN_LEADER_EPOCH", None)
 
 
 def test_the_current_epoch_is_that_of_the_partition(tmp_path, metadata):

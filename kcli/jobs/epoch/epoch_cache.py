@@ -23,9 +23,8 @@ from kcli.kafka.replication.consumer_positions import (
     Bounds,
     Leadership,
     Position,
-    after_fetch,
+    conclude,
     request_error,
-    validate,
 )
 from kcli.kafka.replication.follower import find_divergence
 from kcli.kafka.storage import leader_epochs
@@ -310,16 +309,17 @@ def validate_positions(
     )
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)
+    leader_epoch = None if known is None or known.source != METADATA else known.epoch
     for position in positions:
-        error, end = answer_to(position.epoch, entries, log, fence, known)
-        checked = validate(position, error, end, reset, bounds)
-        checked = after_fetch(checked, reset, bounds, log.log_end_offset)
+        answer = answer_to(position.epoch, entries, log, fence, known)
+        checked = conclude(position, answer, reset, bounds, log.log_end_offset, leader_epoch=leader_epoch)
+        end = answer[1]
         yield PositionRow(
             place,
             position.offset,
             position.epoch,
             outcome=checked.outcome,
-            error=error,
+            error=checked.error or answer[0],
             leader_epoch=end.epoch,
             end_offset=end.end_offset,
             reset=reset,

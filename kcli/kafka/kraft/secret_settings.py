@@ -1,4 +1,4 @@
-"""Which settings in the metadata are secret, and not shown.
+"""Which settings in the metadata are secret.
 
 The truth is `KafkaConfig.maybeSensitive`: what is of type PASSWORD, and what has a name that the broker does
 not know, as a setting of a plugin. Such a broker answers null to DescribeConfigs.
@@ -101,15 +101,15 @@ KNOWN = {
     """,
 }
 """Settings of 3.3 to 4.4 that are no passwords; of brokers the dynamic ones, and those of listeners."""
-PLAIN = {kind: frozenset(names.split()) for kind, names in KNOWN.items()}
+NO_PASSWORDS = {kind: frozenset(names.split()) for kind, names in KNOWN.items()}
 
 
 def is_secret(resource_type: int, name: str) -> bool:
-    """Whether a broker shows nobody the value of a setting, by the type of its ConfigRecord."""
+    """Whether no broker answers the value of a setting, by the type of its ConfigRecord."""
     kind = CONFIG_RESOURCES.get(resource_type, "")
     if kind in WITHOUT_SECRETS:
         return False
-    known = PLAIN.get(kind, frozenset())
+    known = NO_PASSWORDS.get(kind, frozenset())
     of_listener = OF_LISTENER.fullmatch(name) if kind == "BROKER" else None
     if of_listener is None:
         return name not in known

@@ -82,7 +82,7 @@ class Validation(NamedTuple):
 
     `outcome`: `valid`; `truncated`, where the answer names an offset to go back to; `undefined`, where it
     names none; `unchecked`, where the position has no epoch to ask for; `retry` after an error;
-    `out-of-range`, where the fetch that follows is answered with that.
+    `out-of-range`, where the fetch that follows is answered with that. `error`: the one it retries after.
     `next_offset`, `next_epoch`: the position then; None where it is not known, or `exception` is thrown.
     """
 
@@ -90,6 +90,7 @@ class Validation(NamedTuple):
     next_offset: int | None
     next_epoch: int | None
     exception: str | None = None
+    error: str | None = None
 
 
 def validate(
@@ -104,7 +105,7 @@ def validate(
     if epoch == UNDEFINED_EPOCH:
         return Validation(UNCHECKED, offset, None)
     if error is not None:
-        return Validation(RETRY, None, None)
+        return Validation(RETRY, None, None, error=error)
     is_undefined = UNDEFINED_EPOCH_OFFSET in {answer.end_offset, answer.epoch}
     if not is_undefined and answer.end_offset >= offset:
         return Validation(VALID, offset, epoch)
@@ -113,6 +114,26 @@ def validate(
     if is_undefined:
         return Validation(UNDEFINED, bounds.earliest if reset == EARLIEST else bounds.latest, None)
     return Validation(TRUNCATED, answer.end_offset, answer.epoch)
+
+
+def conclude(
+    position: Position,
+    answer: tuple[str | None, EndOffset],
+    reset: str,
+    bounds: Bounds,
+    log_end_offset: int,
+    *,
+    leader_epoch: int | None = None,
+) -> Validation:
+    """Return what becomes of a position, by the answer (error, end) that a broker gives and the first fetch.
+
+    With a later epoch than the partition's, where that is known, a consumer takes no metadata any more
+    (`Metadata.updateLatestMetadata`): it knows no leader, or gets UNKNOWN_LEADER_EPOCH, and waits for ever.
+    """
+    error, end = answer
+    if error is None and leader_epoch is not None and position.epoch > leader_epoch:
+        error = UNKNOWN_LEADER_EPOCH
+    return after_fetch(validate(position, error, end, reset, bounds), reset, bounds, log_end_offset)
 
 
 def after_fetch(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:

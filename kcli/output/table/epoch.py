@@ -273,7 +273,10 @@ def _answer(row: PositionRow) -> str:
 
 def _conclusion(row: PositionRow) -> str:
     if row.outcome in KEPT or row.outcome == "retry":
-        return KEPT.get(row.outcome, "asks again with new metadata")
+        asks = (
+            "waits for that epoch" if row.error == "UNKNOWN_LEADER_EPOCH" else "asks again with new metadata"
+        )
+        return KEPT.get(row.outcome, asks)
     if row.exception is not None:
         divergent = f", divergent offset {row.end_offset}" if row.outcome == "truncated" else ""
         return f"{row.exception}{divergent}"

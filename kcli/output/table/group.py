@@ -74,6 +74,8 @@ def _note(row: GroupOffsetRow) -> str:
         is_below = row.committed_offset < row.log_start_offset
         side = f"below log start {row.log_start_offset}" if is_below else "above log end"
         position = side if position == "out-of-range" else BAD[position]
+    if row.waits:
+        position = "waits for ever: UNKNOWN_LEADER_EPOCH"
     pending = "" if row.pending_offset is None else f"{row.pending_offset} pending"
     removed = "" if row.removed_by is None else f"removed at {row.removed_by}"
     known = "" if row.removed_by is not None or (pending and row.committed_offset is None) else position
@@ -84,7 +86,7 @@ def _note(row: GroupOffsetRow) -> str:
 def _offset_severity(row: GroupOffsetRow) -> str | None:
     if row.removed_by is not None:
         return "info"
-    if row.position in BAD:
+    if row.position in BAD or row.waits:
         return "error"
     if row.expired or row.pending_offset is not None:
         return "warning"
@@ -95,11 +97,12 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     rows = [row for row in rows if row.removed_by is None]
     groups = counted(len({row.group_id for row in rows}), "group")
     said = Counter(BAD[row.position] for row in rows if row.position in BAD)
-    lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD]
+    said += Counter("waiting for ever" for row in rows if row.waits)
+    lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
     bad = [f"{count} {words}" for words, count in said.items()]
-    lag = (
-        f"lag {number(sum(lags))}{' of the others' if bad else ''}" if lags else "lag unknown: no log is here"
-    )
+    lag = "" if len(rows) == sum(said.values()) else "lag unknown: no log is here"
+    if lags:
+        lag = f"lag {number(sum(lags))}{' of the others' if bad else ''}"
     return f"{groups}, {counted(len(rows), 'offset')}: {joined((*bad, lag))}."
 
 

@@ -1,4 +1,4 @@
-"""Which settings a broker shows nobody: as it answers DescribeConfigs."""
+"""Which settings no broker answers to DescribeConfigs."""
 
 import pytest
 
