@@ -33,7 +33,8 @@ def compact(
     from kcli.cli.run import Command, run
     from kcli.jobs import compact as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
-    from kcli.jobs.retention import POLICY, RetentionQuery
+    from kcli.jobs.retention import RetentionQuery
+    from kcli.kafka.kraft.log_config import POLICY
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     now_ms = time.time_ns() // 1_000_000 if at is None else parse_time(at)

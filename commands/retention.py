@@ -49,6 +49,7 @@ def retention(
     from kcli.jobs import retention as jobs
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.tiered_leader import metadata_targets, with_events
+    from kcli.kafka.kraft.log_config import POLICY
 
     elsewhere = metadata_targets(remote_metadata or [])
     if elsewhere.failures:
@@ -64,7 +65,7 @@ def retention(
 
     job = partial(jobs.retention, query=query)
     expand = partial(
-        with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=jobs.POLICY in query.given
+        with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=POLICY in query.given
     )
     command = Command(
         name="retention",

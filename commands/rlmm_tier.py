@@ -4,6 +4,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from commands.startup import METADATA_PATH
 from kcli.cli.option import REQUIRED, argument, option
 from kcli.cli.options import EngineOptions, Inputs, Output
 from kcli.cli.parsers import parse_offset, parse_time
@@ -144,6 +145,7 @@ def retention(
         "--local-retention-bytes N", "local.retention.bytes; -2: that of the whole log."
     ),
     at: str | None = option("--at TIME", "The time of the clean-up; without: now."),
+    metadata: str | None = METADATA_PATH,
     remote_metadata: list[str] | None = REMOTE_METADATA,
     inputs: Inputs,
     output: Output,
@@ -155,7 +157,7 @@ def retention(
 
     Example: kcli rlmm retention /var/lib/kafka/data
     """
-    from kcli.cli.inputs import server_properties
+    from kcli.cli.inputs import log_dir_of_metadata, server_properties
     from kcli.cli.run import run
     from kcli.jobs.cluster_metadata import with_topic_settings
     from kcli.jobs.retention import RetentionQuery
@@ -180,7 +182,9 @@ def retention(
     query = RetentionQuery(now_ms, server_properties(inputs) or {}, given)
     command = _command(
         "rlmm retention", partial(tiers.retention, query=query), remote_metadata, inputs
-    )._replace(expand=partial(with_topic_settings, are_given=bool(given)))
+    )._replace(
+        expand=partial(with_topic_settings, log_dir=log_dir_of_metadata(metadata), are_given=bool(given))
+    )
     run(command, inputs, output, engine)
 
 

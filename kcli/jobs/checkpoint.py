@@ -17,6 +17,7 @@ from kcli.kafka.integrity.offset_invariants import (
     Violation,
     violations,
 )
+from kcli.kafka.kraft.log_config import COMPACT, OF_INTERNAL_TOPICS, POLICY
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import configuration_of
 from kcli.kafka.kraft.partition_start import start
@@ -29,7 +30,9 @@ from kcli.logdir.targets import Target
 from kcli.rows.partitions import CheckpointRow
 
 CLEANER = "cleaner-offset-checkpoint"
-COMPACTED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+COMPACTED_TOPICS = frozenset(
+    topic for topic, made_with in OF_INTERNAL_TOPICS.items() if made_with[POLICY] == COMPACT[POLICY]
+)
 """Topics that every cluster compacts."""
 
 

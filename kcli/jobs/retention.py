@@ -26,7 +26,14 @@ from kcli.jobs.log_search import failing_lookup, read_records
 from kcli.jobs.log_times import Ends, first_horizon, future, rolls_at
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
-from kcli.kafka.kraft.log_config import CLEANER_ENABLE, OF_BATCHES, OF_CHECKPOINT, LogConfig, log_config
+from kcli.kafka.kraft.log_config import (
+    CLEANER_ENABLE,
+    OF_BATCHES,
+    OF_CHECKPOINT,
+    POLICY,
+    LogConfig,
+    log_config,
+)
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
 from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
 from kcli.kafka.storage.cleaner import (
@@ -88,7 +95,6 @@ AHEAD, KEEPING, BLOCKED = LATE = ("LOG-027", "LOG-028", "LOG-029")
 """Timestamps ahead of the clock, those that keep segments, and what stops the cleaner."""
 CLEANER_STOPPED, FAILED = "cleaner-stopped", "cleaning-failed"
 """Why a log that is due is not cleaned."""
-POLICY = "cleanup.policy"
 ASSUMED, UNKNOWN_TOPIC = "START-006", "META-009"
 NO_WATERMARK = "no file here has the high watermark: the log end is taken for it"
 CLEANING_FAILS = "the cleaner fails (LogCleaningException) and leaves this log alone until a restart: {}"
@@ -118,8 +124,6 @@ def _retention(partition: Partition, metadata: tuple[Target, ...], query: Retent
     config, point = yield from configured(partition, query)
     held = (yield from hold(partition, config, query.now_ms)).with_events(metadata)
     loaded = held.loaded
-    if held.high_watermark is None:
-        yield Finding(ASSUMED, NO_WATERMARK, dir=partition.shown, found=HIGH_WATERMARK)
     ends = [ends_of(segment) for segment in loaded.segments]
     held = held.learned(ends)
     verdicts = held.verdicts()
@@ -181,7 +185,9 @@ def hold(
     expiration_ms = partition.target.server.producer_expiration_ms
     settings = Settings(now_ms=now_ms, producer_expiration_ms=expiration_ms)
     loaded = yield from start(partition, settings=settings, exact=exact)
-    return held_log(partition, loaded, config, now_ms)
+    held = held_log(partition, loaded, config, now_ms)
+    yield from held.assumed()
+    return held
 
 
 def held_log(partition: Partition, loaded: LoadedLog, config: LogConfig, now_ms: int) -> "HeldLog":
@@ -214,6 +220,11 @@ class HeldLog(NamedTuple):
     now_ms: int
     high_watermark: int | None
     leader: "Leader | None" = None
+
+    def assumed(self) -> Iterator[Finding]:
+        """Yield what is reckoned with in place of what no file has."""
+        if self.high_watermark is None:
+            yield Finding(ASSUMED, NO_WATERMARK, dir=self.partition.shown, found=HIGH_WATERMARK)
 
     @property
     def watermark(self) -> int:

@@ -359,6 +359,7 @@ def retention(leader: Leader, *, query: RetentionQuery) -> Yield:
     """Yield a row for each segment: remote ones, then local ones."""
     config, _ = yield from configured(leader.partition, query)
     held = held_log(leader.partition, leader.log, config, query.now_ms)._replace(leader=leader)
+    yield from held.assumed()
     held = held.learned(() if config.is_known else map(ends_of, leader.log.segments))
     whole, local_limits = (held.whole_limits, held.limits) if held.deletes else (NO_LIMITS, NO_LIMITS)
     local = tier_verdicts(held.verdicts())

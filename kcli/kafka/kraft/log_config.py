@@ -16,6 +16,7 @@ from kcli.kafka.kraft.metadata_image import BROKER, TOPIC, Image
 OF_OPTION, OF_TOPIC, OF_BROKER, OF_DEFAULT = "option", "topic", "broker", "default"
 OF_CHECKPOINT, OF_BATCHES = "cleaner-offset-checkpoint", "cleaned-batches"
 DELETES = "delete"
+POLICY = "cleanup.policy"
 MINUTES, HOURS = 60_000, 3_600_000
 LARGEST, MAX_INT = (1 << 63) - 1, (1 << 31) - 1
 CLEANER_ENTRY = 24
@@ -56,7 +57,7 @@ def _of(default: object, *names: str, least: int = 0) -> Synonyms:
 
 
 TOPIC_SETTINGS = {
-    "cleanup.policy": _of(DELETES, "log.cleanup.policy"),
+    POLICY: _of(DELETES, "log.cleanup.policy"),
     "retention.ms": _of(
         168 * HOURS, "log.retention.ms", "log.retention.minutes", "log.retention.hours", least=-1
     ),
@@ -75,7 +76,7 @@ TOPIC_SETTINGS = {
 }
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 """Goes before segment.bytes, whose least value is 1 MiB."""
-COMPACT, KEPT = {"cleanup.policy": _of("compact")}, {"cleanup.policy": _of("delete"), "retention.ms": _of(-1)}
+COMPACT, KEPT = {POLICY: _of("compact")}, {POLICY: _of("delete"), "retention.ms": _of(-1)}
 OF_INTERNAL_TOPICS = {
     CONSUMER_OFFSETS: COMPACT | {"segment.bytes": _of(100 << 20, "offsets.topic.segment.bytes")},
     TRANSACTION_STATE: COMPACT | {"segment.bytes": _of(100 << 20, "transaction.state.log.segment.bytes")},
@@ -116,7 +117,7 @@ class LogConfig(NamedTuple):
     @property
     def policy(self) -> frozenset[str]:
         """The words of cleanup.policy."""
-        return frozenset(filter(None, (word.strip() for word in self.values["cleanup.policy"].split(","))))
+        return frozenset(filter(None, (word.strip() for word in self.values[POLICY].split(","))))
 
     def is_set(self, name: str) -> bool:
         """Whether a setting is true."""
@@ -140,11 +141,11 @@ class LogConfig(NamedTuple):
 
     def cleaned(self, by: str) -> "LogConfig":
         """Return the same of a log that a cleaner has cleaned: compacted, unless the policy is known."""
-        if self.is_known or "compact" in self.policy or self.sources["cleanup.policy"] == OF_OPTION:
+        if self.is_known or "compact" in self.policy or self.sources[POLICY] == OF_OPTION:
             return self
         return self._replace(
-            values={**self.values, "cleanup.policy": "compact"},
-            sources={**self.sources, "cleanup.policy": by},
+            values={**self.values, POLICY: "compact"},
+            sources={**self.sources, POLICY: by},
         )
 
     @property

@@ -78,7 +78,7 @@ DRAWINGS = {
     "rlmm_lookup_offset": "rlmm.LOOKUPS",
     "rlmm_lookup_timestamp": "rlmm.LOOKUPS",
     "rlmm_coverage": "rlmm.draw_coverage",
-    "rlmm_retention": "rlmm.RETENTION",
+    "rlmm_retention": "rlmm.view_retention",
     "rlmm_follow": "rlmm.FOLLOWERS",
     "rlmm_cluster_offset": "rlmm.CLUSTER_OFFSETS",
     "dump_batch": "dump.BATCH_VIEW",

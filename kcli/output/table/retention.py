@@ -34,9 +34,8 @@ DELETE = "delete"
 FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
 """Why a cleaning does not come to its end, if it begins at all."""
 UNKNOWN_TOPIC, HIGH_WATERMARK = "META-009", "high-watermark"
-DEFAULTS_COUNT = (
-    "Topic settings are not here: Kafka's defaults count. Name them: --metadata PATH or --config NAME=VALUE."
-)
+DEFAULTS_COUNT = "Topic settings are not here: Kafka's defaults count."
+NAME_THEM = " Name them: --metadata PATH or --config NAME=VALUE."
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
 
 
@@ -158,11 +157,11 @@ def _source(row: RetentionPartitionRow, name: str) -> str:
     return str(sources[f"local.{name}" if is_local else name])
 
 
-def assumptions(findings: Sequence[Finding]) -> list[str]:
+def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:
     """Return what an answer rests on that no file here says."""
     codes = {finding.code for finding in findings}
     has_watermark = all(finding.found != HIGH_WATERMARK for finding in findings)
-    return [DEFAULTS_COUNT] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
+    return [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
 
 
 def _verdict(logs: Sequence[_Log]) -> str:
@@ -186,7 +185,7 @@ def draw_segments(answer: TableInput) -> Iterator[RenderableType]:
         if isinstance(row, RetentionRow):
             segments.setdefault(row.where, []).append(row)
     logs = [_Log(tuple(rows), wholes.get(where)) for where, rows in segments.items()]
-    assumed = assumptions(answer.all_findings)
+    assumed = assumptions(answer.all_findings, NAME_THEM)
     compacted = [row for row in wholes.values() if row.will_clean is not None]
     rows = [row for log in logs for row in log.segments] if len(logs) == 1 else logs
     view = (RETAINED_SEGMENTS if len(logs) == 1 else _of_logs(logs, answer.screen.symbols))._replace(
@@ -322,5 +321,5 @@ _CLEANED_LOGS = TableView(
 
 def view_cleaned(answer: TableInput) -> TableView:
     """Return the view of logs that were cleaned."""
-    assumed = assumptions(answer.all_findings)
+    assumed = assumptions(answer.all_findings, NAME_THEM)
     return _CLEANED_LOGS._replace(verdict=lambda rows: "\n".join([*assumed, _cleaning(rows)]))

@@ -28,6 +28,7 @@ from kcli.output.table.columns import (
     span,
 )
 from kcli.output.table.fitted_table import StyledLines, sentences
+from kcli.output.table.retention import assumptions
 from kcli.output.table.shared_columns import SharedColumn, name_of
 from kcli.output.table.table_view import FEW, ROWS_OF_A_SCREEN, TableInput, TableView, draw_table
 from kcli.output.table.timeline import Timeline
@@ -530,7 +531,13 @@ def _limits(rows: Sequence[Any]) -> list[str]:
     return words
 
 
-RETENTION = TableView(
+def view_retention(answer: TableInput) -> TableView:
+    """Return the view of what a clean-up deletes of both tiers."""
+    assumed = assumptions(answer.all_findings)
+    return _RETENTION._replace(verdict=lambda rows: "\n".join([*assumed, _deletes(rows)]))
+
+
+_RETENTION = TableView(
     columns=(
         ShownColumn("TIER", "tier"),
         ShownColumn("SEGMENT ID", "segment_id"),
@@ -541,7 +548,6 @@ RETENTION = TableView(
         ShownColumn("WHY", "reason", rank=1, least=20),
     ),
     facts=_limits,
-    verdict=_deletes,
 )
 OUTCOMES = {
     "local": "fetches from the leader's local log",
