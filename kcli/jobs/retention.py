@@ -171,9 +171,21 @@ def configured(
     if config.is_known and "compact" not in config.policy:
         return config, None
     if image is not None and not config.is_known and POLICY not in query.given:
-        yield Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
+        unknown = Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
+        yield from list(_fate(partition)) or [unknown]
     point = yield from cleaner_point(partition)
     return config if point is None else config.cleaned(OF_CHECKPOINT), point
+
+
+def _fate(partition: Partition) -> Iterator[Finding]:
+    """Yield what a start makes of a directory whose topic the metadata does not know."""
+    log_dir = partition.target.log_dir
+    if log_dir is not None and partition.state == NORMAL:
+        from kcli.kafka.kraft.start_findings import replica_fates
+        from kcli.kafka.kraft.start_plan import plans_at_rest
+
+        fates = replica_fates(plans_at_rest([log_dir]))
+        yield from fates.findings(partition.target, has_topic_id=True, has_records=True)
 
 
 def hold(

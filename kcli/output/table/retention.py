@@ -33,7 +33,7 @@ BAR = 12
 DELETE = "delete"
 FAILING = frozenset({"log.cleaner.enable", "cleaning-failed"})
 """Why a cleaning does not come to its end, if it begins at all."""
-UNKNOWN_TOPIC, HIGH_WATERMARK = "META-009", "high-watermark"
+UNKNOWN_TOPIC, IS_STRAY, HIGH_WATERMARK = "META-009", "START-013", "high-watermark"
 DEFAULTS_COUNT = "Topic settings are not here: Kafka's defaults count."
 NAME_THEM = " Name them: --metadata PATH or --config NAME=VALUE."
 LOG_END_COUNTS = "High watermarks are not here: the log end counts."
@@ -161,7 +161,10 @@ def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:
     """Return what an answer rests on that no file here says."""
     codes = {finding.code for finding in findings}
     has_watermark = all(finding.found != HIGH_WATERMARK for finding in findings)
-    return [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
+    strays = len({finding.dir for finding in findings if finding.code == IS_STRAY})
+    stray = [f"A start takes {counted(strays, 'log')} for stray ({IS_STRAY}): no look comes to such."]
+    assumed = [DEFAULTS_COUNT + advice] * (UNKNOWN_TOPIC in codes) + [LOG_END_COUNTS] * (not has_watermark)
+    return assumed + stray * bool(strays)
 
 
 def _verdict(logs: Sequence[_Log]) -> str:

@@ -1,6 +1,7 @@
 """What goes of a log and why the rest stays, by timestamps, sizes, settings; what the cleaner may clean."""
 
 import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -490,3 +491,16 @@ def test_retention_and_rlmm_retention_have_one_answer(tmp_path, settings, has_wa
     is_tiered = has_storage and (settings is None or TIERED in settings)
     remote_rules = {row["rule"] for row in tiers if row["tier"] == "remote"}
     assert (remote_rules == {"not-tiered"}) == (not is_tiered)
+
+
+def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
+    shutil.copytree(demo / "orders-0", demo / "gone-0")
+    metadata = demo / "gone-0" / "partition.metadata"
+    metadata.write_text(metadata.read_text().rstrip()[:-22] + "A" * 21 + "Q")
+    document, status = ask("retention", demo, "--topic", "gone", "--at", NOW)
+    assert (status, [one["code"] for one in document["findings"] if one["severity"] != "info"]) == (
+        0,
+        ["START-013"],
+    )
+    shown = " ".join(kcli("retention", demo, "--topic", "gone", "-o", "table").stdout.split())
+    assert "A start takes 1 log for stray (START-013): no look comes to such." in shown
