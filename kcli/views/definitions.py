@@ -15,7 +15,7 @@ from kcli.rows.groups import GROUP_OFFSET, GROUP_ROW
 from kcli.rows.metadata import METADATA_BROKER, METADATA_CONFIG, METADATA_PARTITION, METADATA_TOPIC
 from kcli.rows.partitions import LISTED_PARTITION, WHERE
 from kcli.rows.remote_metadata import RLMM_EVENT
-from kcli.rows.retention import LOG_RETENTION
+from kcli.rows.retention import LOG_RETENTION, RETENTION_PARTITION
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.rows.transactions import PRODUCER, TRANSACTION
 
@@ -30,6 +30,7 @@ GROUP_LIST = "groups"
 GROUP_OFFSETS = "group_offsets"
 TRANSACTIONS = "transactions"
 RETAINED = "retention"
+RETAINED_LOGS = "retention_partitions"
 CLEANINGS = "compact"
 FINDINGS = "findings"
 
@@ -95,6 +96,7 @@ VIEWS: dict[str, RowType] = {
     ),
     TRANSACTIONS: TRANSACTION,
     RETAINED: LOG_RETENTION,
+    RETAINED_LOGS: RETENTION_PARTITION,
     CLEANINGS: COMPACT_PARTITION,
     FINDINGS: FINDING,
 }

@@ -3,7 +3,8 @@
 | option            | meaning |
 |-------------------|---------|
 | `view`            | batches (the default), records, segments, epochs, rlmm, offsets, producers, |
-|                   | groups, group_offsets, transactions, retention, compact, metadata_topics,   |
+|                   | groups, group_offsets, transactions, retention, retention_partitions,       |
+|                   | compact, metadata_topics,                                                   |
 |                   | metadata_partitions, metadata_brokers, metadata_configs or findings         |
 | `path`            | log dirs, partition directories, files, globs; several with commas between them |
 | `paths`           | the same as a JSON list, as `load([...])` writes it |

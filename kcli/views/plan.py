@@ -225,6 +225,11 @@ def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> Vi
     return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
 
 
+def _retention(*_: object) -> ViewCommand:
+    job = partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000))
+    return ViewCommand(job, PARTITIONS_ONLY, split=lambda units, _: with_events(units, ()))
+
+
 CHECKED = ScanLog(ScanOptions(rows=frozenset()))
 
 
@@ -248,11 +253,8 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     definitions.GROUP_OFFSETS: _groups,
     **dict.fromkeys(definitions.METADATA_VIEWS, _metadata),
     definitions.TRANSACTIONS: lambda *_: ViewCommand(listed, PARTITIONS_ONLY, coordinator_copies),
-    definitions.RETAINED: lambda *_: ViewCommand(
-        partial(retention, query=RetentionQuery(time.time_ns() // 1_000_000)),
-        PARTITIONS_ONLY,
-        split=lambda units, _: with_events(units, ()),
-    ),
+    definitions.RETAINED: _retention,
+    definitions.RETAINED_LOGS: _retention,
     definitions.CLEANINGS: lambda *_: ViewCommand(
         partial(compact, query=RetentionQuery(time.time_ns() // 1_000_000), release=NEWEST), PARTITIONS_ONLY
     ),

@@ -21,6 +21,7 @@ from tests.formats import recorded
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
 from tests.rows import ROW_TYPES
+from tests.tiered import cluster
 
 pytestmark = pytest.mark.slow
 
@@ -310,3 +311,9 @@ def test_relative_paths_start_from_the_session_directory(dirs, monkeypatch):
 
     assert first.column("dir")[0].as_py().startswith(dirs[0].name)
     assert isinstance(first, pa.RecordBatch)
+
+
+def test_retention_of_a_tiered_topic_has_a_view_of_its_log_and_one_of_its_segments():
+    node = cluster().node1
+    logs, segments = (rows(view, [node], topic="t-local") for view in ("retention_partitions", "retention"))
+    assert (len(logs), len(segments)) == (1, 7)
