@@ -53,6 +53,8 @@ DISCARDS_COMMITTED = (
 )
 WRITTEN_AFTER = "its records were written after that commit, which does not hold them"
 NEVER = sys.maxsize
+ENDS_BADLY = frozenset({"LOG-001", "LOG-004"})
+"""Findings of a log that may have been longer: it ends in an incomplete batch, or in zeros."""
 
 
 def coordinator_copies(found: Found) -> Found:
@@ -88,7 +90,7 @@ def load_states(partition: Partition, states: TransactionStates) -> Yield:
     if log.broken is not None:
         yield log.broken._replace(code=STOPS, message=f"{log.broken.message}: {KNOWS_NO_MORE}")
     states.is_whole = states.stop is None and not log.is_incomplete
-    states.is_damaged = bool(log.findings)
+    states.is_damaged = bool(log.findings) or any(one.code in ENDS_BADLY for one in loaded.findings)
 
 
 def _ends_without_record(loaded: LoadedLog) -> bool:
@@ -271,7 +273,7 @@ class Coordinators:
         if self._are_here:
             known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
             elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
-            return None, f"{elsewhere}: name the log dirs of all brokers"
+            return None, f"{elsewhere}, and others are damaged or elsewhere"
         lacking = f"no partition of {TRANSACTION_STATE} is here"
         if age > self._longest_ms:
             return True, f"{lacking}, and its producer wrote nothing for {duration(age)}"

@@ -39,6 +39,7 @@ UNREAD, CUT = "COORD-001", "START-001"
 BREAKS_OFF = frozenset({"LOG-002", "LOG-017", "DUMP-002"})
 """Findings about bytes that are no batches, or are of a newer format, and about records that are none."""
 READ = "{}: a coordinator verifies no checksum, and reads the batch as it is"
+GONE = "the log ends at offset {}, and a checkpoint says that it reached {}: the records between are gone"
 CUT_BY_START = "a start cuts the log at offset {}, and the coordinator knows nothing behind it; kcli reads it"
 
 
@@ -113,11 +114,13 @@ class CoordinatorLog:
         if any(one.code == CUT for one in loaded.findings):
             self.cut_from = loaded.log_end_offset
             self._segments.update((one.segment.base_offset, one.segment) for one in loaded.lost)
+        given, self._end = loaded.checkpoints, loaded.log_end_offset
+        self._reached = max(given.high_watermark or 0, given.recovery_point)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether something cannot be read, or a start cuts it."""
-        return self.lost > 0 or self.cut_from is not None
+        """Whether something cannot be read, is gone, or a start cuts it."""
+        return self.lost > 0 or self.cut_from is not None or self._reached > self._end
 
     def is_cut(self, offset: int) -> bool:
         """Whether a start cuts the log at or before an offset."""
@@ -152,6 +155,9 @@ class CoordinatorLog:
             self.findings.append(
                 Finding(UNREAD, CUT_BY_START.format(self.cut_from), dir=self._partition.shown)
             )
+        elif self._reached > self._end:
+            message = GONE.format(self._end, self._reached)
+            self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))
         if self.lost:
             message = f"{self.lost} batches or ranges of bytes cannot be read; what lies behind them is read"
             self.findings.append(Finding(UNREAD, message, dir=self._partition.shown))

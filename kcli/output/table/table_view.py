@@ -133,7 +133,8 @@ def draw_table(view: TableView, answer: TableInput) -> Iterator[RenderableType]:
 def _incomplete(findings: Sequence[Finding]) -> str:
     """Return a sentence about what is not whole."""
     first, others = findings[0], len(findings) - 1
-    place = "/".join(filter(None, (os.path.basename(first.dir or ""), first.file)))
+    file = first.file if first.path != first.dir else None
+    place = "/".join(filter(None, (os.path.basename(first.dir or ""), file)))
     more = f"; {counted(others, 'more finding')}" if others else ""
     return f"Incomplete: {place}: {first.message}{more}."
 

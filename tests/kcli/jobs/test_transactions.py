@@ -137,6 +137,25 @@ def test_records_written_after_the_commit_are_no_part_of_it(root):
     assert row["hanging"] and row["reason"].endswith(WRITTEN_AFTER)
 
 
+@pytest.mark.parametrize("checkpoint", ["replication-offset-checkpoint", "recovery-point-offset-checkpoint"])
+def test_a_log_that_ends_below_a_checkpoint_has_lost_records(root, checkpoint):
+    coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [])))
+    assert opened(root)[0]["hanging"]
+    for end, hanging in ((1, True), (2, None)):
+        (root / checkpoint).write_text(f"0\n1\n__transaction_state 0 {end}\n")
+        assert opened(root)[0]["hanging"] is hanging
+    answer, status = ask("txn", "list", root)
+    assert (codes(answer), status) == (["COORD-001"], 1)
+    assert "ends at offset 1, and a checkpoint says that it reached 2" in answer["findings"][0]["message"]
+
+
+def test_a_coordinators_log_that_ends_in_an_incomplete_batch_makes_nothing_hang(root):
+    coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [])))
+    with (root / "__transaction_state-0" / f"{0:020}.log").open("ab") as log:
+        log.write(state_log((key_of("pay"), value_of(7, 3, "Ongoing", [PAYMENTS])))[:40])
+    assert opened(root, status=0)[0]["hanging"] is None
+
+
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_damaged_log_of_a_coordinator_makes_nothing_hang(root, is_clean):
     states = [("pay", 7, "Ongoing"), ("pay", 7, "CompleteCommit"), ("tax", 8, "Empty")]

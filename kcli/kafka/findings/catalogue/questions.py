@@ -109,7 +109,7 @@ QUESTIONS: dict[str, Rule] = {
     ),
     "COORD-001": Rule(
         "error",
-        "A part of the log of a coordinator cannot be read, or a start cuts it: the answer is incomplete.",
+        "A part of a coordinator's log is gone, unreadable, or cut by a start: the answer is incomplete.",
         "The coordinator reads the log when it becomes its leader. It verifies no checksum, and stops where "
         "a record cannot be read: it then answers COORDINATOR_NOT_AVAILABLE. After an unclean stop the "
         "broker verifies them first, and cuts the log at the first damage: what lies behind is lost.",
