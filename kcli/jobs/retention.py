@@ -269,6 +269,17 @@ class HeldLog(NamedTuple):
         local_ms, local_size = (self.config.number(f"local.retention.{unit}") for unit in ("ms", "bytes"))
         return ms if local_ms == INHERIT else local_ms, size if local_size == INHERIT else local_size
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each setting comes from; of a limit that is the local log's own, where that does."""
+        config = self.config
+        own = {
+            name: config.sources[f"local.{name}"]
+            for name in ("retention.ms", "retention.bytes")
+            if self.waits_for_copies and config.number(f"local.{name}") != INHERIT
+        }
+        return {**config.sources, **own}
+
     def with_events(self, metadata: tuple[Target, ...]) -> "HeldLog":
         """Return the same with its remote segments, if it may have any; `metadata`: of their events."""
         config = self.config
@@ -321,7 +332,7 @@ class HeldLog(NamedTuple):
             retention_bytes=retention_bytes,
             segment_ms=config.segment_ms,
             segment_bytes=config.number("segment.bytes"),
-            settings_from=dict(config.sources),
+            settings_from=self.sources,
             size=sum(each.size for each in self.segments),
             deletable_bytes=_going(verdicts),
             deletable_bytes_now=None,
@@ -508,8 +519,8 @@ def _row(
     of: RetentionPartitionRow, verdict: LocalVerdict, ends: Ends, loaded: LoadedSegment, *, is_active: bool
 ) -> RetentionRow:
     segment = verdict.segment
-    newest: int | None = segment.largest_timestamp
-    if not segment.has_timestamps:
+    newest = segment.largest_timestamp if segment.has_timestamps else None
+    if newest is None and segment.size:
         newest = newest_timestamp(loaded, reads_tail=True)
     return RetentionRow(
         of.where,

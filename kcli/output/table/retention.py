@@ -128,7 +128,7 @@ def _tried(logs: Sequence[_Log]) -> str:
     words = []
     for name in names:
         values = {getattr(row, SETTING_FIELDS[name]) for row in rows} if name in SETTING_FIELDS else set()
-        words.append(f"{name}={values.pop()}" if len(values) == 1 else name)
+        words.append(f"{name}={values.pop()}" if len(values) == 1 else f"another {name}")
     return ", ".join(words)
 
 
@@ -137,7 +137,7 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     rows = [log.whole for log in logs if log.whole is not None and DELETE in log.whole.cleanup_policy]
     words = []
     for name, show in (("retention.ms", duration), ("retention.bytes", size)):
-        values = Counter((getattr(row, SETTING_FIELDS[name]), _source(row, name)) for row in rows)
+        values = Counter((getattr(row, SETTING_FIELDS[name]), row.settings_from[name]) for row in rows)
         said = [
             f"{show(value) if value >= 0 else 'none'} ({source})"
             + (f" of {counted(count, 'log')}" if len(values) > 1 else "")
@@ -148,13 +148,6 @@ def _limits(logs: Sequence[_Log], screen: Screen) -> Iterator[RenderableType]:
     if words:
         yield sentences(screen, " ".join(words))
         yield ""
-
-
-def _source(row: RetentionPartitionRow, name: str) -> str:
-    """Return where a limit comes from: of a tiered log the local one, if it is set."""
-    sources, default = row.settings_from, "default"
-    is_local = sources[f"local.{name}"] != default != sources["remote.storage.enable"]
-    return str(sources[f"local.{name}" if is_local else name])
 
 
 def assumptions(findings: Sequence[Finding], advice: str = "") -> list[str]:

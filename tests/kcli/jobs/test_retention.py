@@ -504,3 +504,15 @@ def test_a_log_that_a_start_takes_for_stray_is_said_to_be_one(kcli, demo):
     )
     shown = " ".join(kcli("retention", demo, "--topic", "gone", "-o", "table").stdout.split())
     assert "A start takes 1 log for stray (START-013): no look comes to such." in shown
+
+
+def test_a_limit_of_the_local_log_is_from_where_that_is_set():
+    words = ("retention", cluster().node1, "--topic", "t-local,local-only", "--at", NOW)
+    before, after = (
+        {row["topic"]: row for row in ask(*words, *tried)[0]["rows"] if "settings_from" in row}
+        for tried in ((), ("--if", "local.retention.ms=7"))
+    )
+    assert after["t-local"]["retention_ms"] == 7
+    assert after["t-local"]["settings_from"]["retention.ms"] == "option"
+    assert after["local-only"]["retention_ms"] == before["local-only"]["retention_ms"]
+    assert after["local-only"]["settings_from"]["retention.ms"] != "option"
