@@ -291,8 +291,8 @@ class HeldLog(NamedTuple):
         return self._replace(leader=leader)
 
     def learned(self, ends: Iterable[Ends]) -> "HeldLog":
-        """Return the same, as compacted where a batch shows that a cleaner wrote it."""
-        is_cleaned = any(each.is_cleaned for each in ends)
+        """Return the same, as compacted where a batch shows that a cleaner wrote it; a tiered log is not."""
+        is_cleaned = not self.is_tiered and any(each.is_cleaned for each in ends)
         return self._replace(config=self.config.cleaned(OF_BATCHES)) if is_cleaned else self
 
     def verdicts(self) -> list[LocalVerdict]:

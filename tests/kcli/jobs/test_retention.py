@@ -372,13 +372,20 @@ def test_the_cleaners_checkpoint_says_that_an_unknown_log_is_compacted(make, tmp
         ({"last_offset_delta": 12}, "compact"),
     ],
 )
-def test_a_batch_that_a_cleaner_wrote_says_that_an_unknown_log_is_compacted(make, fields, policy):
+def test_a_batch_that_a_cleaner_wrote_says_that_an_unknown_log_is_compacted(make, tmp_path, fields, policy):
     directory = make(2 * WEEK, 2 * WEEK, fields=[fields])
     log, segments = answer(directory)
     assert (log["cleanup_policy"], segments[0]["action"] == "keep") == (policy, policy == "compact")
     assert ("by cleaned-batches" in segments[0]["reason"]) == (policy == "compact")
     assert bool(ask("compact", directory)[0]["rows"]) == (policy == "compact")
     assert answer(directory, cleanup_policy="delete")[0]["cleanup_policy"] == "delete"
+    story = Story(tmp_path)  # in remote storage nothing is compacted
+    log_dir_ = story.replica("1", [(0, 0)], [(0, 0)])
+    segment(log_dir_ / "t-0", 0, put_range(0, 1, 0, **{"last_offset_delta": 3, **fields}))
+    story.remote(1, [(0, 0)], [(0, 0)], [(0, 0)])
+    story.command("retention")
+    row = ask("retention", log_dir_ / "t-0", "--remote-metadata", tmp_path / "events")[0]["rows"][0]
+    assert row["cleanup_policy"] == "delete"
 
 
 @pytest.mark.parametrize(
