@@ -79,6 +79,7 @@ def _compact(
         passes=after.passes,
         tombstones_removed=after.tombstones_removed,
     )
+    yield from held.findings((), point, ends)
 
 
 def _gone(

@@ -106,6 +106,14 @@ def test_what_a_tiered_log_has_no_more_is_not_cleaned(make):
     assert (ended_at.value.value.checkpoint, ended_at.value.value.passes) == (None, 0)
 
 
+def test_what_keeps_the_cleaner_away_is_said(make):
+    directory = make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b"")))])
+    query = RetentionQuery(NOW, {"log.cleaner.enable": "false"}, {"cleanup.policy": "compact"})
+    outcome = compact(unit(directory), query=query, release=NEWEST)
+    assert [each["picked"] for each in rows(outcome) if "picked" in each] == [False]
+    assert [one.found for one in outcome.findings if one.code == "LOG-029"] == ["log.cleaner.enable"]
+
+
 def test_on_the_command_line(make):
     directory = make([(0, batch(0, (b"a", b""))), (1, batch(1, (b"a", b""))), (2, batch(2, (b"a", b"")))])
     words = ("compact", directory.parent, "--at", NOW, "--if", "cleanup.policy=compact")
