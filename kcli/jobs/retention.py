@@ -7,6 +7,7 @@ stamped a batch with the time at which its tombstones go.
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,6 +79,7 @@ from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 from kcli.words import ONE_YEAR, duration
 
 if TYPE_CHECKING:
+    from kcli.kafka.kraft.start_findings import ReplicaFates
     from kcli.kafka.remote.lineage import Leader
 
 INHERIT = -2
@@ -179,13 +181,19 @@ def configured(
 
 def _fate(partition: Partition) -> Iterator[Finding]:
     """Yield what a start makes of a directory whose topic the metadata does not know."""
-    log_dir = partition.target.log_dir
-    if log_dir is not None and partition.state == NORMAL:
-        from kcli.kafka.kraft.start_findings import replica_fates
-        from kcli.kafka.kraft.start_plan import plans_at_rest
+    target = partition.target
+    if target.log_dir is not None and partition.state == NORMAL:
+        log_dirs = tuple(filter(None, (target.log_dir, target.metadata_dir)))
+        fates = _fates(log_dirs, tuple(map(version_of, log_dirs)))
+        yield from fates.findings(target, has_topic_id=True, has_records=True)
 
-        fates = replica_fates(plans_at_rest([log_dir]))
-        yield from fates.findings(partition.target, has_topic_id=True, has_records=True)
+
+@lru_cache(maxsize=4)
+def _fates(log_dirs: tuple[str, ...], _versions: object) -> "ReplicaFates":
+    from kcli.kafka.kraft.start_findings import replica_fates
+    from kcli.kafka.kraft.start_plan import plans_at_rest
+
+    return replica_fates(plans_at_rest(log_dirs))
 
 
 def hold(
