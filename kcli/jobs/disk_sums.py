@@ -11,8 +11,8 @@ from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import DELETE, LOG, OFFSET_INDEX, REMOTE_LOG_INDEX_CACHE, TIME_INDEX, FileName
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
+from kcli.jobs.log_times import ends_of
 from kcli.jobs.ls import BLOCK, INDEXES, files_of
-from kcli.jobs.retention import ends_of
 from kcli.kafka.storage.log_segment import BrokerError, file_index, segment_of_files
 from kcli.kafka.storage.retention import newest_timestamp, written_entries
 from kcli.logdir.buffers import FileError

@@ -1,18 +1,35 @@
-"""What the batches of a log say of time: when it rolls, what is ahead of the clock, when tombstones go."""
+"""What the batches of a log say of its ends and of time: when it rolls, when tombstones go, what is ahead."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
-from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, HEADER_SIZE, NO_PRODUCER_ID, NO_TIMESTAMP
+from formats.batch import (
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    BatchHeader,
+)
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from formats.magic import read_header
+from formats.magic import is_legacy, read_header, record_count
 from formats.record import Record
 from kcli.jobs.log_search import read_records
 from kcli.kafka.kraft.log_config import LogConfig
+from kcli.kafka.storage.cleaner_pass import NOT_WHOLE
 from kcli.kafka.storage.loaded_log import LoadedLog
-from kcli.kafka.storage.log_segment import LoadedSegment
+from kcli.kafka.storage.log_segment import (
+    BrokerError,
+    LoadedSegment,
+    file_batches,
+    header,
+    last_offset,
+    read_tail,
+)
 from kcli.kafka.storage.retention import LARGEST_TIME, LocalSegment
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import Batch
@@ -35,6 +52,64 @@ class Ends(NamedTuple):
     last_offset: int | None = None
     is_cleaned: bool = False
     broken: str | None = None
+
+
+def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
+    """Return the ends of a segment: a broker reads none of them to delete it, so damage hides them alone."""
+    ends = Ends()
+    if segment.log_path is None or not segment.log_size:
+        return ends
+    for read in (_beginning, _end) if with_last else (_beginning,):
+        try:
+            ends = read(segment, ends)
+        except BrokerError as error:
+            ends = ends._replace(broken=str(error))
+    return ends
+
+
+def _beginning(segment: LoadedSegment, ends: Ends) -> Ends:
+    with segment.log() as log:
+        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
+        first = next(batches, None)
+        if first is None:
+            return ends
+        offset, timestamp = _first_record(log, first, batches)
+    head = first.header
+    is_cleaned = not is_legacy(head.magic) and not _is_whole(head)
+    return Ends(offset, timestamp, head.max_timestamp, is_cleaned=is_cleaned)
+
+
+def _end(segment: LoadedSegment, ends: Ends) -> Ends:
+    tail, last = read_tail(segment), None
+    end = tail.end
+    with segment.log() as log:
+        if tail.last is not None:
+            last = last_offset(log, tail.last)
+        else:  # its index leads past its log
+            end = max(
+                (each.position + each.size for each in file_batches(log, 0, segment.log_size)), default=0
+            )
+    left = segment.log_size - end
+    torn = NOT_WHOLE.format(left, end) if left else None
+    return ends._replace(last_offset=last, broken=ends.broken or torn)
+
+
+def _is_whole(head: BatchHeader) -> bool:
+    """Whether a batch has all that was written: a cleaning leaves a record out, or sets a horizon."""
+    return record_count(head) == head.last_offset_delta + 1 and head.delete_horizon_ms is None
+
+
+def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:
+    """Return offset and timestamp of the first record: of a batch that a cleaning emptied there is none."""
+    for batch in chain([first], batches):
+        head = batch.header
+        if not is_legacy(head.magic) and _is_whole(head):
+            is_append_time = head.timestamp_type == LOG_APPEND_TIME
+            return head.base_offset, head.max_timestamp if is_append_time else head.base_timestamp
+        with suppress(FileError):
+            for record in read_records(log, batch, LARGEST_BATCH):
+                return record.offset, record.timestamp
+    return None, NO_TIMESTAMP
 
 
 def rolls_at(active: LoadedSegment, ends: Ends, config: LogConfig, now_ms: int) -> int | None:

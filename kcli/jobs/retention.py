@@ -8,23 +8,20 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import (
     HEADER_SIZE,
-    LOG_APPEND_TIME,
     NO_TIMESTAMP,
-    BatchHeader,
 )
-from formats.bounds import LARGEST_BATCH
-from formats.magic import is_legacy, read_header, record_count
+from formats.magic import read_header
 from formats.names import CLUSTER_METADATA, NORMAL
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import CLEANER, cleaner_point
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.log_search import failing_lookup, read_records
-from kcli.jobs.log_times import Ends, first_horizon, future, rolls_at
+from kcli.jobs.log_search import failing_lookup
+from kcli.jobs.log_times import Ends, ends_of, first_horizon, future, rolls_at
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_config import (
@@ -45,15 +42,10 @@ from kcli.kafka.storage.cleaner import (
     CleanerSettings,
     find_cleanable,
 )
-from kcli.kafka.storage.cleaner_pass import NOT_WHOLE
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
 from kcli.kafka.storage.log_segment import (
-    BrokerError,
     LoadedSegment,
     file_batches,
-    header,
-    last_offset,
-    read_tail,
     segments_from,
     translate_offset,
 )
@@ -70,10 +62,9 @@ from kcli.kafka.storage.retention import (
     newest_timestamp,
 )
 from kcli.logdir import log_dirs
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import FileError
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import Batch
 from kcli.logdir.targets import Target
 from kcli.rows.retention import RetentionPartitionRow, RetentionRow
 from kcli.words import ONE_YEAR, duration
@@ -545,64 +536,6 @@ def _row(
         deletable_at=verdict.deletable_at,
         blocked_by=verdict.blocked_by,
     )
-
-
-def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
-    """Return the ends of a segment: a broker reads none of them to delete it, so damage hides them alone."""
-    ends = Ends()
-    if segment.log_path is None or not segment.log_size:
-        return ends
-    for read in (_beginning, _end) if with_last else (_beginning,):
-        try:
-            ends = read(segment, ends)
-        except BrokerError as error:
-            ends = ends._replace(broken=str(error))
-    return ends
-
-
-def _beginning(segment: LoadedSegment, ends: Ends) -> Ends:
-    with segment.log() as log:
-        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
-        first = next(batches, None)
-        if first is None:
-            return ends
-        offset, timestamp = _first_record(log, first, batches)
-    head = first.header
-    is_cleaned = not is_legacy(head.magic) and not _is_whole(head)
-    return Ends(offset, timestamp, head.max_timestamp, is_cleaned=is_cleaned)
-
-
-def _end(segment: LoadedSegment, ends: Ends) -> Ends:
-    tail, last = read_tail(segment), None
-    end = tail.end
-    with segment.log() as log:
-        if tail.last is not None:
-            last = last_offset(log, tail.last)
-        else:  # its index leads past its log
-            end = max(
-                (each.position + each.size for each in file_batches(log, 0, segment.log_size)), default=0
-            )
-    left = segment.log_size - end
-    torn = NOT_WHOLE.format(left, end) if left else None
-    return ends._replace(last_offset=last, broken=ends.broken or torn)
-
-
-def _is_whole(head: BatchHeader) -> bool:
-    """Whether a batch has all that was written: a cleaning leaves a record out, or sets a horizon."""
-    return record_count(head) == head.last_offset_delta + 1 and head.delete_horizon_ms is None
-
-
-def _first_record(log: DataFile, first: Batch, batches: Iterator[Batch]) -> tuple[int | None, int]:
-    """Return offset and timestamp of the first record: of a batch that a cleaning emptied there is none."""
-    for batch in chain([first], batches):
-        head = batch.header
-        if not is_legacy(head.magic) and _is_whole(head):
-            is_append_time = head.timestamp_type == LOG_APPEND_TIME
-            return head.base_offset, head.max_timestamp if is_append_time else head.base_timestamp
-        with suppress(FileError):
-            for record in read_records(log, batch, LARGEST_BATCH):
-                return record.offset, record.timestamp
-    return None, NO_TIMESTAMP
 
 
 def _first_unstable(loaded: LoadedLog) -> int | None:

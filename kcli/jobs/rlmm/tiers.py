@@ -31,7 +31,8 @@ from kcli.jobs.log_search import (
     search,
 )
 from kcli.jobs.log_search import batch_of as batch_in
-from kcli.jobs.retention import RetentionQuery, configured, ends_of, held_log
+from kcli.jobs.log_times import ends_of
+from kcli.jobs.retention import RetentionQuery, configured, held_log
 from kcli.jobs.rlmm.storage import segment_at, stored_segment
 from kcli.jobs.tiered_leader import leader_job
 from kcli.kafka.findings.collector import collect_findings
