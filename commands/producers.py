@@ -30,11 +30,12 @@ def producers(
     """
     from kcli.cli.run import Command, run
     from kcli.jobs import producers as jobs
-    from kcli.jobs.cluster_metadata import known_settings, metadata_of, with_undecodable
+    from kcli.jobs.cluster_metadata import known_settings, metadata_of
+    from kcli.jobs.copies import noting_copies
 
     job = partial(jobs.producers, now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at))
 
     def job_of(found: "Found") -> "Map":
         return partial(job, known=known_settings(metadata_of(found)))
 
-    run(Command(name="producers", job=job, job_of=job_of, expand=with_undecodable), inputs, output, engine)
+    run(Command(name="producers", job=job, job_of=job_of, expand=noting_copies), inputs, output, engine)

@@ -60,6 +60,11 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
     return result
 
 
+def noting_copies(found: Found) -> Found:
+    """Return the same, all copies, with the notes about what cannot be decoded and which copies count."""
+    return replace(found, notes=counted_copies(found).notes)
+
+
 def refuse_without(topic: str, counted: Found, found: Found) -> Found:
     """Return the copies that count of what was found; none, and why, where none is of a topic."""
     if counted.failures or any(target.name and target.name.topic == topic for target in counted.targets):

@@ -374,8 +374,13 @@ class LogFacts:
         return self.loaded.log_start_offset
 
     def lag(self, committed: int) -> int | None:
-        """Return how many offsets lie behind a committed one, as Kafka's tool does: maybe below 0."""
-        end = self.log_end_offset if self.high_watermark is None else self.high_watermark
+        """Return how many offsets lie behind a committed one; below 0 only past the log end.
+
+        The high watermark is of its last checkpoint, so where a commit is past it the log end counts.
+        """
+        end = self.high_watermark
+        if end is None or end < committed:
+            end = self.log_end_offset
         return None if end is None else end - committed
 
 

@@ -11,6 +11,7 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, LOG, NORMAL, Partiti
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import failover
 from kcli.jobs.common import Yield, answer
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.damaged import verified_windows
 from kcli.kafka.kraft.metadata_at import MakeWatch, metadata_at, metadata_of_file
 from kcli.kafka.kraft.metadata_changes import (
@@ -27,7 +28,7 @@ from kcli.kafka.kraft.metadata_kinds import (
     Key,
     voters,
 )
-from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, TOPIC_REMOVED, Metadata, Until
+from kcli.kafka.kraft.metadata_loader import ALL_RECORDS, BEYOND, TOPIC_REMOVED, Metadata, Until
 from kcli.kafka.kraft.secret_settings import without_secrets
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
@@ -55,6 +56,7 @@ from kcli.rows.partitions import OfDirectory
 
 METADATA_FILES = frozenset({PARTITION, KRAFT_SNAPSHOT, LOG})
 """Kinds of targets that hold metadata records."""
+VOTER = IMAGE_KINDS["voters"].noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +285,11 @@ def diff(unit: Unit, *, query: MetadataQuery) -> Outcome:
         after = read(second, other, query.until)
         yield from dict.fromkeys([*said(before), *said(after)])
         place = place_of(partition, before)
+        lacking = next((one for one in (before, after) if not voters(one)), None)
+        if lacking is not None and (voters(before) or voters(after)):
+            yield Finding(BEYOND, "no voters are in it: they are not compared", lacking.directory)
         for one in differences(before, after):
-            if _is_of(query, one):
+            if _is_of(query, one) and (lacking is None or one.kind != VOTER):
                 shown = [_text(query, one, value) for value in (one.before, one.after)]
                 yield MetadataDifferenceRow(
                     place, after.directory, one.kind, one.name, one.change, one.field, *shown

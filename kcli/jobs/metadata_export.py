@@ -38,8 +38,8 @@ ACL_OPTIONS = {
     "DELEGATION_TOKEN": "--delegation-token",
     "USER": "--user-principal",
 }
-SEPARATORS = frozenset(",=[]")
-"""`kafka-configs.sh` takes a value with these in brackets; of brackets in it nothing is left."""
+SEPARATORS, UNFIT = frozenset(",="), frozenset("[]\n\r")
+"""`kafka-configs.sh` takes a value with the first in brackets, and none with the others."""
 
 
 def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
@@ -113,8 +113,12 @@ def _config(_: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterat
         if (query.secrets or not is_secret(key[0], setting)) and (not is_said or not _is_plain(value))
     }
     entity = ["--entity-type", entity_type, *(["--entity-name", name] if name else ["--entity-default"])]
-    if kept:
-        yield _alter(entity, kept)
+    unfit = [setting for setting, value in kept.items() if UNFIT & set(str(value))]
+    if len(unfit) < len(kept):
+        yield _alter(entity, {setting: kept[setting] for setting in kept if setting not in unfit})
+    for setting in sorted(unfit):
+        words = "kafka-configs.sh takes no bracket and no line break in a value: use --add-config-file"
+        yield f"# {_comment(resource_name(key))}: {_comment(setting)}: {words}"
     for setting in sorted(facts):
         if is_secret(key[0], setting) and not query.secrets:
             yield f"# {_comment(resource_name(key))}: {_comment(setting)} is secret: use --secrets"

@@ -60,7 +60,8 @@ def load_producers(partition: Partition, settings: Settings) -> Generator[Findin
             raise load_failed(error) from error
     if loaded.producers.expired:
         message = f"{loaded.producers.expired} of its producers expired before {settings.now_ms}"
-        yield Finding("PROD-010", f"the producer snapshot: {message}", dir=partition.shown)
+        text = f"the producer snapshot: {message}"
+        yield Finding("PROD-010", text, dir=partition.shown, found=loaded.producers.expired)
     if forgets_producers(loaded):
         yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
     return loaded

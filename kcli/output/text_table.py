@@ -8,7 +8,7 @@ from kcli.kafka.findings.findings import Finding
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
 from kcli.output.structured import Tail
-from kcli.output.table import draw
+from kcli.output.table import draw, without_rows
 from kcli.output.table.columns import findings_line
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
-NOTHING = "No rows."
 
 
 def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
@@ -36,7 +35,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     chosen = list(view.chosen(rows))
     findings, failures = tail()
     if not chosen:
-        out.write("" if failures else f"{NOTHING} {findings_line(findings)}".rstrip() + "\n")
+        nothing = without_rows(view.types[0].name, findings)
+        out.write("" if failures else f"{nothing} {findings_line(findings)}".rstrip() + "\n")
         return
     if not view.sort:
         chosen.sort(key=_remote_partition)

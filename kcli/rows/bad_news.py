@@ -40,7 +40,9 @@ BAD_NEWS: dict[str, Callable[[Any], bool]] = {
     "epoch_diff": lambda row: row.divergence_offset is not None,
     "replica_range": lambda row: row.verdict == "differs" or has_other_epochs(row),
     "metadata_difference": lambda _: True,
-    "group_offset": lambda row: row.position in {"out-of-range", "diverged"} or row.waits,
+    "group_offset": lambda row: (
+        row.removed_by is None and (row.position in {"out-of-range", "diverged"} or row.waits)
+    ),
     "open_transaction": lambda row: row.hanging is True,
     "position": lambda row: (
         row.outcome in {"truncated", "undefined", "out-of-range"} or row.error == "UNKNOWN_LEADER_EPOCH"

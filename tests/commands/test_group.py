@@ -95,14 +95,14 @@ EPOCHS = {"epochs": ((0, 0), (2, 30)), "watermark": 35}
     ("offset", "epoch", "position", "lag"),
     [
         (20, 0, "valid", 15),
-        (40, 2, "valid", -5),
+        (40, 2, "valid", 0),
         (20, -1, "valid", 15),
         (32, 0, "diverged", 3),
         (20, 5, "unknown", 15),
         (9, 0, "out-of-range", 26),
-        (41, -1, "out-of-range", -6),
-        (41, 2, "diverged", -6),
-        (41, 0, "diverged", -6),
+        (41, -1, "out-of-range", -1),
+        (41, 2, "diverged", -1),
+        (41, 0, "diverged", -1),
     ],
 )
 def test_the_position_is_what_a_consumer_finds(tmp_path, offset, epoch, position, lag):
@@ -131,6 +131,27 @@ def test_a_consumer_waits_for_an_epoch_that_the_leader_does_not_have(tmp_path, k
     drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
     assert drawn.startswith("2 groups, 2 offsets: 1 waiting for ever, lag 15 of the others.")
     assert "UNKNOWN_LEADER_EPOCH" in drawn
+
+
+def test_the_verdict_counts_no_removed_commit_and_says_what_expires(tmp_path, kcli):
+    orders(tmp_path / "d", put_range(0, 30), log_start=10)
+    gone = batch(2, (commit_key("g", "orders", 0), None))
+    directory = coordinator(tmp_path / "d", commit(0, offset=3), commit(1, "h", offset=20), gone)
+    found, status = ask("group", "offsets", "--all", directory, tmp_path / "d")
+    assert [(row["group_id"], row["position"]) for row in found["rows"]] == [
+        ("g", "out-of-range"),
+        ("h", "valid"),
+    ]
+    assert status == 0
+    drawn = kcli("group", "offsets", "--at", NOW + 2 * WEEK, "--all", tmp_path / "d", "-o", "table").stdout
+    assert drawn.startswith("1 group, 1 offset: lag 10, 1 expired, which a running broker deletes.")
+
+
+def test_a_pending_commit_alone_has_no_lag(tmp_path, kcli):
+    orders(tmp_path / "d", put_range(0, 30))
+    coordinator(tmp_path / "d", commit(0, producer=4))
+    drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
+    assert drawn.startswith("1 group, 1 offset: nothing committed yet.")
 
 
 def test_without_the_log_the_position_is_not_known(tmp_path):

@@ -333,3 +333,63 @@ def test_the_same_through_processes_and_sql(kcli, log_dir, recorded):
     query = "SELECT topic, partition, leader FROM metadata_partitions ORDER BY ALL"
     done = kcli("sql", query, log_dir, "-o", "csv", "--no-headers")
     assert done.stdout.split() == ["orders,0,1", "orders,1,2"]
+
+
+def test_a_summary_names_its_end_and_each_log(kcli, log_dir, tmp_path):
+    done = kcli("metadata", "show", log_dir, "--at", "1000", "-o", "table")
+    assert done.stdout.startswith("Offset 14: ")
+    assert "1, 1 fenced (1)" in done.stdout
+    (beyond,) = json.loads(kcli("metadata", "show", log_dir, "--at", "1000", "-o", "json").stdout)["findings"]
+    assert (beyond["code"], beyond["found"]) == ("META-010", 14)
+    other = put_log(tmp_path / "d1", *(batch(offset, value) for offset, value in enumerate(CLUSTER)))
+    both = "".join(kcli("metadata", "show", log_dir, other, "-o", "table").stdout.split())
+    assert all(f"{one}/__cluster_metadata-0" in both for one in (log_dir.name, other.name))
+
+
+def test_the_snapshot_of_a_bootstrap_is_read_in_its_directory(kcli, tmp_path):
+    log = put_log(tmp_path / "d0") / "__cluster_metadata-0"
+    for segment in log.glob("0*"):
+        segment.unlink()
+    (log / "00000000000000000000-0000000000.checkpoint").write_bytes(gzip.decompress(SNAPSHOT.read_bytes()))
+    assert show(kcli, log.parent, "features") == show(kcli, next(log.glob("*.checkpoint")), "features") != []
+
+
+def test_voters_that_a_snapshot_does_not_have_are_no_difference(kcli, recorded):
+    log = recorded / "__cluster_metadata-0"
+    snapshot = log / SNAPSHOT_NAME
+    snapshot.write_bytes(gzip.decompress(SNAPSHOT.read_bytes()))
+    assert not show(kcli, snapshot, "voters")
+    assert show(kcli, log, "voters")
+    done = kcli("metadata", "diff", snapshot, log, "-o", "json")
+    assert "voter" not in {row["kind"] for row in rows(done)}
+    assert "META-010" in {one["code"] for one in json.loads(done.stdout)["findings"]}
+
+
+def test_equal_images_are_said_to_be(kcli, log_dir):
+    assert kcli("metadata", "diff", log_dir, log_dir, "-o", "table").stdout == "They are equal.\n"
+
+
+def test_a_setting_is_named_where_it_comes_and_where_it_goes(kcli, tmp_path):
+    made, gone = config(2, "orders", "retention.ms", "1000"), config(2, "orders", "retention.ms", None)
+    directory = put_log(tmp_path / "d0", batch(0, topic()), batch(1, made), batch(2, gone))
+    drawn = kcli("metadata", "history", "orders", directory, "-o", "table").stdout
+    assert [line.split("orders ")[-1].strip() for line in drawn.splitlines() if " config " in line] == [
+        "retention.ms 1000",
+        "retention.ms 1000 removed",
+    ]
+    drawn = kcli("metadata", "diff", "--from", "0", "--to", "1", directory, "-o", "table").stdout
+    assert "added retention.ms=1000" in drawn
+
+
+def test_a_history_of_what_is_nowhere_is_refused(kcli, log_dir):
+    for words in (["--node", "77"], ["--topic-id", "AAAAAAAAAAAAAAAAAAAAZZ"], ["nowhere"]):
+        assert kcli("metadata", "history", *words, log_dir).exit_code == 3
+
+
+def test_a_value_that_kafka_configs_takes_not_is_left_out_alone(kcli, tmp_path):
+    values = {"my.list": "[a", "my.text": "b\nc", "my.plain": "d"}
+    changes = [config(4, "1", name, value) for name, value in values.items()]
+    directory = put_log(tmp_path / "d0", batch(0, *changes))
+    lines = kcli("metadata", "export", "configs", "--secrets", "-o", "text", directory).stdout.splitlines()
+    assert [line.split(":")[1].strip() for line in lines if line.startswith("#")] == ["my.list", "my.text"]
+    assert [line.split()[-1] for line in lines if not line.startswith("#")] == ["my.plain=d"]

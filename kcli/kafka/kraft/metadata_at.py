@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from formats.names import LOG, parse_file
+from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.metadata_image import Watch
 from kcli.kafka.kraft.metadata_loader import (
     ALL_RECORDS,
+    BEYOND,
     Metadata,
     Until,
     Walk,
@@ -47,11 +49,20 @@ def metadata_at(
             found.lose(f"offsets {found.end_offset}..{base - 1} are not here", partition.shown, None)
         with DataFile(path) as file:
             found.read(file, shown_path(partition, path), start, walk=walk)
-    if found.image.offset < 0:
+    if found.image.offset < 0 and not (found.voters or found.levels):  # those of a bootstrap end at 0
         words = f"what is here begins at offset {first}" if first else "no record of it is here"
         raise FileError(partition.shown, "nothing-to-read", words)
     take_quorum_state(found, partition)
+    _say_end(found)
     return found
+
+
+def _say_end(found: Metadata) -> None:
+    """Say which record the last one is where an offset behind it was asked for."""
+    offset = found.image.offset
+    if offset < found.until.offset < INT64:
+        words = f"offset {found.until.offset} is not here: the answer is as of offset {offset}, the end"
+        found.findings.append(Finding(BEYOND, words, found.directory, found=offset))
 
 
 def metadata_of_file(
@@ -70,4 +81,5 @@ def metadata_of_file(
         found.lose(NO_FOOTER, shown_as, None)
     if name.kind != LOG:
         found.take_end(name)
+    _say_end(found)
     return found

@@ -55,7 +55,7 @@ MOST_UNFIT = 10
 MOST_REMOVED = 100
 """Findings about topics that were deleted, at most: those deleted last."""
 UNREADABLE, NOT_WHOLE, TORN_END = "META-001", "META-003", "LOG-001"
-OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
+OPEN_TRANSACTION, TOPIC_REMOVED, BEYOND = "META-004", "META-005", "META-010"
 NO_QUORUM_STATE = "DIR-010"
 FEATURE_LEVEL = "FeatureLevelRecord"
 METADATA_PARSE = "MetadataParseException"

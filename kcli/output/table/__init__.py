@@ -7,7 +7,12 @@ are imported when they are drawn: Rich is slow to import.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kcli.output.units import counted
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.kafka.findings.findings import Finding
     from kcli.output.table.table_view import Drawn, TableInput
     from kcli.rows.declare import RowType
 
@@ -34,7 +39,7 @@ DRAWINGS = {
     "scenario": "replica.SCENARIOS",
     "failover": "replica.FAILOVER_VIEW",
     "failover_controller": "replica.CONTROLLERS",
-    "producer": "transactions.REMEMBERED_PRODUCERS",
+    "producer": "transactions.view_producers",
     "metadata_summary": "metadata.SUMMARY_TABLE",
     "metadata_topic": "metadata.TOPIC_TABLE",
     "metadata_partition": "metadata.PARTITION_TABLE",
@@ -94,6 +99,14 @@ LACKING_AFTER = {
     "transactions": ("COORD-001", "TXN-001", "LOG-003"),
 }
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
+
+
+def without_rows(row_type: str, findings: "Sequence[Finding]") -> str:
+    """Return what the first line says where there is no row of a type."""
+    expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
+    if row_type == "producer" and expired:
+        return f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
+    return "They are equal." if row_type == "metadata_difference" else "No rows."
 
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":

@@ -100,10 +100,14 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     said += Counter("waiting for ever" for row in rows if row.waits)
     lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
     bad = [f"{count} {words}" for words, count in said.items()]
-    lag = "" if len(rows) == sum(said.values()) else "lag unknown: no log is here"
+    lag = "" if len(rows) == sum(said.values()) else "nothing committed yet"
+    if any(row.committed_offset is not None and row.lag is None for row in rows):
+        lag = "lag unknown: no log is here"
     if lags:
         lag = f"lag {number(sum(lags))}{' of the others' if bad else ''}"
-    return f"{groups}, {counted(len(rows), 'offset')}: {joined((*bad, lag))}."
+    expired = sum(row.expired for row in rows)
+    expiry = f"{number(expired)} expired, which a running broker deletes" if expired else ""
+    return f"{groups}, {counted(len(rows), 'offset')}: {joined((*bad, lag, expiry))}."
 
 
 COMMIT_VIEW = TableView(

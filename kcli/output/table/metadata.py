@@ -1,5 +1,6 @@
 """The views of `metadata`: a summary, each kind of what a cluster knows, changes and differences."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
@@ -59,7 +60,11 @@ def _view(noun: str, *columns: ShownColumn, **more: Any) -> TableView:
 
 
 def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterator[RenderableType]:
-    for row in rows:
+    for place, row in enumerate(rows):
+        if len(rows) > 1:
+            yield from [""] if place else []
+            node = "" if row.place.broker_id is None else f"   node {row.place.broker_id}"
+            yield StyledLines([[(f"{row.place.dir}{node}", "bold")]], screen)
         time = "" if row.timestamp is None else f", {moment(row.timestamp)} UTC"
         trouble = [
             f"{number(row.partitions_without_leader)} without a leader"
@@ -69,7 +74,7 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
             if row.partitions_below_replicas
             else "",
         ]
-        fenced = f"{ids(row.brokers_fenced)} fenced" if row.brokers_fenced else ""
+        fenced = f"{len(row.brokers_fenced)} fenced ({ids(row.brokers_fenced)})" if row.brokers_fenced else ""
         version = (
             "" if row.metadata_version is None else f", metadata.version at level {row.metadata_version}"
         )
@@ -94,7 +99,28 @@ def _summary_lines(rows: Sequence[MetadataSummaryRow], screen: Screen) -> Iterat
         yield StyledLines([[(f"  {name:14}", "dim"), (text, "")] for name, text in shown.items()], screen)
 
 
-SUMMARY_TABLE = TableView(columns=(), shared=PLACE, is_listed=lambda _: False, above=_summary_lines)
+def _summary_verdict(rows: Sequence[MetadataSummaryRow]) -> str:
+    """Return what is wrong with the newest image; of several also how far they are apart."""
+    newest = max(rows, key=lambda row: (row.metadata_epoch, row.metadata_offset))
+    fenced, without = len(newest.brokers_fenced), newest.partitions_without_leader
+    trouble = (
+        f"{counted(without, 'partition')} without a leader" if without else "",
+        f"{counted(fenced, 'broker')} fenced" if fenced else "",
+    )
+    offsets = sorted({row.metadata_offset for row in rows})
+    ends = f"Offsets {offsets[0]} to {offsets[-1]}" if len(offsets) > 1 else f"Offset {offsets[0]}"
+    fine = "every partition has a leader, no broker is fenced" if newest.partitions else "no partition"
+    said = joined(trouble) or fine
+    return f"{ends}: {said}."
+
+
+SUMMARY_TABLE = TableView(
+    columns=(),
+    shared=PLACE,
+    verdict=_summary_verdict,
+    is_listed=lambda _: False,
+    above=_summary_lines,
+)
 
 
 def _partitions_verdict(rows: Sequence[MetadataPartitionRow]) -> str:
@@ -248,7 +274,12 @@ def _facts(row: MetadataChangeRow) -> str:
         shown = FACTS_IN_WORDS if row.before else ("leader", "replicas")
         names = [name for name in names if name in shown]
     sides = (row.before, row.after)
-    texts = (" -> ".join(_fact(side[name]) for side in sides if name in side) for name in names)
+    gone = "" if row.change == "deleted" else " removed"
+    texts = (
+        " -> ".join(_fact(side[name]) for side in sides if name in side)
+        + (gone if name not in row.after else "")
+        for name in names
+    )
     return joined(f"{name.replace('_', ' ')} {text}" for name, text in zip(names, texts, strict=True))
 
 
@@ -349,7 +380,10 @@ def _differences(rows: Sequence[MetadataDifferenceRow], screen: Screen) -> Itera
     texts: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         both = (_value(row.before), _value(row.after))
-        text = row.change if row.field is None else f"{row.field} {change(both, screen.symbols)}"
+        text = f"{row.field} {change(both, screen.symbols)}"
+        if row.field is None:
+            held = json.loads(row.after or row.before or "{}") if row.kind in {"config", "quota"} else {}
+            text = f"{row.change} {_settings(held)}".rstrip()
         texts.setdefault((row.kind, row.name), []).append(text)
     lines = [_Differing(*one, joined(own)) for one, own in texts.items()]
     columns = (

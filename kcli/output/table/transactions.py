@@ -1,19 +1,23 @@
 """The views of `txn` and `producers`."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rich.console import RenderableType
 
 from formats.messages.transaction import TRANSACTION_STATES
+from kcli.kafka.findings.findings import Finding
 from kcli.output.screen import Screen
 from kcli.output.table.columns import COUNT, DEFINED, DURATION, NUMBER, TIME, TIME_OF_DAY, ShownColumn
 from kcli.output.table.fitted_table import command_lines, sentences
 from kcli.output.table.shared_columns import name_of
-from kcli.output.table.table_view import FEW, TableView
+from kcli.output.table.table_view import ROWS_OF_A_SCREEN, TableInput, TableView
 from kcli.output.units import counted, joined, moment, number
 from kcli.rows.transactions import OpenTransactionRow, ProducerRow, TransactionRow
 
+COPY_THAT_COUNTS = "REPL-007"
 UNDER_WAY = frozenset(TRANSACTION_STATES[1:4])
 
 
@@ -21,7 +25,11 @@ def _producer(row: ProducerRow | TransactionRow | OpenTransactionRow) -> str:
     return f"{row.producer_id}/{row.producer_epoch}"
 
 
-def _producers_verdict(rows: Sequence[ProducerRow]) -> str:
+def _producers_verdict(findings: Sequence[Finding], rows: Sequence[ProducerRow]) -> str:
+    """Count each partition once: by the copy that a finding names where several are here."""
+    counting = {one.dir or "" for one in findings if one.code == COPY_THAT_COUNTS}
+    copied = {os.path.basename(directory) for directory in counting}
+    rows = [row for row in rows if row.where.dir in counting or name_of(row.where) not in copied]
     held = sum(row.current_txn_start_offset is not None for row in rows)
     words = f" {counted(held, 'transaction')} open: kcli txn open says more." if held else ""
     return f"{counted(len(rows), 'producer')} remembered.{words}"
@@ -42,8 +50,12 @@ REMEMBERED_PRODUCERS = TableView(
         row.producer_epoch,
         *(-1 if one is None else one for one in row[3:]),
     ),
-    verdict=_producers_verdict,
 )
+
+
+def view_producers(answer: TableInput) -> TableView:
+    """Return the view of producers."""
+    return REMEMBERED_PRODUCERS._replace(verdict=partial(_producers_verdict, answer.all_findings))
 
 
 def _transactions_verdict(rows: Sequence[TransactionRow]) -> str:
@@ -78,11 +90,14 @@ def _open_verdict(rows: Sequence[OpenTransactionRow]) -> str:
 
 def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterator[RenderableType]:
     """Yield why each transaction is open, and the commands that end those that hang."""
-    for row in rows[: None if len(rows) <= FEW else 0]:
+    shown = sorted(rows, key=lambda row: row.hanging is False)[:ROWS_OF_A_SCREEN]
+    for row in shown:
         yield ""
         since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
         hangs = f"hangs: {row.reason}" if row.hanging else row.reason
         yield sentences(screen, f"{name_of(row.where)} from {row.start_offset}{since}: {hangs}.")
+    if len(shown) < len(rows):
+        yield sentences(screen, f"{len(rows) - len(shown)} more: -o wide shows why each is open.")
     commands = [row.abort_command for row in rows if row.abort_command is not None]
     if commands:
         yield ""

@@ -77,3 +77,15 @@ def test_a_running_broker_remembers_what_the_file_holds(tmp_path):
     directory = orders(tmp_path / "d", *BATCHES, clean=False)
     with locked(directory.parent):
         assert [row["producer_id"] for row in rows(at_now(unit(directory)))] == [7, 8, 9]
+
+
+def test_the_first_line_counts_a_partition_once_and_who_expired(tmp_path, kcli):
+    log = sent(0, 9, epoch=1, timestamp=NOW), sent(1, 8, timestamp=NOW)
+    orders(tmp_path / "a", *log, clean=False)
+    orders(tmp_path / "b", log[0], clean=False)
+    both = kcli("producers", tmp_path / "a", tmp_path / "b", "--at", NOW, "-o", "table").stdout
+    assert both.startswith("2 producers remembered. 2 transactions open")
+    directory = orders(tmp_path / "c", sent(0, 7, timestamp=NOW, transactional=False))
+    snapshot_file(directory / f"{1:020}.snapshot", ProducerEntry(7, 0, 0, 0, 0, NOW, -1, -1))
+    late = kcli("producers", directory, "--at", NOW + DAY, "-o", "table").stdout
+    assert late.startswith("1 producer known, all expired by now: --at TIME shows them.")

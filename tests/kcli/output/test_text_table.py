@@ -4,7 +4,7 @@ import pytest
 
 from kcli.output.screen import Screen
 from kcli.output.structured import write_tsv
-from kcli.output.text_table import NOTHING, write_table, write_wide
+from kcli.output.text_table import write_table, write_wide
 from kcli.rows.partitions import PartitionRow, Where
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
 from tests.kcli.output.writing import FAILURE, lookup_row, write
@@ -78,7 +78,7 @@ REFUSED = FAILURE._replace(error="load-failed")
 @pytest.mark.parametrize(
     ("rows", "failures", "more", "end"),
     [
-        ([], [], {}, f"{NOTHING}\n"),
+        ([], [], {}, "No rows.\n"),
         ([], [FAILURE], {}, ""),
         ([ROW], [FAILURE] * 2, {}, "\n2 inputs were not read: no verdict on them.\n"),
         ([ROW], [REFUSED], {}, "\nA broker would not load 1 log, whatever the batches are.\n"),

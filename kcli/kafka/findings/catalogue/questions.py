@@ -107,6 +107,12 @@ QUESTIONS: dict[str, Rule] = {
         "The answer takes Kafka's defaults, and what --server-config says. Name all log dirs of the broker, "
         "--metadata PATH or --config NAME=VALUE.",
     ),
+    "META-010": Rule(
+        "info",
+        "A metadata log or snapshot does not have what was asked for.",
+        "It appends to the log as the quorum does; static voters are in its settings, and in no snapshot.",
+        "The answer says what it is of in its place, and compares no voters that one side does not have.",
+    ),
     "COORD-001": Rule(
         "error",
         "A part of a coordinator's log is gone, unreadable, or cut by a start: the answer is incomplete.",
