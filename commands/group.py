@@ -35,6 +35,7 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
     from formats.names import CONSUMER_OFFSETS
     from kcli.cli.run import Answer, Command, RowTopics, run
     from kcli.jobs import group as jobs
+    from kcli.jobs.copies import absent_coordinators
     from kcli.rows.groups import GROUP_ROW, GROUP_STORAGE
 
     inputs, output, engine = given
@@ -60,7 +61,8 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
         expand=jobs.expand,
         split=lambda units, _: jobs.split(units, topics),
         topics=RowTopics(jobs.topics),
-        without_rows=message,
+        without_rows=message
+        and (lambda found: message + absent_coordinators(names, CONSUMER_OFFSETS, found)),
     )
     run(command, inputs, output, engine)
 

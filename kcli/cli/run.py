@@ -118,7 +118,7 @@ class Command(NamedTuple):
     is_difference: Callable[[Item], bool] | None = None
     unbounded_output: bool = False
     compares: bool = False
-    without_rows: str | None = None
+    without_rows: str | Callable[[Found], str] | None = None
 
 
 def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions) -> None:
@@ -139,6 +139,8 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
             by_workers = out is not None and out.by_workers
             work = command.job if command.job_of is None else command.job_of(found)
             job = Job(work, command.reduce and command.reduce(found))
+            if callable(command.without_rows):
+                command = command._replace(without_rows=command.without_rows(found))
             if command.split is not None:
                 planned, units = units, command.split(units, by_workers)
                 if planned and not units and command.topics is not None and not summary.failures:
@@ -279,6 +281,7 @@ def _rows(
     The outcomes begin and end here: an engine that nothing holds any longer gives back what it has taken.
     """
     topics, message = command.topics, command.without_rows
+    assert not callable(message)
     has_rows = message is None and (topics is None or not inputs.selection().names)
     differs = command.is_difference or bad_news_of(command.name)
     with progress(units, run.output, run.view) as done:

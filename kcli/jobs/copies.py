@@ -3,7 +3,7 @@
 Coordinators read the log of the leader: what an internal topic says is what its leaders' copies say.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from kcli.jobs.metadata_partitions import cluster_of
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.partition_start import start
+from kcli.kafka.remote.partitioning import partition_of_text
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found, Note
 from kcli.logdir.partition import Partition
@@ -22,6 +23,10 @@ from kcli.logdir.targets import PARTITION, Target
 
 COPIES = "copies"
 """The kind of note about a partition of which one copy of several is read: REPL-007."""
+
+
+NOT_NAMED = "missing-partitions"
+"""The kind of note about partitions of an internal topic that are not here: COORD-004."""
 
 
 class _Led(NamedTuple):
@@ -66,12 +71,57 @@ def noting_copies(found: Found) -> Found:
 
 
 def refuse_without(topic: str, counted: Found, found: Found) -> Found:
-    """Return the copies that count of what was found; none, and why, where none is of a topic."""
-    if counted.failures or any(target.name and target.name.topic == topic for target in counted.targets):
+    """Return the copies that count of what was found; none, and why, where none is of a topic.
+
+    A note names the partitions of the topic that are missing: by the metadata, else those before the last.
+    """
+    here = _numbers(topic, counted)
+    if here:
+        notes = [
+            Note(NOT_NAMED, topic, f"without partition {', '.join(map(str, missing))} of {of}, not here")
+            for of, count in _counts(topic, found, here)
+            if (missing := sorted({*range(count)} - here))
+        ]
+        return replace(counted, notes=[*counted.notes, *notes])
+    if counted.failures:
         return counted
     place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
     error = FileError(place, "nothing-to-read", f"no partition of {topic} is here")
     return replace(counted, targets=[], failures=[error])
+
+
+def partition_counts(topic: str, found: Found) -> dict[str | None, int]:
+    """Return how many partitions a topic has, by the metadata of each cluster that is here."""
+    return {
+        cluster: len(one.partitions)
+        for cluster, image in newest_images(metadata_of(found)).items()
+        for one in image.topics.values()
+        if one.name == topic
+    }
+
+
+def _numbers(topic: str, found: Found) -> set[int]:
+    return {one.name.partition for one in found.targets if one.name is not None and one.name.topic == topic}
+
+
+def _counts(topic: str, found: Found, here: set[int]) -> list[tuple[str, int]]:
+    """Return how many partitions a topic has in each cluster, in words and as far as is known."""
+    counts = [(str(count), count) for count in partition_counts(topic, found).values()]
+    return counts or [("a number that no metadata here says", max(here) + 1)]
+
+
+def absent_coordinators(names: Iterable[str], topic: str, found: Found) -> str:
+    """Return which partitions of a topic would hold the state of some ids and are not here, in words."""
+    here, counts = _numbers(topic, found), set(partition_counts(topic, found).values())
+    places = [(name, partition_of_text(name, count).partition) for name in names for count in counts]
+    absent = (
+        f"{name} belongs to {topic}-{number}, which is not here"
+        for name, number in places
+        if number not in here
+    )
+    lacks = not counts and here != set(range(len(here)))
+    unknown = [f"partitions of {topic} are not here, nor metadata that says which is theirs"] * lacks
+    return "".join(f"; {one}" for one in (*absent, *unknown))
 
 
 def _leaders(image: Image, topics: set[str]) -> Mapping[tuple[str, int], _Led]:

@@ -12,9 +12,8 @@ from formats.magic import record_count
 from formats.names import TRANSACTION_STATE
 from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.cluster_metadata import metadata_of, newest_images
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.copies import counted_copies, refuse_without
+from kcli.jobs.copies import counted_copies, partition_counts, refuse_without
 from kcli.jobs.producers import load_producers
 from kcli.jobs.startup.replica_start import data_records
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
@@ -307,7 +306,7 @@ class OpenTransactions:
         self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
         self._coordinators = partial(
             Coordinators,
-            partitions=partition_counts(found),
+            partitions=partition_counts(TRANSACTION_STATE, found),
             now_ms=now_ms,
             longest_ms=longest_ms,
             are_here=bool(self._coordinating),
@@ -362,16 +361,6 @@ def hanging_transactions(found: Found) -> Callable[[Target], list[OpenTransactio
     coordinators = counted_copies(found, lambda name: _is_coordinator(name.topic))
     known = OpenTransactions(coordinators, time.time_ns() // 1_000_000)
     return lambda target: known.hanging(target, found)
-
-
-def partition_counts(found: Found) -> dict[str | None, int]:
-    """Return how many partitions __transaction_state has, by the metadata of each cluster that is here."""
-    return {
-        cluster: len(topic.partitions)
-        for cluster, image in newest_images(metadata_of(found)).items()
-        for topic in image.topics.values()
-        if topic.name == TRANSACTION_STATE
-    }
 
 
 def _partial(outcome: Outcome | None) -> JoinedFacts:

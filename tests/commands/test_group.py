@@ -326,3 +326,23 @@ def test_storage_counts_what_each_group_writes(tmp_path):
     assert [
         row["group_id"] for row in document("group", "list", "--storage", "--group", "o*", directory)["rows"]
     ] == ["other"]
+
+
+def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
+    coordinator(tmp_path / "d", commit(0))
+    internal = record("TopicRecord", name="__consumer_offsets", topicId=TOPIC_ID)
+    numbered = [
+        record("PartitionRecord", partitionId=number, topicId=TOPIC_ID, replicas=[7], isr=[7], leader=7)
+        for number in range(3)
+    ]
+    put_log(tmp_path / "d", metadata_batch(0, internal, *numbered))
+    drawn = kcli("group", "list", tmp_path / "d", "-o", "table").stdout
+    assert drawn.startswith("Incomplete: __consumer_offsets: without partition 1, 2 of 3, not here.")
+    assert "COORD-004" in codes(document("group", "list", tmp_path / "d"))
+    refused = kcli("group", "offsets", "--group", "b", tmp_path / "d")
+    assert refused.exit_code == 3
+    assert "b belongs to __consumer_offsets-2, which is not here" in " ".join(refused.stderr.split())
+    (tmp_path / "d" / "__cluster_metadata-0").rename(tmp_path / "gone")
+    (tmp_path / "d" / "__consumer_offsets-0").rename(tmp_path / "d" / "__consumer_offsets-1")
+    drawn = " ".join(kcli("group", "list", tmp_path / "d", "-o", "table").stdout.split())
+    assert "without partition 0 of a number that no metadata here says" in drawn

@@ -180,7 +180,7 @@ def test_a_damaged_log_of_a_coordinator_makes_nothing_hang(root, is_clean):
 
 
 def test_a_producer_id_that_no_coordinator_knows_hangs_where_all_are_here(root, monkeypatch):
-    monkeypatch.setattr(transactions, "partition_counts", lambda _: {"abc": 2})
+    monkeypatch.setattr(transactions, "partition_counts", lambda *_: {"abc": 2})
     coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
     assert opened(root, status=0)[0]["reason"].startswith("1 of 2 partitions of __transaction_state here")
 

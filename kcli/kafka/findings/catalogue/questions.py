@@ -135,6 +135,12 @@ QUESTIONS: dict[str, Rule] = {
         "The coordinator passes over them, as after a downgrade (KIP-915): their groups do not exist to it.",
         "The answers here have the groups of types that kcli knows.",
     ),
+    "COORD-004": Rule(
+        "warning",
+        "Partitions of the topic of a coordinator are not here: the answer is of the others.",
+        "Each group, and each transactional id, has its state in one partition, by the hash of its id.",
+        "kcli partition-for says in which. Name the log dirs of all brokers.",
+    ),
     "TXN-001": Rule(
         "error",
         "A record of __transaction_state ends the load of its partition.",
