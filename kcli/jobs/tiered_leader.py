@@ -57,10 +57,12 @@ def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Sel
 def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:
     """Return the units, each with the directories of the metadata topic.
 
-    Those among the units and the others, and those in the log dirs of the units, selected or not.
+    Those among the units and the others that were named; where none were, those in the log dirs of the
+    units, selected or not.
     """
-    log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir)
-    given = (*(unit.target for unit in units), *others, *metadata_targets(log_dirs).targets)
+    named = tuple(others)
+    log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir and not named)
+    given = (*(unit.target for unit in units), *named, *metadata_targets(log_dirs).targets)
     metadata = {each.path: each for each in given if each.name and each.name.topic == REMOTE_LOG_METADATA}
     return [replace(unit, targets=(unit.target, *metadata.values())) for unit in units]
 
