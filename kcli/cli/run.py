@@ -100,7 +100,7 @@ class Command(NamedTuple):
     row ends the run with status 1, in place of `bad_news_of`. `unbounded_output`: there are as many rows as
     the files hold, too many for Spark's driver. `compares`: a partition that is named twice counts as two
     replicas; else it is read once, and a file as often as it is named, as kafka-dump-log does.
-    `without_rows`: why none is an error.
+    `without_rows`: why none is an error, unless the partial of an outcome is True.
     """
 
     name: str
@@ -287,7 +287,7 @@ def _rows(
     with progress(units, run.output, run.view) as done:
         for outcome in interruptible(outcomes()):
             run.summary.add(outcome, differs)
-            has_rows = has_rows or bool(outcome.rows or outcome.taken)
+            has_rows = has_rows or bool(outcome.rows or outcome.taken) or outcome.partial is True
             yield from outcome.rows
             done(outcome)
     if not has_rows and units and not run.summary.failures:

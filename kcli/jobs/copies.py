@@ -25,7 +25,7 @@ COPIES = "copies"
 """The kind of note about a partition of which one copy of several is read: REPL-007."""
 
 
-NOT_NAMED = "missing-partitions"
+ABSENT_COORDINATORS = "missing-partitions"
 """The kind of note about partitions of an internal topic that are not here: COORD-004."""
 
 
@@ -78,7 +78,11 @@ def refuse_without(topic: str, counted: Found, found: Found) -> Found:
     here = _numbers(topic, counted)
     if here:
         notes = [
-            Note(NOT_NAMED, topic, f"without partition {', '.join(map(str, missing))} of {of}, not here")
+            Note(
+                ABSENT_COORDINATORS,
+                topic,
+                f"without partition {', '.join(map(str, missing))} of {of}, not here",
+            )
             for of, count in _counts(topic, found, here)
             if (missing := sorted({*range(count)} - here))
         ]

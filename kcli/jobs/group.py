@@ -441,7 +441,8 @@ def _leader_epoch(target: Target) -> int | None:
 
 
 def members(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each member, by group and member id."""
+    """Return a row for each member, by group and member id; the partial says whether the groups are here."""
+    known: set[str] = set()
 
     def rows(partition: Partition) -> Yield:
         found = yield from fold(partition, query)
@@ -449,6 +450,7 @@ def members(unit: Unit, *, query: GroupQuery) -> Outcome:
         for group_id, group in found.all_groups().items():
             if not query.wants(group_id):
                 continue
+            known.add(group_id)
             for one in members_of(group, names):
                 held = one.assignment
                 yield GroupMemberRow(
@@ -459,7 +461,7 @@ def members(unit: Unit, *, query: GroupQuery) -> Outcome:
                     one.subscribed_topics,
                 )
 
-    return answer(unit, rows)
+    return replace(answer(unit, rows), partial=bool(known))
 
 
 def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
@@ -479,7 +481,11 @@ def _topic_names(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def history(unit: Unit, *, query: GroupQuery) -> Outcome:
-    """Return a row for each commit that came to count, and each tombstone, in the order of the log."""
+    """Return a row for each commit that came to count, each tombstone, in log order; then pending ones.
+
+    The partial says whether the groups are here.
+    """
+    known: set[str] = set()
 
     def rows(partition: Partition) -> Yield:
         place, changes = _coordinator(partition), list[GroupCommitRow]()
@@ -504,10 +510,19 @@ def history(unit: Unit, *, query: GroupQuery) -> Outcome:
                 )
             )
 
-        yield from fold(partition, query, watch)
+        found = yield from fold(partition, query, watch)
+        known.update(filter(query.wants, found.all_groups()))
         yield from changes
+        for key, commit in (item for own in found.pending.values() for item in own.items()):
+            topic, number = topic_partition(key)
+            if wants(group_of(key)) and query.wants_partition(topic, number):
+                group_id, offset = group_of(key).decode(errors="replace"), commit_fields(commit)["offset"]
+                yield GroupCommitRow(
+                    *(place, group_id, commit.record_offset, commit.timestamp, topic, number),
+                    *(offset, before.get(key), "pending"),
+                )
 
-    return answer(unit, rows)
+    return replace(answer(unit, rows), partial=bool(known))
 
 
 def change_of(previous: int | None, offset: int | None) -> str:

@@ -94,7 +94,7 @@ class GroupCommitRow(NamedTuple):
     partition: Annotated[int, "that was read"]
     committed_offset: Annotated[int | None, "next offset to read; null for a tombstone"]
     previous_offset: Annotated[int | None, "that counted before; null without one"]
-    change: Annotated[str, "first, forward, back, same or removed"]
+    change: Annotated[str, "first, forward, back, same, removed or pending"]
 
 
 class GroupStorageRow(NamedTuple):

@@ -346,3 +346,11 @@ def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     (tmp_path / "d" / "__consumer_offsets-0").rename(tmp_path / "d" / "__consumer_offsets-1")
     drawn = " ".join(kcli("group", "list", tmp_path / "d", "-o", "table").stdout.split())
     assert "without partition 0 of a number that no metadata here says" in drawn
+
+
+def test_a_group_of_pending_commits_alone_is_there(tmp_path, kcli):
+    directory = coordinator(tmp_path / "d", commit(0, producer=4, offset=9))
+    (row,) = document("group", "history", "--group", "g", directory)["rows"]
+    assert (row["change"], row["committed_offset"], row["previous_offset"]) == ("pending", 9, None)
+    assert kcli("group", "members", "--group", "g", directory, "-o", "table").stdout == "No members.\n"
+    assert ask("group", "members", "--group", "z", directory)[1] == 3

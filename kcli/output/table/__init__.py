@@ -106,7 +106,7 @@ def without_rows(row_type: str, findings: "Sequence[Finding]") -> str:
     expired = sum(int(one.found or 0) for one in findings if one.code == "PROD-010")
     if row_type == "producer" and expired:
         return f"{counted(expired, 'producer')} known, all expired by now: --at TIME shows them."
-    return "They are equal." if row_type == "metadata_difference" else "No rows."
+    return {"metadata_difference": "They are equal.", "group_member": "No members."}.get(row_type, "No rows.")
 
 
 def draw(row_type: "RowType", drawn: "TableInput") -> "Drawn":
