@@ -373,7 +373,7 @@ def test_a_setting_is_named_where_it_comes_and_where_it_goes(kcli, tmp_path):
     made, gone = config(2, "orders", "retention.ms", "1000"), config(2, "orders", "retention.ms", None)
     directory = put_log(tmp_path / "d0", batch(0, topic()), batch(1, made), batch(2, gone))
     drawn = kcli("metadata", "history", "orders", directory, "-o", "table").stdout
-    assert [line.split("orders ")[-1].strip() for line in drawn.splitlines() if " config " in line] == [
+    assert [line.split("orders: ")[-1].strip() for line in drawn.splitlines() if " config " in line] == [
         "retention.ms 1000",
         "retention.ms 1000 removed",
     ]
@@ -393,3 +393,10 @@ def test_a_value_that_kafka_configs_takes_not_is_left_out_alone(kcli, tmp_path):
     lines = kcli("metadata", "export", "configs", "--secrets", "-o", "text", directory).stdout.splitlines()
     assert [line.split(":")[1].strip() for line in lines if line.startswith("#")] == ["my.list", "my.text"]
     assert [line.split()[-1] for line in lines if not line.startswith("#")] == ["my.plain=d"]
+
+
+def test_a_history_of_several_breaks_no_word_at_80_columns(kcli, tmp_path):
+    long = config(2, "t" * 38, "min.insync.replicas", "2")
+    directory = put_log(tmp_path / "d0", batch(0, topic("t" * 38, "A" * 21 + "Q"), long))
+    drawn = kcli("metadata", "history", directory, "-o", "table", env={"COLUMNS": "80"}).stdout
+    assert "min.insync.replicas 2" in drawn

@@ -342,13 +342,13 @@ def view_changes(answer: TableInput) -> TableView:
         ShownColumn("ELR", _pair("elr"), CHANGED_TEXT, rank=3),
         ShownColumn("REPLICAS", _pair("replicas"), CHANGED_TEXT, rank=4),
     )
+    in_words = (ShownColumn("OF", lambda row: ": ".join(filter(None, (row.name, _facts(row)))), least=30),)
     return TableView(
         columns=(
             ShownColumn("OFFSET", "metadata_offset", NUMBER),
             ShownColumn("TIME (UTC)", "timestamp", TIME_OF_DAY),
             ShownColumn("CHANGE", "change", style="bold"),
-            ShownColumn("OF", "name", may_overflow=True),
-            *(of_partition if one else (ShownColumn("WHAT", _facts, least=16),)),
+            *((ShownColumn("OF", "name", may_overflow=True), *of_partition) if one else in_words),
         ),
         shared=PLACE,
         verdict=_changes_verdict,
