@@ -5,8 +5,7 @@ from collections.abc import Generator
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup.replica_start import forgets_producers
-from kcli.kafka.findings.findings import Finding
-from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
+from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.partition_start import load_failed, start
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings

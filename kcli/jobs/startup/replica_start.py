@@ -19,8 +19,7 @@ from formats.names import CLUSTER_METADATA, DELETE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import missing_records
 from kcli.jobs.common import Yield, answer, where
-from kcli.kafka.findings.findings import SEVERITIES, Finding
-from kcli.kafka.integrity.checks.producer_files import NO_SNAPSHOT
+from kcli.kafka.findings.findings import NO_SNAPSHOT, SEVERITIES, Finding
 from kcli.kafka.kraft.fates import (
     DELETE_DIRECTORY,
     FORMER,

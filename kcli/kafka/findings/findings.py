@@ -51,6 +51,7 @@ OFFSETS_FALL = (
     "index.interval.bytes; it then empties the segment"
 )
 """The message of START-015."""
+NO_SNAPSHOT = "no producer snapshot, and a clean shutdown: the start knows no producer"
 NO_LOG_FILE = "no .log file; the log end offset is taken as the log start offset"
 """The message of LOG-007."""
 

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from formats.names import PRODUCER_SNAPSHOT, parse_file
 from formats.producer_snapshot import ProducerEntry
-from kcli.kafka.findings.findings import nul_index
+from kcli.kafka.findings.findings import NO_SNAPSHOT, nul_index
 from kcli.kafka.integrity.checks.producers import NOT_KNOWN, Aborted, ProducerRun
-
-NO_SNAPSHOT = "no producer snapshot, and a clean shutdown: the start knows no producer"
 
 
 def of_entry(entry: AbortedTxn) -> Aborted:
