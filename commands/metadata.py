@@ -109,8 +109,8 @@ def history(
 
     names, paths = _names_and_paths(inputs.paths or [])
     query = image.query(inputs, names=names, node=node, topic_id=topic_id)
-    wanted = [*names, *([] if node is None else [f"node {node}"]), *([topic_id] if topic_id else [])]
-    message = f"no change here is of {' or '.join(wanted)}" if wanted else None
+    subjects = [*names, *([] if node is None else [f"node {node}"]), *([topic_id] if topic_id else [])]
+    message = f"no change here is of {' or '.join(subjects)}" if subjects else None
     command = Command(
         name="metadata history",
         job=partial(jobs.history, query=query),
