@@ -163,7 +163,8 @@ def configured(
     config = log_config(topic, image, broker_id=broker_id, server=query.server, given=query.given)
     if config.is_known and "compact" not in config.policy:
         return config, None
-    if image is not None and not config.is_known and POLICY not in query.given:
+    is_unknown = image is not None and not config.is_known and POLICY not in query.given
+    if is_unknown and not is_running(partition.target):  # else the topic may be about to come or to go
         unknown = Finding(UNKNOWN_TOPIC, f"{topic} is not in the cluster metadata here", dir=partition.shown)
         yield from list(_fate(partition)) or [unknown]
     point = yield from cleaner_point(partition)

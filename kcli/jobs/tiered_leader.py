@@ -60,11 +60,16 @@ def with_events(units: Sequence[Unit], others: Iterable[Target]) -> list[Unit]:
     Those among the units and the others that were named; where none were, those in the log dirs of the
     units, selected or not.
     """
-    named = tuple(others)
+    named = _of_events(others)
     log_dirs = dict.fromkeys(unit.target.log_dir for unit in units if unit.target.log_dir and not named)
-    given = (*(unit.target for unit in units), *named, *metadata_targets(log_dirs).targets)
-    metadata = {each.path: each for each in given if each.name and each.name.topic == REMOTE_LOG_METADATA}
+    metadata = {**_of_events(unit.target for unit in units), **named}
+    metadata |= _of_events(metadata_targets(log_dirs).targets)
     return [replace(unit, targets=(unit.target, *metadata.values())) for unit in units]
+
+
+def _of_events(targets: Iterable[Target]) -> dict[str, Target]:
+    """Return the directories of the metadata topic by path."""
+    return {each.path: each for each in targets if each.name and each.name.topic == REMOTE_LOG_METADATA}
 
 
 def user_units(units: Iterable[Unit], selection: Selection) -> list[Unit]:
