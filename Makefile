@@ -57,7 +57,7 @@ collect: $(READY)
 	@$(PYTEST) --collect-only > /dev/null || true
 
 plain: $(READY)
-	$(PYTEST) -n 2 -m 'not oracle and not spark' --durations=15
+	$(PYTEST) -n 3 -m 'not oracle and not spark' --durations=15
 
 oracle: $(READY)
 	$(PYTEST) -m 'oracle and not spark' $(LIVE:%=--ignore=%) --durations=5

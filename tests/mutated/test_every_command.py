@@ -20,7 +20,7 @@ from tests.seeds import SEED, cases
 
 pytestmark = [pytest.mark.slow, pytest.mark.random]
 
-LOG_DIRS = 30
+LOG_DIRS = 20
 """Of 40 partitions each."""
 PARTS = 10
 """Tests that share the log dirs, so that several processes can."""
