@@ -25,8 +25,11 @@ ASKED = (
     *("check --since STATE", "dump --print-data-log -o text"),
 )
 DOES = {"write", "compact", "transact", "delete_topics", "move", "accepted_moves"}
-ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
-"""Findings that a question calls for: a truncation target, a time that may be in remote storage."""
+ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004", "COORD-004"}
+"""Findings that a question calls for.
+
+A truncation target, a time that may be in remote storage, partitions that a broker is about to make.
+"""
 ASKS = "epoch validate"
 """A command that exits with 1 where the position is none any more: retention removes it."""
 

@@ -27,6 +27,7 @@ from kcli.kafka.findings.log_findings import magic_message, report_damage
 from kcli.kafka.storage.loaded_log import LoadedLog
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import DamagedRange, Stop
 from kcli.logdir.targets import entry_of
@@ -115,7 +116,8 @@ class CoordinatorLog:
             self.cut_from = loaded.log_end_offset
             self._segments.update((one.segment.base_offset, one.segment) for one in loaded.lost)
         given, self._end = loaded.checkpoints, loaded.log_end_offset
-        self._reached = max(given.high_watermark or 0, given.recovery_point)
+        is_written = is_running(partition.target)  # then its checkpoints are newer than what was read
+        self._reached = 0 if is_written else max(given.high_watermark or 0, given.recovery_point)
 
     @property
     def is_incomplete(self) -> bool:
