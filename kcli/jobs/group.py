@@ -426,7 +426,8 @@ def position_of(fields: Fields, log: LogFacts) -> str:
     said = None, end_offset_for(epochs, position.epoch, end)
     found = conclude(position, said, NO_RESET, Bounds(log.log_start_offset, end), end, leader_epoch=newest)
     known = {VALID: VALID, UNCHECKED: VALID, OUT_OF_RANGE: OUT_OF_RANGE, RETRY: UNKNOWN}
-    return known.get(found.outcome, DIVERGED)
+    is_past = position.offset > end and found.outcome != RETRY  # by the epoch it goes back to the log end
+    return OUT_OF_RANGE if is_past else known.get(found.outcome, DIVERGED)
 
 
 def _leader_epoch(target: Target) -> int | None:

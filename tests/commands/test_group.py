@@ -101,8 +101,8 @@ EPOCHS = {"epochs": ((0, 0), (2, 30)), "watermark": 35}
         (20, 5, "unknown", 15),
         (9, 0, "out-of-range", 26),
         (41, -1, "out-of-range", -1),
-        (41, 2, "diverged", -1),
-        (41, 0, "diverged", -1),
+        (41, 2, "out-of-range", -1),
+        (41, 0, "out-of-range", -1),
     ],
 )
 def test_the_position_is_what_a_consumer_finds(tmp_path, offset, epoch, position, lag):
