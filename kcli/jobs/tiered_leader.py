@@ -4,6 +4,7 @@ A unit is the partition's directory, then those of `__remote_log_metadata` from 
 Where the metadata partition that has them is not among these, nothing can be said of the remote segments.
 """
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from formats.names import NORMAL, REMOTE_LOG_METADATA, PartitionDir
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.metadata_partitions import RemoteEvents, cluster_of, metadata_partition, read_events
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.log_settings import NEVER_TIERED, topic_config
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
@@ -32,6 +34,7 @@ from kcli.kafka.storage.load_findings import no_epochs
 from kcli.kafka.storage.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found, find
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Selection, Target
 
@@ -43,6 +46,8 @@ WITH_ZOOKEEPER = (
     f"tiered, are in {REMOTE_LOG_METADATA}, which"
 )
 NAME_IT = "is not here: name the log dir of a broker that has it"
+PAUSES = (0, 0.1, 0.4, 1.6)
+"""Seconds before each new look at the log and the events of a running broker."""
 EVIDENCE = 64
 """User partitions that say how many metadata partitions there are."""
 
@@ -118,9 +123,15 @@ def load_leader(
     log = yield from start(partition, settings=settings)
     leader = _leader(partition, log, cache)
     if metadata and any(leader.lacking()):
-        with suppress(FileError):
-            cache = cache_of(partition, read_events(metadata))
-        leader = _leader(partition, log, cache)
+        is_written = is_running(partition.target)
+        for pause in PAUSES if is_written else (0,):
+            time.sleep(pause)
+            with suppress(FileError):
+                log = collect_findings(start(partition, settings=settings)) if is_written else log
+                cache = cache_of(partition, read_events(metadata))
+            leader = _leader(partition, log, cache)
+            if not any(leader.lacking()):
+                break
     count = unreached(cache, running_epochs(log), log.log_start_offset, log.log_end_offset)
     if count:
         what = f"no leader epoch leads to its remote segments ({count})"

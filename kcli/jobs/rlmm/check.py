@@ -66,6 +66,7 @@ from kcli.kafka.remote.coverage import CUT_BY_AT, UNREADABLE_COPY
 from kcli.kafka.remote.events import Event, EventQuery
 from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found
+from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection, Target
 from kcli.rows import Failure, Item
@@ -179,7 +180,7 @@ class EventChecks:
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = describe_objects(self._stored.objects[segment_id])
                 self._of(partition, key).add("RLMM-020", f"segment {segment_id} is deleted, and has {what}")
-        is_whole = bool(self._leaders) and not partition.lacks
+        is_whole = bool(self._leaders) and not (partition.lacks and segments and not is_running(segments[0]))
         metadata = _directories_of(segments) if is_whole else ()
         for key, cache in partition.store:
             leader_dir = None
