@@ -114,8 +114,9 @@ def load_leader(
 ) -> Generator[Finding, None, Leader]:
     """Yield what the start finds; return the Leader of remote segments that are known.
 
-    `metadata`: the directories of the events. Where offsets seem to be in no tier, they are read once more:
-    a running broker may have copied a segment and deleted it from disk since.
+    `metadata`: the directories of the events. Where offsets seem to be in no tier, they are read once
+    more, beside a running broker the log with them and after each of PAUSES: it may have copied a segment and
+    deleted it from disk since.
     """
     settings: Settings = UNKNOWN_SETTINGS
     if _is_in_remote_storage(partition, cache):
