@@ -78,7 +78,9 @@ class Cluster:
         self._timeout = timeout
         self._kafka, self._admin_module = _library()
         self._errors: list[str] = []
-        on_error = {"error_cb": lambda error: self._errors.append(error.str())}
+        # not `self`: a client in a cycle is collected by any thread, and the library aborts in one of its own
+        errors = self._errors
+        on_error = {"error_cb": lambda error: errors.append(error.str())}
         self._consumer_config = {**settings.connection, **settings.consumer, **on_error}
         try:
             self._admin = self._admin_module.AdminClient({**settings.connection, **on_error})
