@@ -1,4 +1,4 @@
-# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, live, spark) are parts of test, lint and quick of check;
+# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; lint and run (plain, oracle, live, starts, spark) are parts of test, lint and quick of check;
 # golden makes the recorded outputs anew; soak runs the random judges with new seeds for as long as SOAK says.
 PYTHON ?= python3
 VENV := .venv
@@ -11,10 +11,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # sets have the same order in each run; `make soak` gives them others
 export PYTHONHASHSEED := 0
 
-# real brokers
-LIVE := tests/live tests/starts/test_real_brokers.py
+# real brokers: clusters with clients, and starts, which have a process of their own without a client
+LIVE := tests/live
+STARTS := tests/starts/test_real_brokers.py
 
-.PHONY: demo test run plain oracle live spark check quick collect lint bench soak dist golden clean
+.PHONY: demo test run plain oracle live starts spark check quick collect lint bench soak dist golden clean
 
 SOAK ?= 30m
 
@@ -50,7 +51,7 @@ run: $(READY)
 	$(MAKE) --no-print-directory collect
 	$(BIN)/python -m tests.tools
 	@# all at once on two cores: Spark and the running brokers mostly wait
-	$(MAKE) --no-print-directory -j 4 plain oracle live spark
+	$(MAKE) --no-print-directory -j 5 plain oracle live starts spark
 
 collect: $(READY)
 	@# compiles every test once, for all that run afterwards, which show what is wrong with one
@@ -60,10 +61,13 @@ plain: $(READY)
 	$(PYTEST) -n 3 -m 'not oracle and not spark' --durations=15
 
 oracle: $(READY)
-	$(PYTEST) -m 'oracle and not spark' $(LIVE:%=--ignore=%) --durations=5
+	$(PYTEST) -m 'oracle and not spark' $(addprefix --ignore=,$(LIVE) $(STARTS)) --durations=5
 
 live: $(READY)
 	$(PYTEST) -m oracle $(LIVE) --durations=5
+
+starts: $(READY)
+	$(PYTEST) -m oracle $(STARTS) --durations=5
 
 spark: $(READY)
 	$(PYTEST) -m spark --durations=5
