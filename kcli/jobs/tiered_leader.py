@@ -128,7 +128,9 @@ def load_leader(
         for pause in PAUSES if is_written else (0,):
             time.sleep(pause)
             with suppress(FileError):
-                log = collect_findings(start(partition, settings=settings)) if is_written else log
+                if is_written:
+                    partition = Partition(partition.target)  # its files are listed once
+                    log = collect_findings(start(partition, settings=settings))
                 cache = cache_of(partition, read_events(metadata))
             leader = _leader(partition, log, cache)
             if not any(leader.lacking()):

@@ -13,7 +13,7 @@ from kcli.logdir.find import find
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import Selection
 from tests.builders import put_record, put_records
-from tests.partitions import put_range, segment
+from tests.partitions import locked, put_range, segment
 from tests.stories import DELETE_STARTED, EVENTS, Story, finished
 from tests.tiered import cluster
 
@@ -107,6 +107,43 @@ def test_a_segment_that_went_to_remote_storage_while_its_leader_was_read(story):
         leader = collect_findings(load_leader(Partition(target), before, given))
         assert {each.tiers for each in leader.tiered_ranges()} & {NO_TIER} == tiers
         assert len(list(leader_defects(leader))) == len(tiers)
+
+
+def test_a_running_leader_is_read_with_its_events_until_no_offset_lacks(story, monkeypatch):
+    """Events come late once and the log moves on between: at the third look they are of one moment."""
+    events = story.root / "events" / EVENTS
+
+    def put_events():
+        records = [put_record(n, n, None, value) for n, value in enumerate(story.values)]
+        segment(events, 0, put_records(records))
+
+    def broker_goes_on(_):
+        pauses.append(len(story.values))
+        if len(pauses) == 2:
+            for path in (log_dir / "t-0").glob("*5.*"):
+                path.unlink()
+            segment(
+                log_dir / "t-0", 6, put_range(6, 1, 2, timestamp=1006) + put_range(7, 1, 2, timestamp=1007)
+            )
+        if len(pauses) == 3:
+            story.remote(2, [(3, 1), (4, 1), (5, 2)], [(1, 3), (2, 5)], [(0, 0), (1, 3), (2, 5)])
+            put_events()
+
+    pauses: list[int] = []
+    monkeypatch.setattr("kcli.jobs.tiered_leader.time.sleep", broker_goes_on)
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    put_events()
+    metadata = tuple(metadata_targets([str(events.parent)]).targets)
+    log_dir = story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)])
+    (target,) = find([str(log_dir / "t-0")], Selection()).targets
+    cache = cache_of(Partition(target), read_events(metadata))
+
+    stopped = collect_findings(load_leader(Partition(target), cache, metadata))
+    assert (list(stopped.lacking()), len(pauses)) == ([(3, 5)], 1)
+    pauses.clear()
+    with locked(log_dir):
+        leader = collect_findings(load_leader(Partition(target), cache, metadata))
+    assert (list(leader.lacking()), leader.local_start, len(pauses)) == ([], 6, 3)
 
 
 def test_records_of_an_open_transaction_in_remote_storage(story, check):
