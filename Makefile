@@ -67,7 +67,8 @@ live: $(READY)
 	$(PYTEST) -m oracle $(LIVE) --durations=5
 
 starts: $(READY)
-	$(PYTEST) -m oracle $(STARTS) --durations=5
+	@# a start mostly waits
+	$(PYTEST) -n 2 -m oracle $(STARTS) --durations=5
 
 spark: $(READY)
 	$(PYTEST) -m spark --durations=5
