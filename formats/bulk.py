@@ -145,7 +145,7 @@ def _stepped(window: Buffer, last: int) -> tuple[list[int], int]:
     mark = bytes(window[LOG_OVERHEAD:HEADER_UP_TO_MAGIC])
     search = re.compile(rb"\0\0.." + re.escape(mark), re.DOTALL).search
     guesses = (search(window, start, start + STRIDE) for start in range(STRIDE, last, STRIDE))
-    ends = np.array([found.start() - LENGTH_POSITION for found in guesses if found], np.int64)
+    ends = np.array([guess.start() - LENGTH_POSITION for guess in guesses if guess], np.int64)
     ends = ends[ends <= last]
     if len(ends) < FEWEST_CHAINS:
         return [], 0
@@ -170,18 +170,18 @@ def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Head
 
     The arguments are those of `chain`.
     """
-    found = chain(window, size, left, whole=whole)
-    at = np.fromiter(found.positions, np.int64, len(found.positions))
-    if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
+    links = chain(window, size, left, whole=whole)
+    at = np.fromiter(links.positions, np.int64, len(links.positions))
+    if links.positions and links.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)
-    return checked(found, at, gathered(window, at), window)
+    return checked(links, at, gathered(window, at), window)
 
 
 @cache
 def dtype() -> np.dtype[Any]:
     """Return the dtype of the columns."""
-    found: np.dtype[Any] = BATCH.dtype
-    return found
+    columns: np.dtype[Any] = BATCH.dtype
+    return columns
 
 
 def gathered(window: Buffer, positions: Sequence[int] | NDArray[np.int64]) -> Fields:
@@ -209,7 +209,7 @@ def together(columns: Sequence[Fields]) -> Fields:
 
 
 def checked(
-    found: Chain, at: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
+    links: Chain, at: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
 ) -> Headers:
     """Return a chain up to the first magic or length that no batch has, magic 0 and 1 in the columns.
 
@@ -217,20 +217,20 @@ def checked(
     """
     magic, length = fields["magic"], fields["batch_length"]
     if (~is_legacy(magic) & (length >= SMALLEST_LENGTHS[LATEST])).all():
-        return Headers(found, at, fields)
+        return Headers(links, at, fields)
     least = SMALLEST_LENGTHS[np.clip(magic, 0, LATEST)]
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
         why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
-        found, at, fields = (
-            Chain(found.positions[:first], found.positions[first], *why),
+        links, at, fields = (
+            Chain(links.positions[:first], links.positions[first], *why),
             at[:first],
             fields[:first],
         )
     for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
-        fields[number] = read_header(window, found.positions[number] if stride is None else number * stride)
-    return Headers(found, at, fields)
+        fields[number] = read_header(window, links.positions[number] if stride is None else number * stride)
+    return Headers(links, at, fields)
 
 
 def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.int64]:

@@ -35,23 +35,23 @@ PADDING_FRAME, DATA_FRAME = 0xFE | 9 << 8, 0x01
 LARGEST_WORD = 2048
 
 
-def valid(window: Buffer, found: Headers) -> NDArray[np.bool_]:
+def valid(window: Buffer, batches: Headers) -> NDArray[np.bool_]:
     """Return for each batch, all of them whole in the window, whether its checksum matches."""
-    if found.chain.next < SMALL_BATCH * len(found.chain.positions) and _all_valid(window, found):
-        return np.ones(len(found.chain.positions), np.bool_)
-    sums = _sums(window, found)
-    for number in is_legacy(found.fields["magic"]).nonzero()[0].tolist():
-        at, length = found.chain.positions[number], int(found.fields["batch_length"][number])
+    if batches.chain.next < SMALL_BATCH * len(batches.chain.positions) and _all_valid(window, batches):
+        return np.ones(len(batches.chain.positions), np.bool_)
+    sums = _sums(window, batches)
+    for number in is_legacy(batches.fields["magic"]).nonzero()[0].tolist():
+        at, length = batches.chain.positions[number], int(batches.fields["batch_length"][number])
         sums[number] = crc32(memoryview(window)[at + LEGACY_CRC_FROM : at + LOG_OVERHEAD + length])
-    result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]
+    result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == batches.fields["crc"]
     return result
 
 
-def _all_valid(window: Buffer, found: Headers) -> bool:
+def _all_valid(window: Buffer, batches: Headers) -> bool:
     """Return whether all checksums are those of magic 2 and match; False is no verdict."""
     import cramjam
 
-    first, ahead, fields = found.chain.positions[0], found.chain.next, found.fields
+    first, ahead, fields = batches.chain.positions[0], batches.chain.next, batches.fields
     data = fields["batch_length"].astype(np.int64) - (CRC_FROM - LOG_OVERHEAD)
     if is_legacy(fields["magic"]).any() or data.max() > LARGEST_FRAME:
         return False
@@ -65,7 +65,7 @@ def _all_valid(window: Buffer, found: Headers) -> bool:
     body = stream[len(STREAM_BEGINS) :]
     body[:] = np.frombuffer(window, np.uint8, len(body), first)
     places = np.ndarray((len(body) - CRC_FROM + 1,), f"V{CRC_FROM}", body.data, strides=(1,))
-    places[found.at - first] = frames.view(f"V{CRC_FROM}")
+    places[batches.at - first] = frames.view(f"V{CRC_FROM}")
     try:
         read = cramjam.snappy.decompress_into(stream.data, np.empty(int(data.sum()), np.uint8).data)
     except cramjam.DecompressionError:
@@ -73,27 +73,27 @@ def _all_valid(window: Buffer, found: Headers) -> bool:
     return bool(read == data.sum())
 
 
-def _sums(window: Buffer, found: Headers) -> list[int]:
+def _sums(window: Buffer, batches: Headers) -> list[int]:
     """Return the CRC-32C of every batch, by a call for each."""
     crc32c = crc32c_function()
-    positions, ahead = found.chain.positions, found.chain.next
+    positions, ahead = batches.chain.positions, batches.chain.next
     if ahead >= SMALL_BATCH * len(positions):
         data = memoryview(window)
         return [crc32c(data[at + CRC_FROM : end]) for at, end in pairwise([*positions, ahead])]
-    return [value for bodies in _bodies(window, found) for value in map(crc32c, bodies)]
+    return [value for bodies in _bodies(window, batches) for value in map(crc32c, bodies)]
 
 
-def _bodies(window: Buffer, found: Headers) -> Iterator[tuple[bytes, ...]]:
+def _bodies(window: Buffer, batches: Headers) -> Iterator[tuple[bytes, ...]]:
     """Yield what the checksums of some neighbours cover, cut out by one format.
 
     For small batches quicker than slices.
     """
     words = _words()
-    sizes = (found.fields["batch_length"] + LOG_OVERHEAD).tolist()
+    sizes = (batches.fields["batch_length"] + LOG_OVERHEAD).tolist()
     for start in range(0, len(sizes), SLICES):
         some = sizes[start : start + SLICES]
         cut = [words[size] for size in some] if max(some) < len(words) else map(_word, some)
-        yield Struct("".join(cut)).unpack_from(window, found.chain.positions[start])
+        yield Struct("".join(cut)).unpack_from(window, batches.chain.positions[start])
 
 
 @cache

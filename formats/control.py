@@ -77,9 +77,9 @@ def control_key(key: Buffer | None) -> ControlKey:
     """
     if key is None:
         raise CorruptError(0, CONTROL_KEY.name, "a key", "null")
-    found = CONTROL_KEY.read(key)
-    _not_negative(found.version, CONTROL_KEY.name)
-    return found
+    fields = CONTROL_KEY.read(key)
+    _not_negative(fields.version, CONTROL_KEY.name)
+    return fields
 
 
 def control_type(key: bytes | None) -> str:
@@ -99,11 +99,11 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
 
     A null value of a known type is a CorruptError; other errors are those of `control_value`.
     """
-    found = control_key(key)
-    if found.type in VALUE_SCHEMAS and value is None:
-        raise CorruptError(0, f"{found.name} value", "a value", "null")
-    message = None if value is None else control_value(found.type, value, longest)
-    return ControlRecord(found.type, found.name, message)
+    parsed = control_key(key)
+    if parsed.type in VALUE_SCHEMAS and value is None:
+        raise CorruptError(0, f"{parsed.name} value", "a value", "null")
+    message = None if value is None else control_value(parsed.type, value, longest)
+    return ControlRecord(parsed.type, parsed.name, message)
 
 
 def control_value(

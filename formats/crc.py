@@ -36,10 +36,10 @@ def crc32c_function() -> Checksum:
     """
     package = find_spec("crc32c")
     for folder in (package and package.submodule_search_locations) or ():
-        found = FileFinder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES)).find_spec(EXTENSION)
-        if found is not None and found.loader is not None:
-            extension = module_from_spec(found)
-            found.loader.exec_module(extension)
+        spec = FileFinder(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES)).find_spec(EXTENSION)
+        if spec is not None and spec.loader is not None:
+            extension = module_from_spec(spec)
+            spec.loader.exec_module(extension)
             function: Checksum = extension.crc32c
             return function
     from crc32c import crc32c as function

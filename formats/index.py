@@ -129,10 +129,10 @@ def _section(entries: int, value: Callable[[int], int], target: int, entry_size:
 def _binary_search(value: Callable[[int], int], target: int, low: int, high: int) -> int:
     while low < high:
         middle = (low + high + 1) // 2
-        found = value(middle)
-        if found == target:
+        probed = value(middle)
+        if probed == target:
             return middle
-        if found > target:
+        if probed > target:
             high = middle - 1
         else:
             low = middle

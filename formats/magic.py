@@ -116,8 +116,8 @@ def holds_header(data: Buffer, position: int = 0) -> bool:
 
 def magic_of(batch: Buffer, position: int = 0) -> int:
     """Return the magic of the batch at `position`, whole at least up to it, as a signed byte."""
-    found: int = _MAGIC.unpack_from(batch, position)[0]
-    return found
+    magic: int = _MAGIC.unpack_from(batch, position)[0]
+    return magic
 
 
 def read_header(batch: Buffer, position: int = 0) -> BatchHeader:

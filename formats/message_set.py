@@ -171,14 +171,16 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
     Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's
     iterator goes on to the next message, and throws where the value is asked for.
     """
-    for found in messages(opened):
+    for message in messages(opened):
         try:
-            key, value = _key_and_value(found)
+            key, value = _key_and_value(message)
             error = None
         except FormatError as caught:
             key = value = None
-            error = caught if opened.stream is None else caught.moved(found.position).in_stream(opened.stream)
-        yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found), error)
+            error = (
+                caught if opened.stream is None else caught.moved(message.position).in_stream(opened.stream)
+            )
+        yield LegacyRecord(*message[:6], is_valid(message.data), key, value, *_sizes(message), error)
 
 
 def base_offset(message: Buffer, limit: int) -> int:

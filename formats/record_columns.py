@@ -416,10 +416,10 @@ def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, 
 def add_sequences(base: Ints, by: Ints) -> Ints:
     """Return sequences moved on, each wrapped as `formats.batch.add_sequence` does it."""
     room = (MAX_INT - by).astype(np.int32)
-    found: Ints = (
+    sequences: Ints = (
         np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32).astype(np.int64)
     )
-    return found
+    return sequences
 
 
 class _Reader:

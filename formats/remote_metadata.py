@@ -194,13 +194,13 @@ def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataU
     start = SHORTEST_ENVELOPE + value[SHORTEST_ENVELOPE]
     try:
         topic_id, partition, tags, segment_id, more_tags = _SEGMENT_ID.unpack_from(value, start)
-        found = numbers.unpack_from(value, start + _SEGMENT_ID.size)
+        integers = numbers.unpack_from(value, start + _SEGMENT_ID.size)
         at = start + _SEGMENT_ID.size + numbers.size
-        is_update = len(found) == 2
+        is_update = len(integers) == 2
         if not is_update:
-            end = at + (found[-1] - 1) * _EPOCH.size
+            end = at + (integers[-1] - 1) * _EPOCH.size
             epochs = list(_EPOCH.iter_unpack(value[at:end]))
-            if not 0 < found[-1] < ONE_BYTE or any(entry[2] for entry in epochs):
+            if not 0 < integers[-1] < ONE_BYTE or any(entry[2] for entry in epochs):
                 return None
             size = _SIZE.unpack_from(value, end)
             at = end + _SIZE.size
@@ -215,10 +215,10 @@ def _usual(value: bytes) -> RemoteLogSegmentMetadata | RemoteLogSegmentMetadataU
     topic = _name(value[SHORTEST_ENVELOPE + 1 : start])
     head = layout, MESSAGE_VERSION, topic, _text(topic_id), partition, _text(segment_id)
     if is_update:
-        return RemoteLogSegmentMetadataUpdate._make((*head, *found, custom, state, ()))
+        return RemoteLogSegmentMetadataUpdate._make((*head, *integers, custom, state, ()))
     starts = tuple([SegmentLeaderEpoch._make(entry[:2]) for entry in epochs])
     last = starts, *size, custom, state, is_txn_index_empty, ()
-    return RemoteLogSegmentMetadata._make((*head, *found[:-1], *last))
+    return RemoteLogSegmentMetadata._make((*head, *integers[:-1], *last))
 
 
 def row_of(
@@ -230,7 +230,7 @@ def row_of(
     """
     segment = fields.get("remoteLogSegmentId", fields)
     topic = segment.get("topicIdPartition", {})
-    found = {_column(name): value for name, value in fields.items()} | {
+    values = {_column(name): value for name, value in fields.items()} | {
         "layout": LAYOUTS[layout],
         "version": MESSAGE_VERSION,
         "topic": topic.get("name"),
@@ -247,7 +247,7 @@ def row_of(
         "unknown_tags": unknown_tags,
     }
     row = _ROWS[api_key]
-    return row._make(map(found.__getitem__, row._fields))
+    return row._make(map(values.__getitem__, row._fields))
 
 
 @cache

@@ -207,11 +207,11 @@ def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
         fixed = tuple(_number(content, name, f"chunkIndex.{name}") for name in _FIXED_SIZES)
         return ChunkIndex(FIXED, chunk_size, file_size, fixed)
     sizes = _transformed_chunks(_member(content, "transformedChunks", "chunkIndex.transformedChunks", str))
-    found = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
-    if len(sizes) != max(found.chunk_count, 1):
-        expected = f"{max(found.chunk_count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
+    index = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
+    if len(sizes) != max(index.chunk_count, 1):
+        expected = f"{max(index.chunk_count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
         raise CorruptError(0, "chunkIndex.transformedChunks", expected, len(sizes))
-    return found
+    return index
 
 
 def _transformed_chunks(text: str) -> tuple[int, ...]:
@@ -225,15 +225,15 @@ def _transformed_chunks(text: str) -> tuple[int, ...]:
 
 def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
     _no_others(content, INDEX_PARTS, "segmentIndexes")
-    found = {}
+    parts = {}
     for name, kind in INDEX_PARTS.items():
         path = f"segmentIndexes.{name}"
         if name == "transaction" and _member(content, name, path) is None:
             continue
         part = _member(content, name, path, dict)
         _no_others(part, StoredPart._fields, path)
-        found[kind] = StoredPart(*(_number(part, key, f"{path}.{key}") for key in StoredPart._fields))
-    return found
+        parts[kind] = StoredPart(*(_number(part, key, f"{path}.{key}") for key in StoredPart._fields))
+    return parts
 
 
 def _encryption(content: Mapping[str, Any]) -> Encryption:

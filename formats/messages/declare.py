@@ -138,7 +138,7 @@ def _schema(lines: list[_Line]) -> Schema:
 def _fields(
     lines: list[_Line], at: int, depth: int, structs: dict[str, tuple[Field, ...]]
 ) -> tuple[tuple[Field, ...], int]:
-    found: list[Field] = []
+    fields: list[Field] = []
     while at < len(lines) and lines[at].depth == depth:
         match = _FIELD.fullmatch(lines[at].text)
         if match is None:
@@ -146,8 +146,8 @@ def _fields(
         at += 1
         if match["type"] not in SCALAR_DEFAULTS and match["type"] not in structs:
             structs[match["type"]], at = _fields(lines, at, depth + 1, structs)
-        found.append(_field(match, structs.get(match["type"])))
-    return tuple(found), at
+        fields.append(_field(match, structs.get(match["type"])))
+    return tuple(fields), at
 
 
 def _field(match: re.Match[str], struct: tuple[Field, ...] | None) -> Field:

@@ -53,12 +53,12 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
     tags = _tags(tagged)
 
     def text(data: Buffer, position: int) -> str | None:
-        found: list[int | str] = []
+        values: list[int | str] = []
         for numbers, string in runs:
             start = position + numbers.size
             if start > len(data):
                 return None
-            found += numbers.unpack_from(data, position)
+            values += numbers.unpack_from(data, position)
             if not string:
                 position = start
                 continue
@@ -67,9 +67,9 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
             word = bytes(data[start:position])
             if length < 0 or len(word) != length or _PLAIN_TEXT.fullmatch(word) is None:
                 return None
-            found.append(word.decode("ascii"))
+            values.append(word.decode("ascii"))
         after = tags(data, position) if flexible else ""
-        return None if after is None else template % (*found, after)
+        return None if after is None else template % (*values, after)
 
     return text
 

@@ -78,13 +78,13 @@ def printed(
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
             return Printed(shown, TOMBSTONE_TEXT, None)
-        found = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
+        json = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error.moved(0))
-    if isinstance(found, Unknown):
-        why = f"Found an unknown record version {found.version} for {found.api_key} type"
+    if isinstance(json, Unknown):
+        why = f"Found an unknown record version {json.version} for {json.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, _with_state_name(found) if topic == TRANSACTION_STATE else found, None)
+    return Printed(shown, _with_state_name(json) if topic == TRANSACTION_STATE else json, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -154,11 +154,11 @@ def value_json(
     """
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER_PROTOCOL_TYPE:
-        found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+        collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
         members: Any = value.fields["members"]
         for shown, member in zip(data["members"], members, strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
-                shown[field] = _consumer_protocol(name, member[field], shown[field], found)
+                shown[field] = _consumer_protocol(name, member[field], shown[field], collector)
     return data
 
 
@@ -187,7 +187,7 @@ def _holds_structs(value: Value) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
-def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector) -> Any:
+def _consumer_protocol(name: str, data: bytes, otherwise: str, collector: Collector) -> Any:
     """Return the JSON of what a consumer wrote, or `otherwise` for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
     try:
@@ -195,7 +195,7 @@ def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector)
         # A later version is read as the last known one, but Kafka's readers of structs look whether they know
         # it.
         known = max(min(version, schema.versions.highest), schema.versions.lowest)
-        fields, _ = reader(schema, known)(data, start, found)
+        fields, _ = reader(schema, known)(data, start, collector)
     except FormatError:
         return otherwise
     if version > schema.versions.highest and any(map(_holds_structs, fields.values())):

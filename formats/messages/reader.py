@@ -146,10 +146,10 @@ def head_reader(schema: Schema, version: int) -> Reader:
     """Return the reader of a message's first fields: it ends before the tagged fields that end a message."""
     steps, _ = _steps(schema.name, list(schema.fields), _Version(version, schema.is_flexible(version)))
 
-    def read(buffer: Buffer, position: int, found: Collector) -> tuple[dict[str, Value], int]:
+    def read(buffer: Buffer, position: int, collector: Collector) -> tuple[dict[str, Value], int]:
         values: dict[str, Value] = {}
         for step in steps:
-            position = step(buffer, position, found, values)
+            position = step(buffer, position, collector, values)
         return values, position
 
     return read
@@ -170,18 +170,18 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     defaults = {field.name: field.default for field in here} if tagged else {}
     fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
 
-    def read(buffer: Buffer, position: int, found: Collector) -> tuple[dict[str, Value], int]:
+    def read(buffer: Buffer, position: int, collector: Collector) -> tuple[dict[str, Value], int]:
         values: dict[str, Value] = defaults.copy()
         for field in fresh:
             values[field.name] = zero(field)
         for step in steps:
-            position = step(buffer, position, found, values)
+            position = step(buffer, position, collector, values)
         if tags is None:
             return values, position
         # nearly always there are none
-        if position < len(buffer) and not buffer[position] and found.spans is None:
+        if position < len(buffer) and not buffer[position] and collector.spans is None:
             return values, position + 1
-        return values, tags(buffer, position, found, values)
+        return values, tags(buffer, position, collector, values)
 
     return read, smallest + version.flexible
 
@@ -222,16 +222,16 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
     makers = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
     values_at, size = layout.values, layout.size
 
-    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
         # cheaper than `update` for the few fields of a run
         for name, value in zip(names, values_at(buffer, position), strict=True):
             values[name] = value  # noqa: PERF403
         for name, make in makers:
             values[name] = make(values[name])
-        if found.spans is not None:
+        if collector.spans is not None:
             for part in layout.fields:
                 start = position + part.offset
-                found.span(f"{owner} {part.name}", start, start + part.size, values[part.name])
+                collector.span(f"{owner} {part.name}", start, start + part.size, values[part.name])
         return position + size
 
     return step
@@ -242,10 +242,10 @@ def _one(owner: str, field: Field, read: Reader) -> _Step:
 
     name, has_span = field.name, field.struct is None  # a struct has spans of its own fields
 
-    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
-        values[name], after = read(buffer, position, found)
-        if found.spans is not None and has_span:
-            found.span(label, position, after, values[name])
+    def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
+        values[name], after = read(buffer, position, collector)
+        if collector.spans is not None and has_span:
+            collector.span(label, position, after, values[name])
         return after
 
     return step
@@ -274,7 +274,7 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
     layout = fixed_layout(label.split(" ", maxsplit=1)[0], [field])
     make, values_at, size = FIXED[field.type][1], layout.values, layout.size
 
-    def read(buffer: Buffer, position: int, _found: Collector) -> tuple[Value, int]:
+    def read(buffer: Buffer, position: int, _collector: Collector) -> tuple[Value, int]:
         (value,) = values_at(buffer, position)
         return value if make is None else make(value), position + size
 
@@ -284,13 +284,13 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
 def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
     sized = primitives.compact_string_bytes if version.flexible else primitives.string_bytes
 
-    def read(buffer: Buffer, position: int, found: Collector) -> tuple[str | None, int]:
+    def read(buffer: Buffer, position: int, collector: Collector) -> tuple[str | None, int]:
         data, after = sized(buffer, position, label)
         if data is None:
             if not nullable:
                 raise CorruptError(position, label, "a value", "null")
             return None, after
-        return java_string(data) if found.replace_invalid_utf8 else primitives.utf8(
+        return java_string(data) if collector.replace_invalid_utf8 else primitives.utf8(
             data, position, label
         ), after
 
@@ -300,7 +300,7 @@ def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
 def _bytes(label: str, version: _Version, *, nullable: bool) -> Reader:
     compact = primitives.compact_nullable_bytes if version.flexible else primitives.nullable_bytes
 
-    def read(buffer: Buffer, position: int, _found: Collector) -> tuple[bytes | None, int]:
+    def read(buffer: Buffer, position: int, _collector: Collector) -> tuple[bytes | None, int]:
         data, after = compact(buffer, position, label)
         if data is None and not nullable:
             raise CorruptError(position, label, "a value", "null")
@@ -310,7 +310,7 @@ def _bytes(label: str, version: _Version, *, nullable: bool) -> Reader:
 
 
 def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
-    def read(buffer: Buffer, position: int, found: Collector) -> tuple[Value, int]:
+    def read(buffer: Buffer, position: int, collector: Collector) -> tuple[Value, int]:
         if tagged:
             mark, after = primitives.unsigned_varint(buffer, position, label)
             is_null = primitives.java_int(mark) <= 0
@@ -318,12 +318,12 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
             is_null, after = buffer[position] > 0x7F, position + 1
         else:
             raise TruncatedError(position, label, "1 byte", 0)
-        found.span(f"{label}: null or not", position, after, "null" if is_null else "not null")
+        collector.span(f"{label}: null or not", position, after, "null" if is_null else "not null")
         if is_null:
             return None, after
-        unknown = len(found.unknown_tags)
-        values, end = inner(buffer, after, found)
-        return (NeverDefault(values) if tagged and len(found.unknown_tags) > unknown else values), end
+        unknown = len(collector.unknown_tags)
+        values, end = inner(buffer, after, collector)
+        return (NeverDefault(values) if tagged and len(collector.unknown_tags) > unknown else values), end
 
     return read
 
@@ -337,10 +337,10 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     weight = 1 if field.struct is None else STRUCT_WEIGHT
     plain_structs = _plain_structs(field, version)
 
-    def read(buffer: Buffer, position: int, found: Collector) -> tuple[list[Value] | None, int]:
+    def read(buffer: Buffer, position: int, collector: Collector) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
-        if field.struct is not None and found.spans is not None:
-            found.span(f"{label}: count", position, after, count)
+        if field.struct is not None and collector.spans is not None:
+            collector.span(f"{label}: count", position, after, count)
         if count is None:
             if not field.nullable:
                 raise CorruptError(position, label, "an array", "null")
@@ -352,19 +352,19 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
                 f"{count} elements of {smallest} bytes or more",
                 f"{len(buffer) - after} bytes",
             )
-        found.spend(position, label, count, weight)
+        collector.spend(position, label, count, weight)
         if one is not None:
             end = after + count * smallest
             elements = memoryview(buffer)[after:end]
             return [make(value) if make else value for (value,) in one.all_values(elements)], end
-        if plain_structs is not None and found.spans is None:
+        if plain_structs is not None and collector.spans is None:
             end = after + count * smallest
             structs = plain_structs(memoryview(buffer)[after:end])
             if structs is not None:
                 return structs, end
         values = []
         for _ in range(count):
-            value, after = element(buffer, after, found)
+            value, after = element(buffer, after, collector)
             values.append(value)
         return values, after
 
@@ -412,13 +412,13 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
 def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
-    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, collector: Collector, values: dict[str, Value]) -> int:
         count, at = primitives.tag_count(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
-        found.spend(position, label, count, STRUCT_WEIGHT)
-        if found.spans is not None:
-            found.span(f"{label}: count", position, at, count)
+        collector.spend(position, label, count, STRUCT_WEIGHT)
+        if collector.spans is not None:
+            collector.span(f"{label}: count", position, at, count)
         met: dict[int, tuple[int, int]] = {}
         for _ in range(count):
             start = at
@@ -426,21 +426,21 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
             if tag in of_other_versions:
                 raise CorruptError(start, label, "a tag of this version", tag)
             size, at = primitives.unsigned_varint(buffer, at, label)
-            found.span(f"{label}: tag {tag} and size", start, at, f"tag {tag}, {size} bytes")
+            collector.span(f"{label}: tag {tag} and size", start, at, f"tag {tag}, {size} bytes")
             if tag in known:
                 if tag in met:
                     before, after = met[tag]
-                    found.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
-                end = known[tag](buffer, at, found, values)
-                found.known_tags.append((name, tag))
+                    collector.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
+                end = known[tag](buffer, at, collector, values)
+                collector.known_tags.append((name, tag))
                 met[tag] = at, end
             else:
                 if size > len(buffer) - at:
                     raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
                 end = at + size
                 data = bytes(buffer[at:end])
-                found.unknown_tags.append(UnknownTag(name, tag, data))
-                found.span(f"{label}: tag {tag}", at, end, data)
+                collector.unknown_tags.append(UnknownTag(name, tag, data))
+                collector.span(f"{label}: tag {tag}", at, end, data)
             at = end
         return at
 
