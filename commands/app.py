@@ -136,11 +136,11 @@ def _group(cmd_name: str) -> Group:
     """Return the group of a command; one that is a function has a group of its own."""
     name = cmd_name.replace("-", "_")
     module = import_module(f"commands.{name}")
-    found: Group | None = getattr(module, "app", None)
-    if found is None:
-        found = Group()
-        found.command(cmd_name)(getattr(module, name))
-    return found
+    group: Group | None = getattr(module, "app", None)
+    if group is None:
+        group = Group()
+        group.command(cmd_name)(getattr(module, name))
+    return group
 
 
 def _made(group: Group, named: Sequence[str | None]) -> Any:

@@ -87,20 +87,20 @@ def run_check(
     now_ms = time.time_ns() // 1_000_000
     query = None if codes else RetentionQuery(now_ms, server_properties(inputs) or {})
 
-    def expanded(found: "Found") -> "Found":
-        if found.named_log_dirs and not codes:
-            plans[:] = plans_at_rest(found.given_log_dirs, config, are_named=True)
-            found = broker_rows.expand(each_once(found), plans, selection)
-        return expand(found)
+    def expanded(file_set: "Found") -> "Found":
+        if file_set.named_log_dirs and not codes:
+            plans[:] = plans_at_rest(file_set.given_log_dirs, config, are_named=True)
+            file_set = broker_rows.expand(each_once(file_set), plans, selection)
+        return expand(file_set)
 
-    def job_of(found: "Found") -> CheckLog:
-        metadata.extend(metadata_of(found))
+    def job_of(file_set: "Found") -> CheckLog:
+        metadata.extend(metadata_of(file_set))
         request = StartRequest(known=known_settings(metadata), selection=selection)
         return CheckLog(scan, records, quick, with_plans(request, plans), query)
 
-    def reduce_of(found: "Found") -> "Reduce":
-        log_dirs = BrokerLogDirs(found, plans, metadata)
-        return reducer(found, log_dirs, state, known_settings(metadata), query, codes=codes)
+    def reduce_of(file_set: "Found") -> "Reduce":
+        log_dirs = BrokerLogDirs(file_set, plans, metadata)
+        return reducer(file_set, log_dirs, state, known_settings(metadata), query, codes=codes)
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         return group_directories(units if state is None else state.mark_unchanged(units))

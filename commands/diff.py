@@ -37,11 +37,11 @@ def diff(
                 )
             if one.started_timestamp > other.started_timestamp:
                 raise UsageError(f"{first} is the later run: write the earlier one first")
-            for found in differences(one, other, all_of_them=all_partitions):
-                if isinstance(found, Finding):
-                    summary.findings.append(found)
+            for difference in differences(one, other, all_of_them=all_partitions):
+                if isinstance(difference, Finding):
+                    summary.findings.append(difference)
                 else:
-                    yield found
+                    yield difference
             summary.answered = 2
         except RunError as error:
             summary.failures.append(Failure("", "not-a-run", None, None, str(error)))

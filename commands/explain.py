@@ -30,5 +30,5 @@ def explain(codes: list[str] | None = argument("[CODE]...", "e.g. EPOCH-001; non
 
 def _with_digits(code: str) -> str:
     """Return LOG-001 for LOG-01, LOG-1, LOG1 and LOG_001."""
-    found = re.fullmatch(r"([A-Z]+)[-_ ]?([0-9]{1,6})", code)
-    return f"{found[1]}-{int(found[2]):03}" if found else code
+    match = re.fullmatch(r"([A-Z]+)[-_ ]?([0-9]{1,6})", code)
+    return f"{match[1]}-{int(match[2]):03}" if match else code

@@ -64,7 +64,7 @@ def failover(
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),
-        job_of=lambda found: partial(jobs.show, request=jobs.with_older(request, found)),
+        job_of=lambda file_set: partial(jobs.show, request=jobs.with_older(request, file_set)),
         accepts=jobs.FAILOVER_KINDS,
         expand=jobs.expand,
         reduce=(lambda _: jobs.elected) if controller else None,

@@ -48,10 +48,10 @@ def offset(
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
         from kcli.jobs.tiered_leader import metadata_targets
 
-        found = metadata_targets(remote_metadata or [])
-        if found.failures:
-            raise UsageError(f"--remote-metadata {found.failures[0]}")
-        return [replace(unit, targets=(*unit.targets, *found.targets)) for unit in units]
+        metadata_logs = metadata_targets(remote_metadata or [])
+        if metadata_logs.failures:
+            raise UsageError(f"--remote-metadata {metadata_logs.failures[0]}")
+        return [replace(unit, targets=(*unit.targets, *metadata_logs.targets)) for unit in units]
 
     command = Command(
         name="lookup offset",

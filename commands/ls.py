@@ -51,9 +51,9 @@ def ls(
         from kcli.jobs.disk_sums import DiskSums, disk_sums
         from kcli.logdir.buffers import shown
 
-        def sums(found: "Found") -> "Reduce":
+        def sums(file_set: "Found") -> "Reduce":
             is_whole = by == "log-dir" and not inputs.selection().names
-            return DiskSums({shown(path): path for path in found.named_log_dirs} if is_whole else {})
+            return DiskSums({shown(path): path for path in file_set.named_log_dirs} if is_whole else {})
 
         run(
             Command(
@@ -71,18 +71,20 @@ def ls(
     selection = inputs.selection()
     plans: list[StartPlan] = []
 
-    def expand(found: "Found") -> "Found":
-        is_named = bool(found.named_log_dirs)
-        plans[:] = plans_at_rest(found.given_log_dirs, config, are_named=is_named)
-        found = with_damaged_states(found) if is_named else with_contradictions(with_undecodable(found))
-        return broker_rows.expand(found, plans, selection)
+    def expand(file_set: "Found") -> "Found":
+        is_named = bool(file_set.named_log_dirs)
+        plans[:] = plans_at_rest(file_set.given_log_dirs, config, are_named=is_named)
+        file_set = (
+            with_damaged_states(file_set) if is_named else with_contradictions(with_undecodable(file_set))
+        )
+        return broker_rows.expand(file_set, plans, selection)
 
     def job_of(_: "Found") -> "Map":
         request = replace(jobs.AS_LISTED, is_bounded=not recover, selection=selection)
         return partial(jobs.ls, request=with_plans(request, plans))
 
-    def reduce(found: "Found") -> "Reduce":
-        return broker_rows.BrokerReducer(plans if found.named_log_dirs else ())
+    def reduce(file_set: "Found") -> "Reduce":
+        return broker_rows.BrokerReducer(plans if file_set.named_log_dirs else ())
 
     command = Command(
         name="ls",

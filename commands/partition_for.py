@@ -74,10 +74,10 @@ def partition_for(
             lambda v: jobs.share_group_row(_share_partition(v), count),
         )
 
-    found = list(rows())
-    if not found:
+    answers = list(rows())
+    if not answers:
         raise UsageError("use one of --key, --group, --transactional-id, --topic-id, --share-group at least")
-    run_rows("partition-for", found, output)
+    run_rows("partition-for", answers, output)
 
 
 def _rows(

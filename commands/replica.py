@@ -36,7 +36,7 @@ def diff(
     from kcli.jobs.replica import replica_diff as jobs
     from kcli.jobs.replica_pairs import pairs
 
-    expand, split = comparing(pairs, lambda found: jobs.with_manifests(found, inputs.selection()))
+    expand, split = comparing(pairs, lambda file_set: jobs.with_manifests(file_set, inputs.selection()))
     command = Command(
         name="replica diff",
         job=partial(jobs.diff, ignore_compression=ignore_compression),

@@ -241,10 +241,10 @@ def check(
     except FileError as error:
         raise UsageError(f"--storage {error}") from error
 
-    def expand(found: "Found") -> "Found":
+    def expand(file_set: "Found") -> "Found":
         nonlocal options
-        options = options.within(found)
-        return expand_source(source, found, selection=query.selection)
+        options = options.within(file_set)
+        return expand_source(source, file_set, selection=query.selection)
 
     command = Command(
         name="rlmm check",
@@ -323,13 +323,13 @@ def _user_partitions(word: str) -> list[tuple[str, int]]:
     from formats.errors import FormatError
     from formats.primitives import uuid_bytes
 
-    found = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
+    match = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
     topic_id = word.rpartition(":")[0]
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
         raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
-    return found
+    return match
 
 
 @app.command("bootstrap")
@@ -371,8 +371,8 @@ def bootstrap(
     settings = _settings(bootstrap_server, command_config)
     summary = new_summary(output)
     on_disk = _on_disk(inputs, summary) if has_paths else {}
-    found = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
-    answer = partial(run_answer, "rlmm bootstrap", _rows(found, inputs, output, summary), output, summary)
+    outcomes = _outcomes(settings, milliseconds / 1000, inputs.selection(), on_disk, events=events)
+    answer = partial(run_answer, "rlmm bootstrap", _rows(outcomes, inputs, output, summary), output, summary)
     if events:
         answer(Answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines))
     else:
@@ -381,13 +381,13 @@ def bootstrap(
 
 
 def _rows(
-    found: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
+    outcomes: Iterator["Outcome"], inputs: Inputs, output: Output, summary: "RunSummary"
 ) -> Iterator["Item"]:
     from kcli.rows import Failure
     from kcli.rows.remote_tiers import RlmmClusterOffsetRow
 
     has_rows, has_offsets = not inputs.selection().names, False
-    for outcome in found:
+    for outcome in outcomes:
         summary.inputs += 1
         summary.add(outcome)
         has_rows = has_rows or bool(outcome.rows)
@@ -432,10 +432,10 @@ def _on_disk(inputs: Inputs, summary: "RunSummary") -> "OffsetsOnDisk":
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
-    found = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
-    units, failures = plan(found, PARTITIONS_ONLY)
+    file_set = find(list(named_paths(inputs)), Selection(include_leftovers=inputs.include_leftovers))
+    units, failures = plan(file_set, PARTITIONS_ONLY)
     summary.failures.extend(failures)
-    summary.findings.extend(notes_as_findings(found.notes))
+    summary.findings.extend(notes_as_findings(file_set.notes))
     offsets, outcomes = offsets_on_disk(units, inputs.selection())
     for outcome in outcomes:
         summary.inputs += 1

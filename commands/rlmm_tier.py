@@ -211,10 +211,10 @@ def follow(
     from kcli.logdir.find import find
     from kcli.logdir.targets import Selection
 
-    found = find([leader, *(remote_metadata or [])], Selection())
-    if found.failures:
-        raise UsageError(f"{found.failures[0].path}: {found.failures[0].message}")
-    named = [target for target in found.targets if target.name is not None]
+    file_set = find([leader, *(remote_metadata or [])], Selection())
+    if file_set.failures:
+        raise UsageError(f"{file_set.failures[0].path}: {file_set.failures[0].message}")
+    named = [target for target in file_set.targets if target.name is not None]
     metadata = [each for each in named if each.name and each.name.topic == REMOTE_LOG_METADATA]
     leaders = [each for each in named if each.name and each.name.topic not in NEVER_TIERED]
     selection = inputs.selection()

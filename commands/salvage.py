@@ -47,8 +47,8 @@ def salvage(
     command = Command(
         name="salvage",
         job=job,
-        expand=lambda found: with_undecodable(_one(found)),
-        job_of=lambda found: replace(job, known=known_settings(metadata_of(found))),
+        expand=lambda file_set: with_undecodable(_one(file_set)),
+        job_of=lambda file_set: replace(job, known=known_settings(metadata_of(file_set))),
     )
     run(command, inputs._replace(paths=paths), output, engine._replace(jobs=1))
 
@@ -69,8 +69,8 @@ def _refuse(out: str) -> None:
     refuse_log_dirs(f"--out {out}", out)
 
 
-def _one(found: "Found") -> "Found":
+def _one(file_set: "Found") -> "Found":
     """Return what was found if it is one partition."""
-    if len(found.targets) > 1:
-        raise UsageError(f"expected one partition directory, there are {len(found.targets)}")
-    return found
+    if len(file_set.targets) > 1:
+        raise UsageError(f"expected one partition directory, there are {len(file_set.targets)}")
+    return file_set

@@ -55,15 +55,15 @@ def scan(
         rows=frozenset(types),
     )
 
-    def reduce_of(found: "Found") -> "Reduce":
-        unread_logs = unread(found)
+    def reduce_of(file_set: "Found") -> "Reduce":
+        unread_logs = unread(file_set)
         return fold_directories(lambda: DirectoryScan(options.rows, unread_logs))
 
     command = Command(
         name="scan",
         job=ScanLog(options),
         accepts=LOG_ACCEPTS,
-        expand=lambda found: expand(with_contradictions(found), starts=True),
+        expand=lambda file_set: expand(with_contradictions(file_set), starts=True),
         answer=Answer(possible=options.rows),
         split=lambda units, _: group_directories(units),
         reduce=reduce_of,

@@ -74,31 +74,31 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     """
     if words[0] == "sql":
         raise UsageError("submit-command: sql runs on DuckDB; kcli help spark shows the same views in Spark")
-    found = _parsed(words)
-    named = " ".join(words[: len(words) - len(found.rest)])
-    if "spark" not in found.params or "paths" not in found.params:
+    options = _parsed(words)
+    named = " ".join(words[: len(words) - len(options.rest)])
+    if "spark" not in options.params or "paths" not in options.params:
         raise UsageError(
             f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it "
             "here"
         )
-    if found.params["jobs"] > 1:
+    if options.params["jobs"] > 1:
         raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
     for name, instead in (
         ("spark_master", "--master"),
         ("spark_remote", "--master"),
         ("spark_conf", "--conf"),
     ):
-        if found.params[name]:
+        if options.params[name]:
             raise UsageError(
                 f"submit-command: --{name.replace('_', '-')} is for a kcli that starts Spark itself: use "
                 f"{instead} before --"
             )
-    one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
-    paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
-    if not any(path and path != found.params["out"] for path in paths):
+    one = [options.params[name] for name in ("files_from", "server_config", "out") if options.params[name]]
+    paths = [*(options.params["paths"] or ()), *(options.params.get("files") or "").split(","), *one]
+    if not any(path and path != options.params["out"] for path in paths):
         raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
-    first = len(words) - len(found.rest)
-    line = words if found.params["spark"] else [*words[:first], "--spark", *words[first:]]
+    first = len(words) - len(options.rest)
+    line = words if options.params["spark"] else [*words[:first], "--spark", *words[first:]]
     return line, any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 

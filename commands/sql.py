@@ -47,16 +47,16 @@ def sql(
         from kcli.cli.sql import opened_session, print_answer, print_interrupted
 
         try:
-            found, summary = _finder(inputs, output)()
+            file_set, summary = _finder(inputs, output)()
         except Interrupted as error:
             print_interrupted(error, new_summary(output), output)
-        with opened_session(found, summary, inputs, engine) as session:
+        with opened_session(file_set, summary, inputs, engine) as session:
             print_answer(session, query, summary, output)
 
 
 def _finder(inputs: Inputs, output: Output) -> "Find":
     """Return the function that looks again what the paths lead to."""
-    from kcli.cli.inputs import found_at, named_paths
+    from kcli.cli.inputs import find_listed, named_paths
     from kcli.cli.run import new_summary
     from kcli.cli.signals import delivered
     from kcli.jobs.common import failure_of
@@ -69,16 +69,16 @@ def _finder(inputs: Inputs, output: Output) -> "Find":
     def find_now() -> "tuple[Found, RunSummary]":
         with delivered():
             users = inputs.selection()
-            found, summary = readable(found_at(listed, users, inputs)), new_summary(output)
-            selected = len(found.targets)
+            file_set, summary = readable(find_listed(listed, users, inputs)), new_summary(output)
+            selected = len(file_set.targets)
             if users.names:  # events of these topics are in the partitions of another one
-                metadata = found_at(listed, Selection(topics=(REMOTE_LOG_METADATA,)), inputs).targets
-                found.targets += [one for one in metadata if not users.wants(one.name)]
-        summary.failures.extend(map(failure_of, found.failures))
-        summary.inputs = selected + len(found.failures)
+                metadata = find_listed(listed, Selection(topics=(REMOTE_LOG_METADATA,)), inputs).targets
+                file_set.targets += [one for one in metadata if not users.wants(one.name)]
+        summary.failures.extend(map(failure_of, file_set.failures))
+        summary.inputs = selected + len(file_set.failures)
         if not summary.inputs:
             message = "no partition or file here matches what was asked for"
             summary.failures.append(Failure("", "nothing-matched", None, None, message))
-        return found, summary
+        return file_set, summary
 
     return find_now

@@ -147,8 +147,8 @@ def truncate(
         job=job,
         split=split,
         on_outcomes=on_outcomes,
-        job_of=lambda found: partial(
-            jobs.dry_run, request=replace(request, known=known_settings(metadata_of(found)))
+        job_of=lambda file_set: partial(
+            jobs.dry_run, request=replace(request, known=known_settings(metadata_of(file_set)))
         ),
     )
     run(command, inputs, output, engine)
@@ -163,12 +163,12 @@ def _with_leaders(
     from kcli.logdir.find import find
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        found = find([leader], inputs.selection())
+        file_set = find([leader], inputs.selection())
         metadata = metadata_targets([leader, *remote_metadata])
-        for name, failures in (("--leader", found.failures), ("--remote-metadata", metadata.failures)):
+        for name, failures in (("--leader", file_set.failures), ("--remote-metadata", metadata.failures)):
             if failures:
                 raise UsageError(f"{name} {failures[0]}")
-        return with_leaders(units, found.targets, metadata.targets)
+        return with_leaders(units, file_set.targets, metadata.targets)
 
     return split
 

@@ -21,10 +21,10 @@ def uuid(
     from kcli.jobs.identifiers import uuid_of, uuid_rows
     from kcli.logdir.buffers import word_of
 
-    found = []
+    answers = []
     for text in ids:
         try:
-            found.append(uuid_of(text))
+            answers.append(uuid_of(text))
         except FormatError as error:
             raise UsageError(f"{word_of(text)}: expected {error.expected}") from error
-    run_rows("uuid", uuid_rows(found), output)
+    run_rows("uuid", uuid_rows(answers), output)

@@ -51,7 +51,8 @@ def named_paths(inputs: Inputs) -> Iterator[str]:
 
 
 def comparing(
-    grouped: Callable[[Sequence[Unit]], list[Unit]], opened: Callable[[Found], Found] = lambda found: found
+    grouped: Callable[[Sequence[Unit]], list[Unit]],
+    opened: Callable[[Found], Found] = lambda file_set: file_set,
 ) -> tuple[Callable[[Found], Found], Callable[[list[Unit], bool], list[Unit]]]:
     """Return `expand` and `split` of a command that compares replicas, which are `grouped` to units.
 
@@ -59,16 +60,16 @@ def comparing(
     """
     unreadable: list[FileError] = []
 
-    def expand(found: Found) -> Found:
-        result = opened(found)
+    def expand(file_set: Found) -> Found:
+        result = opened(file_set)
         unreadable.extend(result.failures)
         return result
 
     def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        found = grouped(units)
-        if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
+        groups = grouped(units)
+        if groups and not unreadable and all(len(unit.targets) == 1 for unit in groups):
             raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
-        return found
+        return groups
 
     return expand, split
 
@@ -133,7 +134,7 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
-def found_at(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Found:
+def find_listed(listed: Iterable[str], selection: Selection, inputs: Inputs) -> Found:
     """Return what paths lead to, with what --server-config says of their broker."""
     properties = server_properties(inputs)
     if properties is None:
@@ -237,9 +238,9 @@ def size_of(unit: Unit) -> int:
     return max(0, (unit.end or size) - unit.start)
 
 
-def nothing_matched(found: Found) -> str:
+def nothing_matched(file_set: Found) -> str:
     """Return why there is nothing to answer."""
-    leftovers = sum(note.kind == "leftover" for note in found.notes)
+    leftovers = sum(note.kind == "leftover" for note in file_set.notes)
     hint = (
         f"; {leftovers} -delete, -stray or -future left out; --include-leftovers reads them"
         if leftovers
@@ -256,9 +257,11 @@ def other_topics(inputs: Inputs) -> str:
     return advice(inputs, {target.name.topic for target in targets if target.name is not None})
 
 
-def topics_not_found(found: Found, inputs: Inputs) -> Iterator[Failure]:
+def topics_not_found(file_set: Found, inputs: Inputs) -> Iterator[Failure]:
     """Yield a failure for each topic that was named beside others, and has nothing here."""
-    known = {target.name.topic for target in found.targets if target.name is not None} | found.begun_empty
+    known = {
+        target.name.topic for target in file_set.targets if target.name is not None
+    } | file_set.begun_empty
     missing = [word for word in split_list(inputs.topic) if not any(fnmatchcase(one, word) for one in known)]
     for word in missing:
         other = other_topics(inputs._replace(topic=[word]))

@@ -56,16 +56,16 @@ class Out:
         """Whether it is a directory for rows, findings, errors and run.json."""
         return is_run_directory(self.word)
 
-    def refuse_inputs(self, found: Found) -> None:
+    def refuse_inputs(self, file_set: Found) -> None:
         """Refuse a target that is an input, or inside any log dir or partition directory."""
         guarded = {
-            *found.named_log_dirs,
-            *(target.log_dir for target in found.targets if target.log_dir is not None),
+            *file_set.named_log_dirs,
+            *(target.log_dir for target in file_set.targets if target.log_dir is not None),
         }
-        guarded |= {target.path for target in found.targets if target.kind == PARTITION}
+        guarded |= {target.path for target in file_set.targets if target.kind == PARTITION}
         directories = set(map(os.path.realpath, guarded))
         refuse_log_dirs(f"--out {self.word}", os.path.dirname(self.path), directories)
-        if any(_is_same(self, target) for target in found.targets):
+        if any(_is_same(self, target) for target in file_set.targets):
             raise RefusedError(
                 f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
                 "name"

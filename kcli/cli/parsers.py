@@ -64,10 +64,10 @@ def broker_ids(values: list[str] | None, option: str) -> tuple[int, ...]:
 
 def parse_release(text: str) -> tuple[int, ...]:
     """Return a release like 3.9 or 4.3.1 as numbers."""
-    found = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
-    if found is None:
+    match = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
+    if match is None:
         raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
-    version = tuple(int(number) for number in found.groups() if number is not None)
+    version = tuple(int(number) for number in match.groups() if number is not None)
     from kcli.kafka.kraft.meta_properties import NEWEST
 
     if version[:2] > NEWEST:

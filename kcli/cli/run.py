@@ -16,7 +16,7 @@ import typer
 from kcli.cli.boundary import TRACEBACKS_FROM, boundary, internal
 from kcli.cli.inputs import (
     advice,
-    found_at,
+    find_listed,
     named_paths,
     nothing_matched,
     other_topics,
@@ -128,7 +128,7 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
         make_engine = engine_of(engine)
         rows_come_here = command.rows_from_reduce or command.on_outcomes is not None
         out = _out(output, by_workers=engine.uses_spark and not rows_come_here)
-        found, units = _units(command, inputs, output, out, summary)
+        file_set, units = _units(command, inputs, output, out, summary)
         if command.unbounded_output and out is None and engine.uses_spark and not output.quiet:
             refuse_too_much(units)
         answer = command.answer
@@ -137,10 +137,10 @@ def run(command: Command, inputs: Inputs, output: Output, engine: EngineOptions)
         run = _Run(answer, _view(command.name, answer, output, out), output, out, summary)
         with nullcontext() if out is None else out.parts(run.view) as parts:
             by_workers = out is not None and out.by_workers
-            work = command.job if command.job_of is None else command.job_of(found)
-            job = Job(work, command.reduce and command.reduce(found))
+            work = command.job if command.job_of is None else command.job_of(file_set)
+            job = Job(work, command.reduce and command.reduce(file_set))
             if callable(command.without_rows):
-                command = command._replace(without_rows=command.without_rows(found))
+                command = command._replace(without_rows=command.without_rows(file_set))
             if command.split is not None:
                 planned, units = units, command.split(units, by_workers)
                 if planned and not units and command.topics is not None and not summary.failures:
@@ -170,15 +170,15 @@ def run_answer(
     summary: RunSummary,
     answer: Answer = ANY_ROWS,
     *,
-    found: Found | None = None,
+    file_set: Found | None = None,
 ) -> None:
     """Print rows that come from no job of a command; always ends with typer.Exit.
 
-    `found`: what they are from, which --out must not replace.
+    `file_set`: what they are from, which --out must not replace.
     """
     out = _out(output, by_workers=False)
     if out is not None:
-        out.refuse_inputs(found or Found())
+        out.refuse_inputs(file_set or Found())
     run = _Run(answer, _view(name, answer, output, out), output, out, summary)
     with nullcontext() if out is None else out.parts(run.view) as parts:
         run.write(iter(rows), parts)
@@ -211,31 +211,31 @@ def _units(
             if command.topics is not None:
                 selection = Selection(include_leftovers=selection.include_leftovers)
             listed = list(named_paths(inputs))
-            found = found_at(listed, selection, inputs)
+            file_set = find_listed(listed, selection, inputs)
             if len(listed) > 1 and not command.compares:
-                found = each_once(found, files=False)
+                file_set = each_once(file_set, files=False)
             if out is not None:
-                out.refuse_inputs(found)
-            refuse_input(output.findings, found)
-            summary.inputs = len(found.targets) + len(found.failures)
-            summary.places = frozenset(target.shown for target in found.targets)
+                out.refuse_inputs(file_set)
+            refuse_input(output.findings, file_set)
+            summary.inputs = len(file_set.targets) + len(file_set.failures)
+            summary.places = frozenset(target.shown for target in file_set.targets)
             if command.expand is not None:
-                found = command.expand(found)
-            units, failures = plan(found, command.accepts)
+                file_set = command.expand(file_set)
+            units, failures = plan(file_set, command.accepts)
     except Interrupted as error:
         summary.interrupt(error)
         return Found(), []
     summary.failures.extend(map(_with_cause, failures))
-    summary.findings.extend(notes_as_findings(found.notes))
+    summary.findings.extend(notes_as_findings(file_set.notes))
     if not units and not failures:
         path = shown(inputs.paths[0]) if inputs.paths and len(inputs.paths) == 1 else ""
-        message = NO_EVENTS if command.topics else nothing_matched(found) + other_topics(inputs)
+        message = NO_EVENTS if command.topics else nothing_matched(file_set) + other_topics(inputs)
         summary.failures.append(Failure(path, "nothing-matched", None, None, message))
-    elif command.topics is None and not found.failures:
-        missing = [*topics_not_found(found, inputs)]
+    elif command.topics is None and not file_set.failures:
+        missing = [*topics_not_found(file_set, inputs)]
         summary.inputs += len(missing)
         summary.failures.extend(missing)
-    return found, units
+    return file_set, units
 
 
 def _with_cause(failure: Failure) -> Failure:
@@ -248,9 +248,9 @@ def _with_cause(failure: Failure) -> Failure:
 
 
 def _view(name: str, answer: Answer, output: Output, out: "Out | None") -> View:
-    found = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
+    output_format = format_of(output.format, output.out, is_terminal=sys.stdout.isatty())
     options = ViewOptions(
-        output=found.name if found else output.format or "",
+        output=output_format.name if output_format else output.format or "",
         only=output.only,
         columns=joined(output.columns),
         sort=joined(output.sort),

@@ -36,8 +36,10 @@ def drop_format_for_stdout(context: Any) -> None:
     if out is not None and source is not None and source.name in {"ENVIRONMENT", "DEFAULT_MAP"}:
         from kcli.output.formats import TEXT, format_of, is_run_directory
 
-        found = format_of(context.params["format"], out, is_terminal=False)
-        if not is_run_directory(out) or (found is not None and found.extension in {None, TEXT.extension}):
+        output_format = format_of(context.params["format"], out, is_terminal=False)
+        if not is_run_directory(out) or (
+            output_format is not None and output_format.extension in {None, TEXT.extension}
+        ):
             context.params["format"] = None
 
 
@@ -47,7 +49,7 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
     UsageError for a file that cannot be read, and for a key or a table that names no option, no command.
     """
     options = {long_name(one): one for one in command.params if one.param_type_name == "option"}
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     table = _read(path)
     if any(
         isinstance(value, dict) or key in WITHOUT_DEFAULT or key not in options
@@ -62,11 +64,11 @@ def default_map(command: Any, root: Any, path: str) -> dict[str, Any]:
         for key, value in table.items():
             option = options.get(key)
             if option is not None and option.name not in WITHOUT_DEFAULT:
-                found[option.name] = [value] if option.multiple and not isinstance(value, list) else value
+                defaults[option.name] = [value] if option.multiple and not isinstance(value, list) else value
         table = table.get(word, {})
         if not isinstance(table, dict):
             break
-    return found
+    return defaults
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ Find: TypeAlias = Callable[[], tuple[Found, RunSummary]]
 
 @contextmanager
 def opened_session(
-    found: Found, summary: RunSummary, inputs: Inputs, options: EngineOptions
+    file_set: Found, summary: RunSummary, inputs: Inputs, options: EngineOptions
 ) -> "Iterator[Session]":
     """Give a session of DuckDB; MissingError where it, or a place for its files, is missing."""
     try:
@@ -42,7 +42,7 @@ def opened_session(
         ) from error
     engine = engine_of(options)(None)
     source = Source(
-        found,
+        file_set,
         engine,
         summary.add,
         summary.findings.extend,
@@ -90,7 +90,7 @@ def print_answer(session: "Session", text: str, summary: RunSummary, output: Out
             output,
             summary,
             Answer(types=(row_type,), stop_at_limit=True),
-            found=session.source.found,
+            file_set=session.source.file_set,
         )
 
 
@@ -122,10 +122,10 @@ def run_shell(
     """Ask for queries and print their answers; ends with typer.Exit: on a terminal with 0."""
     if output.out is not None:
         raise UsageError("--out: not with --shell, whose queries would all write this one file")
-    found, summary = find_now()
+    file_set, summary = find_now()
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     statuses = [ExitStatus.CLEAN]
-    with opened_session(found, summary, inputs, engine) as session:
+    with opened_session(file_set, summary, inputs, engine) as session:
         for text in _texts(is_terminal=is_terminal, history=history):
             status = _command(text) if text.startswith(".") else _queries(session, text, find_now, output)
             if status is None:
@@ -156,7 +156,7 @@ def _queries(session: "Session", text: str, find_now: Find, output: Output) -> E
 def _query(session: "Session", text: str, find_now: Find, output: Output) -> ExitStatus:
     """Print what a statement answers, of what the paths lead to now, and return the status of it."""
     try:
-        session.source.found, summary = find_now()
+        session.source.file_set, summary = find_now()
         session.source.note, session.source.report = summary.add, summary.findings.extend
         print_answer(session, text, summary, output)
     except typer.Exit as ended:

@@ -143,11 +143,11 @@ def check_destination(word: str) -> None:
         raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
 
 
-def refuse_input(word: str, found: Found) -> None:
+def refuse_input(word: str, file_set: Found) -> None:
     """Raise RefusedError for a file that is an input."""
     if word not in DESTINATIONS and os.path.lexists(word):
         path = os.path.realpath(word)
-        if any(os.path.realpath(target.path) == path for target in found.targets):
+        if any(os.path.realpath(target.path) == path for target in file_set.targets):
             raise RefusedError(f"--findings {word}: this is one of the inputs, and kcli would replace it")
 
 

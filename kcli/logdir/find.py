@@ -108,28 +108,28 @@ class Found:
 
 def find(arguments: Iterable[str], selection: Selection, server: Server = NO_SERVER) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
-    found = Found(server=server, selection=selection)
+    file_set = Found(server=server, selection=selection)
     given = [*expand(arguments)]
     for argument in given:
         try:
-            _argument(argument, selection, found)
+            _argument(argument, selection, file_set)
         except FileError as error:
-            found.failures.append(FileError(shown(error.path), *error.args[1:]))
-    _take_unformatted(given, found)
+            file_set.failures.append(FileError(shown(error.path), *error.args[1:]))
+    _take_unformatted(given, file_set)
     apart = [server.metadata_log_dir] if server.metadata_log_dir else []
-    places = metadata_dirs([*dict.fromkeys((*found.log_dirs, *apart))])
+    places = metadata_dirs([*dict.fromkeys((*file_set.log_dirs, *apart))])
     if places or server is not NO_SERVER:
-        found.targets = [
+        file_set.targets = [
             replace(target, metadata_dir=places.get(target.log_dir or ""), server=server)
-            for target in found.targets
+            for target in file_set.targets
         ]
-    return found
+    return file_set
 
 
-def log_dir_targets(found: Found) -> list[Target]:
+def log_dir_targets(file_set: Found) -> list[Target]:
     """Return the log dirs that were named, and what a broker would take for such beside them, as targets."""
-    named = found.given_log_dirs if found.named_log_dirs else []
-    apart = [found.server.metadata_log_dir] if found.server.metadata_log_dir else []
+    named = file_set.given_log_dirs if file_set.named_log_dirs else []
+    apart = [file_set.server.metadata_log_dir] if file_set.server.metadata_log_dir else []
     places = metadata_dirs([*dict.fromkeys((*named, *apart))])
     return [
         Target(
@@ -139,25 +139,25 @@ def log_dir_targets(found: Found) -> list[Target]:
             name=None,
             log_dir=path,
             metadata_dir=places.get(path),
-            server=found.server,
+            server=file_set.server,
         )
         for path in named
     ]
 
 
-def _take_unformatted(arguments: Iterable[str], found: Found) -> None:
+def _take_unformatted(arguments: Iterable[str], file_set: Found) -> None:
     """Take for log dirs empty directories that were named beside some, as new volumes are.
 
     And what server.properties names in log.dirs; one that is missing where nothing else is named.
     """
-    is_alone = not (found.named_log_dirs or found.targets)
-    of_server = {shown(path): path for path in found.server.log_dirs}
+    is_alone = not (file_set.named_log_dirs or file_set.targets)
+    of_server = {shown(path): path for path in file_set.server.log_dirs}
     given = {} if is_alone else {shown(path): path for path in arguments if _is_empty(path)}
     given |= of_server
     codes = {NO_LOG_DIR, "not-found"} if is_alone else {NO_LOG_DIR}
-    taken = [one.path for one in found.failures if one.path in given and one.code in codes]
-    found.named_log_dirs += [given[path] for path in taken]
-    found.failures = [one for one in found.failures if one.path not in taken]
+    taken = [one.path for one in file_set.failures if one.path in given and one.code in codes]
+    file_set.named_log_dirs += [given[path] for path in taken]
+    file_set.failures = [one for one in file_set.failures if one.path not in taken]
 
 
 def _is_empty(path: str) -> bool:
@@ -167,7 +167,7 @@ def _is_empty(path: str) -> bool:
         return False
 
 
-def _argument(path: str, selection: Selection, found: Found) -> None:
+def _argument(path: str, selection: Selection, file_set: Found) -> None:
     try:
         mode = os.stat(path).st_mode
     except ValueError as error:
@@ -178,7 +178,7 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     if not stat.S_ISDIR(mode):
         target = file_target(path)
         if selection.wants(target.name):
-            found.targets.append(target)
+            file_set.targets.append(target)
         return
     path = path.rstrip("/") or "/"
     entries = list_entries(path)
@@ -186,14 +186,14 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     if kind in {PARTITION, REMOTE_SEGMENTS}:
         name = partition_around(path)
         if selection.wants(name):
-            found.targets.append(
+            file_set.targets.append(
                 Target(kind=kind, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path))
             )
     elif kind == LOG_DIR:
-        found.named_log_dirs.append(path)
-        _log_dir(path, entries, selection, found)
+        file_set.named_log_dirs.append(path)
+        _log_dir(path, entries, selection, file_set)
     elif kind == TIERED_STORAGE:
-        found.targets.extend(_tiered_storage(entries, selection))
+        file_set.targets.extend(_tiered_storage(entries, selection))
     else:
         raise FileError(path, NO_LOG_DIR, _advice(entries))
 
@@ -237,7 +237,7 @@ def not_a_file(path: str, shown_path: str) -> Note:
     return Note("no-file", shown_path, irregular(path) or "not a regular file")
 
 
-def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found) -> None:
+def _log_dir(path: str, entries: list[Entry], selection: Selection, file_set: Found) -> None:
     partitions: list[tuple[str, int, str, Target]] = []
     notes: list[Note] = []
     for entry in entries:
@@ -245,7 +245,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
             notes.append(not_a_file(entry.path, shown(entry.path)))
             continue
         if entry.error is not None:
-            found.failures.append(file_error(shown(entry.path), entry.error))
+            file_set.failures.append(file_error(shown(entry.path), entry.error))
             continue
         if not entry.is_directory:
             file = parse_file(entry.name)
@@ -262,8 +262,8 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
         elif selection.wants(name):
             notes.append(Note("leftover", shown(entry.path)))
     partitions.sort(key=lambda item: item[:3])
-    found.targets.extend(item[3] for item in partitions)
-    found.notes.extend(sorted(notes))
+    file_set.targets.extend(item[3] for item in partitions)
+    file_set.notes.extend(sorted(notes))
 
 
 def expand(arguments: Iterable[str]) -> Iterator[str]:
@@ -308,13 +308,13 @@ def _place(target: Target) -> str:
     return os.path.join(os.path.realpath(directory), name)
 
 
-def each_once(found: Found, *, files: bool = True) -> Found:
+def each_once(file_set: Found, *, files: bool = True) -> Found:
     """Return the same with each directory once, however its path is spelt; and each file, with `files`."""
     targets: dict[object, Target] = {}
-    for number, target in enumerate(found.targets):
+    for number, target in enumerate(file_set.targets):
         is_kept = not files and target.kind != PARTITION
         targets.setdefault(number if is_kept else _place(target), target)
     named: dict[str, str] = {}
-    for path in found.named_log_dirs:
+    for path in file_set.named_log_dirs:
         named.setdefault(os.path.realpath(path), path)
-    return replace(found, targets=[*targets.values()], named_log_dirs=[*named.values()])
+    return replace(file_set, targets=[*targets.values()], named_log_dirs=[*named.values()])

@@ -87,13 +87,13 @@ class SqlError(Exception):
 class Source:
     """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
 
-    `users`: the partitions that were selected; `found` has those of __remote_log_metadata, too. `note` gets
-    each outcome of a scan, and `report` the findings about names of what is read, unless the view has them as
-    rows; both from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
+    `users`: the partitions that were selected; `file_set` has those of __remote_log_metadata, too.
+    `note` gets each outcome of a scan, and `report` the findings about names of what is read, unless the view
+    has them as rows; both from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
     an option raised, of which DuckDB only passes on the text. `refused`: of each scan, `Plan.refused`.
     """
 
-    found: Found
+    file_set: Found
     engine: Engine
     note: Note
     report: Report
@@ -107,11 +107,12 @@ class Source:
     missing: "list[tuple[str, ViewTable]]" = field(default_factory=list)
     _named: dict[tuple[str, tuple[str | None, ...]], str] = field(default_factory=dict)
 
-    def found_for(self, view: str) -> Found:
+    def file_set_of(self, view: str) -> Found:
         """Return what the paths lead to as far as a view reads it."""
         if view in OF_USERS or not self.users.names:
-            return self.found
-        return replace(self.found, targets=[one for one in self.found.targets if self.users.wants(one.name)])
+            return self.file_set
+        targets = [target for target in self.file_set.targets if self.users.wants(target.name)]
+        return replace(self.file_set, targets=targets)
 
     def name(self, view: str, values: Sequence[str | None]) -> str:
         """Return the name of the table of a view with some options: DuckDB calls it to bind a macro."""
@@ -210,15 +211,15 @@ class Session:
 
     def _next(self, given: "queue.Queue[Any]") -> Any:
         """Return what the thread gives next; an error is raised here."""
-        found = given.get()
-        if not isinstance(found, BaseException):
-            return found
-        given.put(found)
+        item = given.get()
+        if not isinstance(item, BaseException):
+            return item
+        given.put(item)
         if self.source.failed is not None:
             raise self.source.failed
-        if isinstance(found, (duckdb.Error, OSError)):
-            raise SqlError(one_line(str(found))) from found
-        raise found
+        if isinstance(item, (duckdb.Error, OSError)):
+            raise SqlError(one_line(str(item))) from item
+        raise item
 
     def _run(self, text: str, given: "queue.Queue[Any]") -> None:
         """Run statements and put schema, batches and None, or an error, into the queue."""
@@ -332,10 +333,10 @@ class Scan:
 
     def _rows(self) -> Iterator[Any]:
         source, query = self._source, self._query
-        found = source.found_for(query.view)
+        file_set = source.file_set_of(query.view)
         if self._chooses:
-            found = replace(found, targets=_kept(query.view, found.targets, self._condition))
-        plan = plan_view(query, found, self._read.names, source.jobs)
+            file_set = replace(file_set, targets=_kept(query.view, file_set.targets, self._condition))
+        plan = plan_view(query, file_set, self._read.names, source.jobs)
         # a condition may leave out the directory of the one file
         source.refused.append([one for one in plan.refused if one.path or not self._chooses])
         if query.view != FINDINGS:

@@ -144,13 +144,13 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
         given += [options["path"]] if os.path.lexists(options["path"]) else options["path"].split(",")
     if "paths" in options:
         given += _listed(options["paths"])
-    found = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in given if path.strip())
-    if not found:
+    paths = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in given if path.strip())
+    if not paths:
         table = "" if options else f"; where this is a table: {NO_TABLES}"
         raise WordError(
             f"no path: name log dirs, partition directories or files, as load(...) or as option path{table}"
         )
-    return found
+    return paths
 
 
 def _listed(words: str) -> list[str]:

@@ -78,7 +78,7 @@ class ViewCommand(NamedTuple):
 
     job: Map
     accepts: frozenset[str]
-    expand: Callable[[Found], Found] = lambda found: found
+    expand: Callable[[Found], Found] = lambda file_set: file_set
     split: Callable[[list[Unit], int], list[Unit]] = lambda units, _: units
     reduce: Callable[[Found], Reduce] | None = None
 
@@ -91,44 +91,44 @@ class Plan(NamedTuple):
 
     job: Map
     units: list[Unit]
-    found: Found
+    file_set: Found
     reduce: Callable[[Found], Reduce] | None
     findings: list[Finding]
     failures: list[Failure]
     refused: list[Failure]
 
 
-def plan_view(query: ViewQuery, found: Found, columns: Collection[str], workers: int) -> Plan:
+def plan_view(query: ViewQuery, file_set: Found, columns: Collection[str], workers: int) -> Plan:
     """Return what a query must read, of what its paths lead to, for some columns."""
     if query.view not in definitions.OF_USERS:
-        targets = [target for target in found.targets if query.selection.wants(target.name)]
-        found = replace(found, targets=targets)
-    command = VIEW_COMMANDS[query.view](query, found, columns)
-    expanded = command.expand(found)
+        targets = [target for target in file_set.targets if query.selection.wants(target.name)]
+        file_set = replace(file_set, targets=targets)
+    command = VIEW_COMMANDS[query.view](query, file_set, columns)
+    expanded = command.expand(file_set)
     units, failures = plan(expanded, command.accepts)
-    of_view = failures if query.view == definitions.FINDINGS else failures[len(found.failures) :]
+    of_view = failures if query.view == definitions.FINDINGS else failures[len(file_set.failures) :]
     refused = [one for one in of_view if query.view != definitions.FINDINGS and one.error in OF_ARGUMENTS]
-    if query.view == definitions.RLMM and found.targets and not (units or failures):
+    if query.view == definitions.RLMM and file_set.targets and not (units or failures):
         refused.append(Failure("", "nothing-matched", None, None, NO_EVENTS))
     return Plan(
         command.job,
         command.split(units, workers),
         expanded,
         command.reduce,
-        list(notes_as_findings(dict.fromkeys([*found.notes, *expanded.notes]))),
+        list(notes_as_findings(dict.fromkeys([*file_set.notes, *expanded.notes]))),
         [failure for failure in of_view if failure not in refused],
         refused,
     )
 
 
-def readable(found: Found) -> Found:
+def readable(file_set: Found) -> Found:
     """Return the same without the files that no view reads; each is an error, as of `scan`."""
-    unknown = [target for target in found.targets if target.kind == UNKNOWN]
+    unknown = [target for target in file_set.targets if target.kind == UNKNOWN]
     _, failures = plan(Found(targets=unknown), log_targets.LOG_ACCEPTS)
     return replace(
-        found,
-        targets=[target for target in found.targets if target.kind != UNKNOWN],
-        failures=[*found.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
+        file_set,
+        targets=[target for target in file_set.targets if target.kind != UNKNOWN],
+        failures=[*file_set.failures, *(FileError(one.path, one.error, one.message) for one in failures)],
     )
 
 
@@ -141,7 +141,7 @@ def refused_by_all(scans: Sequence[Sequence[Failure]]) -> list[Failure]:
 # The commands of the views
 
 
-def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewCommand:
+def _dump(query: ViewQuery, file_set: Found, columns: Collection[str]) -> ViewCommand:
     """Return `dump` of logs: those that a start opens, those that are named, and leftovers if selected."""
     records = query.view == definitions.RECORDS
     options = DumpOptions(
@@ -152,10 +152,10 @@ def _dump(query: ViewQuery, found: Found, columns: Collection[str]) -> ViewComma
         max_batch_bytes=query.max_batch_bytes,
     )
     job = Dump(options, only_partitions=True)
-    named = {target.path for target in found.targets if target.kind != PARTITION}
+    named = {target.path for target in file_set.targets if target.kind != PARTITION}
 
-    def expand(found: Found) -> Found:
-        expanded = job.expand(found)
+    def expand(file_set: Found) -> Found:
+        expanded = job.expand(file_set)
         leftovers = query.selection.include_leftovers
         return replace(expanded, targets=list(_logs(expanded.targets, named, leftovers=leftovers)))
 
@@ -172,15 +172,15 @@ def _logs(targets: Iterable[Target], named: Collection[str], *, leftovers: bool)
                 yield target
 
 
-def _scan_reduce(_found: Found) -> Reduce:
+def _scan_reduce(_file_set: Found) -> Reduce:
     return fold_directories(lambda: DirectoryScan(SCAN.options.rows))
 
 
-def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(found))
+def _check(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> ViewCommand:
+    known = known_settings(metadata_of(file_set))
     query = RetentionQuery(time.time_ns() // 1_000_000)
-    plans = plans_at_rest(found.given_log_dirs, are_named=True) if found.named_log_dirs else []
-    request = with_plans(StartRequest(known=known, selection=found.selection), plans)
+    plans = plans_at_rest(file_set.given_log_dirs, are_named=True) if file_set.named_log_dirs else []
+    request = with_plans(StartRequest(known=known, selection=file_set.selection), plans)
     return ViewCommand(
         check.CheckLog(CHECKED, request=request, query=query),
         check.CHECK_ACCEPTS,
@@ -190,16 +190,18 @@ def _check(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCo
     )
 
 
-def _check_expand(found: Found, plans: Sequence[StartPlan]) -> Found:
-    return check.expand(broker_expand(found, plans, found.selection) if plans else found)
+def _check_expand(file_set: Found, plans: Sequence[StartPlan]) -> Found:
+    return check.expand(broker_expand(file_set, plans, file_set.selection) if plans else file_set)
 
 
-def _check_reduce(found: Found, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:
-    metadata = metadata_of(found)
-    return check.reducer(found, BrokerLogDirs(found, plans, metadata), None, known_settings(metadata), query)
+def _check_reduce(file_set: Found, plans: Sequence[StartPlan], query: RetentionQuery) -> Reduce:
+    metadata = metadata_of(file_set)
+    return check.reducer(
+        file_set, BrokerLogDirs(file_set, plans, metadata), None, known_settings(metadata), query
+    )
 
 
-def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+def _groups(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> ViewCommand:
     asked = groups.GroupQuery(now_ms=time.time_ns() // 1_000_000, selection=query.selection)
     is_list = query.view == definitions.GROUP_LIST
     job = groups.list_groups if is_list else groups.offsets
@@ -211,7 +213,7 @@ def _groups(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewC
     return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, groups.expand, split)
 
 
-def _metadata(query: ViewQuery, _found: Found, _columns: Collection[str]) -> ViewCommand:
+def _metadata(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> ViewCommand:
     kind = definitions.METADATA_VIEWS[query.view]
     asked = metadata_jobs.MetadataQuery(kinds=(kind,), selection=query.selection)
     return ViewCommand(
@@ -219,8 +221,8 @@ def _metadata(query: ViewQuery, _found: Found, _columns: Collection[str]) -> Vie
     )
 
 
-def _producers(_query: ViewQuery, found: Found, _columns: Collection[str]) -> ViewCommand:
-    known = known_settings(metadata_of(found))
+def _producers(_query: ViewQuery, file_set: Found, _columns: Collection[str]) -> ViewCommand:
+    known = known_settings(metadata_of(file_set))
     job = partial(producers, now_ms=time.time_ns() // 1_000_000, known=known)
     return ViewCommand(job, PARTITIONS_ONLY, with_undecodable)
 
@@ -239,7 +241,7 @@ VIEW_COMMANDS: dict[str, Callable[[ViewQuery, Found, Collection[str]], ViewComma
     definitions.SEGMENTS: lambda *_: ViewCommand(
         SCAN,
         log_targets.LOG_ACCEPTS,
-        lambda found: log_targets.expand(with_contradictions(found), starts=True),
+        lambda file_set: log_targets.expand(with_contradictions(file_set), starts=True),
         lambda units, _: group_directories(units),
         _scan_reduce,
     ),
@@ -294,7 +296,7 @@ class ArrowRows:
             yield from engine(Job(_InArrow(plan.job, self)), plan.units) if plan.units else ()
         else:
             units = {unit.number: unit for unit in plan.units}
-            for outcome in engine(Job(plan.job, plan.reduce(plan.found)), plan.units) if units else ():
+            for outcome in engine(Job(plan.job, plan.reduce(plan.file_set)), plan.units) if units else ():
                 yield self.in_arrow(outcome, units[outcome.number])
 
     def in_arrow(self, outcome: Outcome, unit: Unit) -> Outcome:
@@ -337,12 +339,12 @@ class ArrowRows:
 
     def _findings(self, plan: Plan, engine: Engine) -> Iterator[Outcome]:
         findings, failures = list(plan.findings), list(plan.failures)
-        reduce = None if plan.reduce is None else plan.reduce(plan.found)
+        reduce = None if plan.reduce is None else plan.reduce(plan.file_set)
         for outcome in engine(Job(plan.job, reduce), plan.units) if plan.units else ():
             findings += outcome.findings
             failures += [] if outcome.error is None else [outcome.error]
             yield Outcome(number=outcome.number, continuation=outcome.continuation)
-        log_dirs = {shown(path): path for path in plan.found.log_dirs}
+        log_dirs = {shown(path): path for path in plan.file_set.log_dirs}
         rows = [*map(_finding_row, distinct(findings)), *map(_failure_row, dict.fromkeys(failures))]
         for log_dir, some in groupby(rows, key=lambda row: _log_dir(row, log_dirs)):
             yield Outcome(number=0, rows=self.blocks(some, log_dir))

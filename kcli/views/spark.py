@@ -90,11 +90,11 @@ def plan_tasks(
     directory, asked = directory or os.getcwd(), query(options)
     cores = cores or os.cpu_count() or 1
     with chdir(directory):
-        found = readable(find(asked.paths, asked.selection))
-        if not found.targets and found.failures and asked.view != FINDINGS:
-            raise WordError(str(found.failures[0]))
+        file_set = readable(find(asked.paths, asked.selection))
+        if not file_set.targets and file_set.failures and asked.view != FINDINGS:
+            raise WordError(str(file_set.failures[0]))
         names = {name.lower() for name in columns}
-        plan = plan_view(asked, found, names, asked.partitions or cores)
+        plan = plan_view(asked, file_set, names, asked.partitions or cores)
         if not plan.units and plan.refused and plan.refused[0].path:
             raise WordError(f"{plan.refused[0].path}: {plan.refused[0].message}")
         groups: dict[object, list[Unit]] = {}
@@ -104,8 +104,8 @@ def plan_tasks(
         bins = list(consecutive_bins(list(groups.values()), cores, BYTES_A_TASK, asked.partitions))
     parts = [] if asked.view != FINDINGS else [plan._replace(units=[])]
     for units in bins:
-        of_bin = Found(targets=[unit.target for unit in units], notes=plan.found.notes)
-        parts.append(plan._replace(units=units, found=of_bin, findings=[], failures=[], refused=[]))
+        of_bin = Found(targets=[unit.target for unit in units], notes=plan.file_set.notes)
+        parts.append(plan._replace(units=units, file_set=of_bin, findings=[], failures=[], refused=[]))
     start, now = None if all(map(os.path.isabs, asked.paths)) else directory, datetime.now(UTC)
     return [pickle.dumps((start, asked.view, now, part), pickle.HIGHEST_PROTOCOL) for part in parts]
 
