@@ -120,16 +120,16 @@ class Cluster:
             include_authorized_operations=to_read,
             request_timeout=self._timeout,
         )
-        found: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         for topic, future in answers.items():
             try:
                 allowed = future.result(self._timeout + 1).authorized_operations
             except (self._kafka.KafkaException, TimeoutError) as error:
-                found[topic] = _error_text(error)
+                refusals[topic] = _error_text(error)
             else:
                 if to_read and allowed and self._admin_module.AclOperation.READ not in allowed:
-                    found[topic] = TOPIC_AUTHORIZATION_FAILED
-        return found
+                    refusals[topic] = TOPIC_AUTHORIZATION_FAILED
+        return refusals
 
     def special_offsets(
         self, partitions: Iterable[TopicPartition]
@@ -197,14 +197,14 @@ class Cluster:
     def _listed(
         self, partitions: Iterable[TopicPartition], spec: Any
     ) -> dict[TopicPartition, ListedOffset | ClusterError]:
-        found: dict[TopicPartition, ListedOffset | ClusterError] = {
+        listed: dict[TopicPartition, ListedOffset | ClusterError] = {
             each: ClusterError(LEADER_NOT_AVAILABLE) for each in partitions
         }
         request = {
-            self._kafka.TopicPartition(*each): spec for each in found if self.leaders[each] is not None
+            self._kafka.TopicPartition(*each): spec for each in listed if self.leaders[each] is not None
         }
         if not request:
-            return found
+            return listed
         answers = self._admin.list_offsets(
             request,
             isolation_level=self._kafka.IsolationLevel.READ_UNCOMMITTED,
@@ -215,11 +215,11 @@ class Cluster:
             try:
                 answer = future.result(self._timeout + 1)
             except (self._kafka.KafkaException, TimeoutError) as error:
-                found[each] = ClusterError(f"ListOffsets: {_error_text(error)}")
+                listed[each] = ClusterError(f"ListOffsets: {_error_text(error)}")
             else:
                 epoch = -1 if answer.leader_epoch is None else answer.leader_epoch
-                found[each] = ListedOffset(answer.offset, epoch)
-        return found
+                listed[each] = ListedOffset(answer.offset, epoch)
+        return listed
 
     def _error(self, error: Exception) -> ClusterError:
         reason = next((text for text in self._errors if "brokers are down" not in text), _error_text(error))

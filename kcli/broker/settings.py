@@ -145,10 +145,10 @@ def _login(jaas: str) -> dict[str, str]:
         raise SettingError(
             f"sasl.jaas.config: expected {' or '.join(LOGIN_MODULES)}, found {module or 'nothing'}"
         )
-    found = {
+    login = {
         name: re.sub(r"\\(.)", r"\1", value)
         for name, value in re.findall(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas)
     }
-    if len(found) < 2:
+    if len(login) < 2:
         raise SettingError('sasl.jaas.config: expected username="..." and password="..."')
-    return {f"sasl.{name}": value for name, value in found.items()}
+    return {f"sasl.{name}": value for name, value in login.items()}

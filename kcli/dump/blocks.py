@@ -185,12 +185,12 @@ def columns_of(
 
 def legacy_columns(records: Sequence[Record | LegacyRecord]) -> LegacyColumns:
     """Return what only records of magic 0 and 1 have."""
-    found = [record for record in records if isinstance(record, LegacyRecord)]
+    legacy = [record for record in records if isinstance(record, LegacyRecord)]
     return LegacyColumns(
-        _ints(-1 if record.key_size is None else record.key_size for record in found),
-        _ints(-1 if record.value_size is None else record.value_size for record in found),
-        np.array([record.is_valid for record in found], np.bool_),
-        _ints(record.crc for record in found),
+        _ints(-1 if record.key_size is None else record.key_size for record in legacy),
+        _ints(-1 if record.value_size is None else record.value_size for record in legacy),
+        np.array([record.is_valid for record in legacy], np.bool_),
+        _ints(record.crc for record in legacy),
     )
 
 

@@ -199,18 +199,18 @@ class Dump:
             return {(DUMP_LAYOUT if kind in LAYOUT_KINDS else DUMP_FILE).name}
         return NAMES_OF_KIND.get(kind, {DUMP_FILE.name})
 
-    def expand(self, found: Found) -> Found:
+    def expand(self, file_set: Found) -> Found:
         """Return the same with one target per file.
 
         Those of partitions come in their order, then those of log dirs and their index caches.
         """
         result = replace(
-            found,
+            file_set,
             targets=[],
-            notes=[note for note in found.notes if not note.kind.startswith("unknown")],
-            failures=list(found.failures),
+            notes=[note for note in file_set.notes if not note.kind.startswith("unknown")],
+            failures=list(file_set.failures),
         )
-        for target in found.targets:
+        for target in file_set.targets:
             try:
                 if target.kind == REMOTE_SEGMENTS:
                     result.targets.extend(self._of_remote_segments(target))
@@ -225,9 +225,9 @@ class Dump:
             except FileError as error:
                 result.miss(target, error)
         if not (self.only_partitions or self.options.selects):
-            for log_dir in found.named_log_dirs:
+            for log_dir in file_set.named_log_dirs:
                 try:
-                    known = {failure.path for failure in found.failures}
+                    known = {failure.path for failure in file_set.failures}
                     result.targets.extend(
                         target
                         for target in _log_dir(log_dir, result.failures)

@@ -150,7 +150,7 @@ def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list
     """Return whether a key, a value or a header of each record matches a regular expression."""
     search, data = searcher(pattern), columns.data
     contents = ((columns.key_start, columns.key_length), (columns.value_start, columns.value_length))
-    found = [
+    matches = [
         any(search(part) for part in pair if part is not None)
         for pair in zip(
             *(contents_at(data, starts[numbers], lengths[numbers]) for starts, lengths in contents),
@@ -163,15 +163,15 @@ def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list
     )
     firsts, counts = columns.headers_first[numbers].tolist(), columns.headers_count[numbers].tolist()
     for at, (first, count) in enumerate(zip(firsts, counts, strict=True)):
-        if count and not found[at]:
+        if count and not matches[at]:
             span = slice(first, first + count)
-            found[at] = any(
+            matches[at] = any(
                 search(part)
                 for starts, lengths in headers
                 for part in contents_at(data, starts[span], lengths[span])
                 if part is not None
             )
-    return found
+    return matches
 
 
 def contents_at(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:

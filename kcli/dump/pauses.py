@@ -47,7 +47,7 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
         begun = read(unit, options, findings), findings
     items, findings = begun
     rows: list[RowItem] = []
-    found: list[Finding] = []
+    earlier: list[Finding] = []
     count = held = 0
     most_bytes = BYTES_PER_RANGE if 0 < unit.end - unit.start <= SMALL_RANGE else BYTES_PER_CALL
     most_rows = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
@@ -55,7 +55,7 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     try:
         for item in items:
             if isinstance(item, Finding):
-                found.append(item)
+                earlier.append(item)
             elif isinstance(item, Pause):
                 held += item.bytes
                 if count >= most_rows or held >= most_bytes:
@@ -71,13 +71,13 @@ def read_until_pause(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
                     rows.append(item)
     except FileError as raised:
         outcome = failed(unit, raised)
-        return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])
+        return replace(outcome, rows=rows, findings=[*earlier, *findings.take(), *outcome.findings])
     except Exception as raised:  # noqa: BLE001 - the boundary: a bug on one input stops no other
         error = internal_failure(unit.target.shown, raised)
     return Outcome(
         number=unit.number,
         rows=rows,
-        findings=[*found, *findings.take()],
+        findings=[*earlier, *findings.take()],
         error=error,
         continuation=rest,
         ran_past_end=findings.ran_past_end and error is None and rest is None,

@@ -198,12 +198,12 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         log.report([*problems, *unread])
         return
     for block in _record_blocks(log, window, cursor):
-        found = _filtered(log, block) if asked else block
-        if found is None:
+        selected = _filtered(log, block) if asked else block
+        if selected is None:
             log.report(_up_to_position(problems, int(block.positions[-1])))
             log.report(block.problems)
             continue
-        for one in [found] if options.limit is None else by_batch(found):
+        for one in [selected] if options.limit is None else by_batch(selected):
             log.report(_up_to_position(problems, int(one.positions[-1])))
             yield one._replace(begins=int(one.positions[0]) != shown)
             shown = int(one.positions[-1])
@@ -263,8 +263,8 @@ def _invalid_batches(log: Log, window: Window) -> Iterator[Problem]:
     for number in (~valid | is_above_latest(window.fields["magic"]) | beyond).nonzero()[0].tolist():
         position, fields = int(window.positions[number]), window.fields[number]
         far = base if beyond[number] else None
-        for found in invalid_batch(position, fields, valid=bool(valid[number]), out_of_reach=far):
-            yield Problem(*found)
+        for problem in invalid_batch(position, fields, valid=bool(valid[number]), out_of_reach=far):
+            yield Problem(*problem)
 
 
 def _up_to_position(problems: deque[Problem], position: int) -> Iterator[Problem]:
@@ -343,12 +343,12 @@ def _start(log: Log) -> int:
             starts.append(_at_offset(file, index, asked.offsets[0]))
         if asked.times is not None:
             starts.append(_before_time(file, index, target, asked.times[0]))
-    found = [start for start in starts if start is not None]
-    if len(found) < len(starts):
+    positions = [start for start in starts if start is not None]
+    if len(positions) < len(starts):
         findings.add("DUMP-005", None, "scanned from the beginning: no index entry leads there")
     elif not starts and asked:
         findings.add("DUMP-005", None, "scanned from the beginning: no index knows what is asked for")
-    return max(found, default=0)
+    return max(positions, default=0)
 
 
 def _offset_index(target: Target) -> OffsetIndexFile | None:
@@ -366,11 +366,11 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
         position = index.lookup(offset, index.valid_entries(file.size))[1]
     except FileError:
         return None
-    found = next(verified_batches(file, position), None) if position >= 0 else None
+    batch = next(verified_batches(file, position), None) if position >= 0 else None
     if (
-        isinstance(found, VerifiedBatch)
-        and found.valid
-        and (position == 0 or found.batch.header.base_offset <= offset)
+        isinstance(batch, VerifiedBatch)
+        and batch.valid
+        and (position == 0 or batch.batch.header.base_offset <= offset)
     ):
         return position
     return None
@@ -450,7 +450,7 @@ def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOp
 
     Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
     """
-    left, found = options.tail or 0, []
+    left, parts = options.tail or 0, []
     logs = [target for target in logs if not file_name(target).is_inactive] or logs
     for target in reversed(in_range(logs, options.filter)):
         if left <= 0:
@@ -459,6 +459,6 @@ def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOp
             log = Log(file, target, replace(options, tail=left), FindingCollector(target))
             held = tail_start(log)[1]
         if held:
-            found.append((target, replace(options, tail=min(left, held))))
+            parts.append((target, replace(options, tail=min(left, held))))
             left -= held
-    return found[::-1]
+    return parts[::-1]

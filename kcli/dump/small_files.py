@@ -76,8 +76,8 @@ def decrement_sequence(sequence: int, by: int) -> int:
 
 
 def _manifest_values(data: bytes) -> tuple[Any, ...]:
-    found = read_segment_manifest(data)
-    chunks, indexes = found.chunk_index, found.indexes
+    manifest = read_segment_manifest(data)
+    chunks, indexes = manifest.chunk_index, manifest.indexes
     return (
         MANIFEST_VERSION,
         chunks.type,
@@ -85,12 +85,12 @@ def _manifest_values(data: bytes) -> tuple[Any, ...]:
         chunks.original_file_size,
         chunks.stored_size,
         chunks.chunk_count,
-        found.compression,
-        None if found.encryption is None else found.encryption.key_id,
+        manifest.compression,
+        None if manifest.encryption is None else manifest.encryption.key_id,
         tuple(
             dump.StoredIndex(name, *indexes[kind]) for name, kind in INDEX_PARTS.items() if kind in indexes
         ),
-        found.segment,
+        manifest.segment,
     )
 
 

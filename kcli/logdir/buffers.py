@@ -90,12 +90,12 @@ def after_a_crash(path: str, message: str, error: FormatError | None = None) -> 
     name = os.path.basename(path)
     if name not in LAST_BYTES and not name.endswith((".checkpoint", ".snapshot")):
         return message
-    found = None
+    left = None
     with suppress(FileError), DataFile(path) as file:
-        found = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
+        left = left_by_a_crash(name, file.read(0, min(file.size, WHOLE_FILE_LIMIT)))
     lacks = isinstance(error, TruncatedError) or (error is not None and lacks_lines(error))
-    found = CUT_SHORT if found is None and lacks else found
-    return message if found is None else f"{found}; {message}"
+    left = CUT_SHORT if left is None and lacks else left
+    return message if left is None else f"{left}; {message}"
 
 
 @contextmanager

@@ -99,36 +99,36 @@ class BulkWalk:
             else:
                 view = _room(view, held, size)
                 self.file.read_into(view[held:size], base + held)
-            found = headers(view, size, left, whole=self.verify)
-            is_large = self.verify and found.chain.stop is None and not found.chain.positions
+            batches = headers(view, size, left, whole=self.verify)
+            is_large = self.verify and batches.chain.stop is None and not batches.chain.positions
             if is_large and most < self._size:
                 held, most = size, min(most * GROWTH, self._size)
                 continue
-            is_wide = found.chain.next >= LARGE_BATCH * max(len(found.chain.positions), 1)
+            is_wide = batches.chain.next >= LARGE_BATCH * max(len(batches.chain.positions), 1)
             most = min(most * GROWTH, self._widest if is_wide else self._size)
-            next_base, next_held = base + found.chain.next, max(size - found.chain.next, 0)
-            if self.verify and not is_large and found.chain.stop is None:
+            next_base, next_held = base + batches.chain.next, max(size - batches.chain.next, 0)
+            if self.verify and not is_large and batches.chain.stop is None:
                 next_size = min(most, self.end - next_base)
                 if reader.enabled and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
                     part = spare[next_held:next_size]
                     reader.begin(partial(self.file.read_into, part, next_base + next_held))
-            matches = valid(view, found) if self.verify else None
+            matches = valid(view, batches) if self.verify else None
             data = view[:size]
             if is_large:
-                found, matches = self._large(view, base, size, left)
-                next_base, next_held = base + found.chain.next, 0
+                batches, matches = self._large(view, base, size, left)
+                next_base, next_held = base + batches.chain.next, 0
                 data = view[:0]  # the last piece of the batch is there
-            if found.chain.positions:
-                yield _window(found, matches, base, data)
-            self._end(found.chain, base)
+            if batches.chain.positions:
+                yield _window(batches, matches, base, data)
+            self._end(batches.chain, base)
             if reader.is_running:
                 view, spare = spare, view
             else:
                 view[:next_held] = view[size - next_held : size]
             base, held = next_base, next_held
-            if not self.verify and found.chain.next >= SKIP_FROM * max(len(found.chain.positions), 1):
+            if not self.verify and batches.chain.next >= SKIP_FROM * max(len(batches.chain.positions), 1):
                 base, held, most = (yield from self._hops(base)), 0, self._first
 
     def _end(self, chain: Chain, base: int) -> None:
@@ -143,15 +143,15 @@ class BulkWalk:
         self, view: memoryview, base: int, size: int, left: int
     ) -> "tuple[Headers, NDArray[np.bool_]]":
         """Return the batch that is larger than its buffer, and whether its checksum matches."""
-        found = headers(view, size, left, whole=False)
-        end = base + found.chain.next if found.chain.positions else 0
-        form = format_of(int(found.fields["magic"][0]) if end else LATEST)
+        batches = headers(view, size, left, whole=False)
+        end = base + batches.chain.next if batches.chain.positions else 0
+        form = format_of(int(batches.fields["magic"][0]) if end else LATEST)
         value = form.checksum(view[form.crc_from : size], 0)
         for position in range(base + size, end, self._size):
             piece = view[: min(self._size, end - position)]
             self.file.read_into(piece, position)
             value = form.checksum(piece, value)
-        return found, found.fields["crc"] == value
+        return batches, batches.fields["crc"] == value
 
     def _hops(self, base: int) -> Generator[Window, None, int]:
         """Yield windows of headers read one by one, while batches are large; return where the next begins."""
@@ -170,15 +170,15 @@ class BulkWalk:
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
             hopped = Chain(positions, at, hop.stop, hop.found)
-            found = checked(
+            batches = checked(
                 hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, LARGEST_HEADER
             )
             if self.file.reading.cold:
                 self.file.forget(base, at - base)
-            if found.chain.positions:
-                yield _window(found, None, 0, view[:0])
-            self._end(found.chain, 0)
-            base, hop = at, hop if self.stop is None else found.chain
+            if batches.chain.positions:
+                yield _window(batches, None, 0, view[:0])
+            self._end(batches.chain, 0)
+            base, hop = at, hop if self.stop is None else batches.chain
         return base
 
 
@@ -200,5 +200,5 @@ def _room(view: memoryview, held: int, size: int) -> memoryview:
     return larger
 
 
-def _window(found: Headers, matches: NDArray[np.bool_] | None, base: int, data: memoryview) -> Window:
-    return Window(found.at + base, found.fields, matches, base, data)
+def _window(batches: Headers, matches: NDArray[np.bool_] | None, base: int, data: memoryview) -> Window:
+    return Window(batches.at + base, batches.fields, matches, base, data)

@@ -153,13 +153,13 @@ def metadata_dirs(log_dirs: Sequence[str]) -> dict[str, str]:
         facts = directory_facts(path)
         for broker in (facts.broker_id, None):
             owners.setdefault((facts.cluster_id, broker), path)
-    found = {}
+    dirs = {}
     for path in set(log_dirs).difference(have):
         facts = directory_facts(path)
         place = owners.get((facts.cluster_id, facts.broker_id)) or owners.get((facts.cluster_id, None))
         if facts.cluster_id is not None and place is not None:
-            found[path] = place
-    return found
+            dirs[path] = place
+    return dirs
 
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")

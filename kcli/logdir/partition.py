@@ -93,12 +93,12 @@ class Partition:
             if canonical_name(name) == name:
                 stem, _, extension = name.partition(".")
                 by_stem.setdefault(stem, set()).add(extension)
-        found = [
+        segments = [
             Segment(self.path, int(stem), stem, frozenset(kinds))
             for stem, kinds in by_stem.items()
             if "log" in kinds
         ]
-        return tuple(sorted(found, key=lambda segment: segment.base_offset))
+        return tuple(sorted(segments, key=lambda segment: segment.base_offset))
 
     def epoch_entries(self) -> list[EpochEntry] | None:
         """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file.

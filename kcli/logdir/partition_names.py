@@ -57,9 +57,9 @@ def listed_log(path: str) -> tuple[list[str], list[str]]:
     One that changed a moment ago and has no segment is listed again. A broker makes the directory first and
     the segment then, and removes them in the other order.
     """
-    found = listed(path)
-    if any(name.endswith(".log") for name in found[0]):
-        return found
+    names = listed(path)
+    if any(name.endswith(".log") for name in names[0]):
+        return names
     comes_true(path, lambda: any(name.endswith(".log") for name in listed(path)[0]))
     return listed(path)
 

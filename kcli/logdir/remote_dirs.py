@@ -53,17 +53,17 @@ def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, PartitionDir]]:
 
     By topic and partition. FileError where one cannot be listed.
     """
-    found = []
+    dirs = []
     for path in paths:
         inside = list(_object_dirs(path))
-        found += inside
+        dirs += inside
         above, name = os.path.split(os.path.abspath(path))
         parsed = (
             None if inside else parse_tiered_dir(name) or parse_object_dirs(os.path.basename(above), name)
         )
         if parsed is not None:
-            found.append((path, parsed[0]))
-    yield from sorted(found, key=lambda each: (each[1].topic, each[1].partition, each[0]))
+            dirs.append((path, parsed[0]))
+    yield from sorted(dirs, key=lambda each: (each[1].topic, each[1].partition, each[0]))
 
 
 def _object_dirs(path: str) -> Iterator[tuple[str, PartitionDir]]:

@@ -66,13 +66,13 @@ class PackedLog(DataFile):
 
     def read(self, position: int, length: int) -> bytes:
         """As of DataFile, of the log."""
-        end, found = min(position + length, self.size), bytearray()
+        end, data = min(position + length, self.size), bytearray()
         while position < end:
             number, at = divmod(position, self._manifest.chunk_index.original_chunk_size)
             piece = self._chunk(number)[at : at + end - position]
-            found += piece
+            data += piece
             position += len(piece)
-        return bytes(found)
+        return bytes(data)
 
     def read_into(self, view: memoryview, position: int) -> None:
         """As of DataFile, of the log."""
@@ -82,12 +82,12 @@ class PackedLog(DataFile):
         """Leave the cache alone: positions are not those of the file."""
 
     def _chunk(self, number: int) -> bytes:
-        found = self._chunks.get(number)
-        if found is None:
-            found = self._unpacked(number)
+        chunk = self._chunks.get(number)
+        if chunk is None:
+            chunk = self._unpacked(number)
             kept = list(self._chunks.items())[1 - CHUNKS_KEPT :]
-            self._chunks = dict([*kept, (number, found)])
-        return found
+            self._chunks = dict([*kept, (number, chunk)])
+        return chunk
 
     def _unpacked(self, number: int) -> bytes:
         from formats.compression import ZSTD, decompress
@@ -130,8 +130,8 @@ class FilePart(DataFile):
 
 def manifest_path(path: str) -> str | None:
     """Return the path of the manifest beside an object; None where there is none."""
-    found = f"{path.rpartition('.')[0]}.{MANIFEST_EXTENSION}"
-    return found if os.path.lexists(found) else None
+    manifest = f"{path.rpartition('.')[0]}.{MANIFEST_EXTENSION}"
+    return manifest if os.path.lexists(manifest) else None
 
 
 def read_manifest(path: str) -> "SegmentManifest":

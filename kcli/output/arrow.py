@@ -95,8 +95,8 @@ def _kind(json_schema: Schema) -> str:
     """Return the JSON type of a schema that says all about its values; `open` for one that does not."""
     if "enum" in json_schema:
         return "string" if all(isinstance(value, str) for value in json_schema["enum"]) else "open"
-    found = json_schema.get("type")
-    kinds = [kind for kind in (found if isinstance(found, list) else [found]) if kind != "null"]
+    types = json_schema.get("type")
+    kinds = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
     if (
         kinds in ([], [None])
         or len(kinds) != 1

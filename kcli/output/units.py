@@ -54,7 +54,7 @@ def period(first: int | None, last: int | None) -> str | None:
 
 def readable(text: str) -> str:
     """Return a text with its epoch milliseconds as UTC."""
-    return EPOCH_MS.sub(lambda found: f"{moment(int(found[0]))} UTC", text)
+    return EPOCH_MS.sub(lambda match: f"{moment(int(match[0]))} UTC", text)
 
 
 def only_day(timestamps: Iterable[int | None]) -> str | None:

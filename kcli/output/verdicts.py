@@ -25,13 +25,13 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def write_junit(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write one XML document: a test case for each row, and one for each input that could not be read."""
-    found = [row for row in view.chosen(rows) if isinstance(row, CheckRow)]
+    checks = [row for row in view.chosen(rows) if isinstance(row, CheckRow)]
     findings, failures = tail()
-    failed = sum(row.result in FAILED for row in found)
+    failed = sum(row.result in FAILED for row in checks)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
-    counts = f'tests="{len(found) + len(failures)}" failures="{failed}" errors="{len(failures)}"'
+    counts = f'tests="{len(checks) + len(failures)}" failures="{failed}" errors="{len(failures)}"'
     out.write(f'<testsuites name="kcli check" {counts}>\n  <testsuite name="kcli check" {counts}>\n')
-    for row in found:
+    for row in checks:
         about = [one for one in findings if one.severity != SEVERITIES[0] and one.dir == row.where.dir]
         _write_case(row, about, out)
     for failure in failures:
@@ -65,7 +65,7 @@ def _quoted(text: str) -> str:
 
 def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write gauges: the result of each row, findings by code, errors, and the time in seconds."""
-    found = [row for row in view.chosen(rows) if isinstance(row, CheckRow)]
+    checks = [row for row in view.chosen(rows) if isinstance(row, CheckRow)]
     findings, failures = tail()
     results = {
         _labels(
@@ -74,14 +74,14 @@ def write_prometheus(rows: Iterable[Item], view: View, out: TextOut, tail: Tail)
             partition="" if row.where.partition is None else str(row.where.partition),
             result=row.result,
         ): 1
-        for row in found
+        for row in checks
     }
     meaning = "1 for the result of kcli check of a partition or a log dir."
     _write_gauge("kcli_check_result", meaning, results, out)
     _write_gauge(
         "kcli_check_results",
         "How many partitions and log dirs have a result.",
-        {_labels(result=result): sum(row.result == result for row in found) for result in RESULTS},
+        {_labels(result=result): sum(row.result == result for row in checks) for result in RESULTS},
         out,
     )
     codes = Counter((one.code, one.severity) for one in findings)

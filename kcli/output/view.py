@@ -167,19 +167,19 @@ class View(NamedTuple):
 
     def _sorted(self, rows: Iterable[Item]) -> list[Item]:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
-        found = list(rows)
+        listed = list(rows)
         for name, descending in reversed(self.sort):
             positions = {
                 row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names
             }
-            keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in found]
+            keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in listed]
             present = [pair for pair in keyed if pair[0] is not None]
             if len({isinstance(key, str) for key, _ in present}) > 1:
                 # words for floats that are no numbers, too; NaN is the largest
                 present = [((key == NAN, NOT_FINITE.get(key, key)), row) for key, row in present]
             present.sort(key=itemgetter(0), reverse=descending)
-            found = [row for _, row in present] + [row for key, row in keyed if key is None]
-        return found
+            listed = [row for _, row in present] + [row for key, row in keyed if key is None]
+        return listed
 
 
 def _sort_key(row: Item, position: int | None) -> Any:

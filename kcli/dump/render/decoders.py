@@ -80,10 +80,10 @@ def _remote_text(record: "AnyRecord", max_batch_bytes: int) -> tuple[Shown, str 
     from kcli.kafka.remote.serde import java_text, unreadable
 
     try:
-        found = decode(record.value or b"", longest_for(max_batch_bytes))
-        trouble = unreadable(found)
+        message = decode(record.value or b"", longest_for(max_batch_bytes))
+        trouble = unreadable(message)
         if trouble is None:
-            return Shown(None, java_text(found)), None
+            return Shown(None, java_text(message)), None
     except FormatError as error:
         trouble = describe(error)
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble

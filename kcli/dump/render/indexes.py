@@ -71,11 +71,11 @@ class Indexed(NamedTuple):
 def by_position(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> Indexed:
     """Return what an entry of an offset index leads to."""
     offset, position = entry
-    found = first_last_offset(log, position, options)
-    if found == offset:
-        return Indexed(found, found)
+    last_offset = first_last_offset(log, position, options)
+    if last_offset == offset:
+        return Indexed(last_offset, last_offset)
     taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
-    return Indexed(found, None if taken is None else taken.last_offset)
+    return Indexed(last_offset, None if taken is None else taken.last_offset)
 
 
 def by_offset(
@@ -112,14 +112,14 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     It asks for a length that fits, and for nothing else (`FileLogInputStream.nextBatch`). A negative magic
     reads as a message of magic 1.
     """
-    found = next_batch(log, position, end) if position >= 0 else None
-    if found is None:
+    batch = next_batch(log, position, end) if position >= 0 else None
+    if batch is None:
         return None
-    head, after = found.window, position + found.size
-    if is_legacy(found.magic):
-        has_time = found.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(found)
+    head, after = batch.window, position + batch.size
+    if is_legacy(batch.magic):
+        has_time = batch.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(batch)
         timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
-        return Taken(found.base_offset, timestamp, after)
+        return Taken(batch.base_offset, timestamp, after)
     return Taken(read_header(head).last_offset, None, after) if holds_header(head) else None
 
 
@@ -175,14 +175,14 @@ class Finder:
         """Return the first batch that ends with an offset or after it, or what is taken for one before."""
         while True:
             walk = Walk(self.log, position, ahead=INTERVAL)
-            found = next((batch for batch in walk if batch.header.last_offset >= offset), None)
+            first = next((batch for batch in walk if batch.header.last_offset >= offset), None)
             passed = (
                 taken_for_batch(self.log, walk.stop.position, self.log.size)
                 if walk.stop is not None
                 else None
             )
             if passed is None:
-                return found, None
+                return first, None
             if passed.last_offset >= offset:
                 return None, passed
             position = passed.end
@@ -326,9 +326,9 @@ class LogOfIndex:
 
         Without a log nothing; of an offset index only what does not fit.
         """
-        found: dict[int, Indexed] = {}
+        by_slot: dict[int, Indexed] = {}
         if self.log is None:
-            return found
+            return by_slot
         unbounded = replace(self.options, max_message_size=LARGEST_INT)
         for slot, entry in entries:
             if self._finder is not None:
@@ -343,21 +343,21 @@ class LogOfIndex:
                 words = self._misfit(entry, by_position(self.log, entry, unbounded))
             if words is not None:
                 self.findings.add("DUMP-004", slot * self.index.entry_size, words)
-            found[slot] = indexed
-        return found
+            by_slot[slot] = indexed
+        return by_slot
 
-    def _misfit(self, entry: tuple[int, int], found: Indexed) -> str | None:
+    def _misfit(self, entry: tuple[int, int], indexed: Indexed) -> str | None:
         """Return in words that an entry does not fit its log; None if it does."""
         if self._finder is None:
-            if found.batch == entry[0]:
+            if indexed.batch == entry[0]:
                 return None
-            batch = "no batch" if found.batch is None else f"{found.batch} is the last offset of the batch"
-            return f"offset {entry[0]}: {batch} at byte {entry[1]}"
+            end = "no batch" if indexed.batch is None else f"{indexed.batch} is the last offset of the batch"
+            return f"offset {entry[0]}: {end} at byte {entry[1]}"
         timestamp, offset = entry
-        if found.batch != offset:
+        if indexed.batch != offset:
             return f"offset {offset}: no batch ends with it"
-        if found.timestamp not in {None, timestamp}:
-            return f"timestamp {timestamp}: the batch that ends with {offset} has {found.timestamp}"
+        if indexed.timestamp not in {None, timestamp}:
+            return f"timestamp {timestamp}: the batch that ends with {offset} has {indexed.timestamp}"
         return None
 
 
@@ -529,23 +529,23 @@ def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
 def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:
     """Yield what the tool sums up about the entries of a block, each with its slot."""
     path, index = os.path.join(os.getcwd(), log.findings.target.shown), log.index
-    for slot, found in log.compare(enumerate(block.entries, block.slot)).items():
+    for slot, indexed in log.compare(enumerate(block.entries, block.slot)).items():
         entry = block.entries[slot - block.slot]
         if isinstance(index, TimeIndexFile):
             before = index.entry(slot - 1)[0]
-            yield from ((slot, problem) for problem in _of_time(path, entry, before, found))
-        elif found.taken not in {None, entry[0]}:
-            yield slot, IndexProblem(MISMATCH, path, entry[0], found.taken)
+            yield from ((slot, problem) for problem in _of_time(path, entry, before, indexed))
+        elif indexed.taken not in {None, entry[0]}:
+            yield slot, IndexProblem(MISMATCH, path, entry[0], indexed.taken)
 
 
-def _of_time(path: str, entry: tuple[int, int], before: int, found: Indexed) -> Iterator[IndexProblem]:
+def _of_time(path: str, entry: tuple[int, int], before: int, indexed: Indexed) -> Iterator[IndexProblem]:
     """Yield the problems of an entry of a time index after one of timestamp `before`."""
     timestamp, offset = entry
-    if found.taken != offset:
-        yield IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if found.taken is None else found.taken)
+    if indexed.taken != offset:
+        yield IndexProblem(OFFSET_NOT_FOUND, path, offset, -1 if indexed.taken is None else indexed.taken)
         return
-    if found.timestamp is not None and found.timestamp != timestamp:
-        yield IndexProblem(TIME_MISMATCH, path, timestamp, found.timestamp)
+    if indexed.timestamp is not None and indexed.timestamp != timestamp:
+        yield IndexProblem(TIME_MISMATCH, path, timestamp, indexed.timestamp)
     if before >= timestamp:
         yield IndexProblem(OUT_OF_ORDER, path, timestamp, before)
 

@@ -125,9 +125,9 @@ def _record_rows(
             *decoded_values, damaged = decoded(decoder, record, log.options.max_batch_bytes)
             if damaged:
                 log.findings.add("DUMP-002", position, inside(record.offset, str(decoded_values[-1])))
-        found = _check_control(log, position, record) if is_marker else None
-        if decoder is not None and found is not None and found.value and found.type >= LEADER_CHANGE:
-            decoded_values = decoded_control(found.value)
+        marker = _check_control(log, position, record) if is_marker else None
+        if decoder is not None and marker is not None and marker.value and marker.type >= LEADER_CHANGE:
+            decoded_values = decoded_control(marker.value)
         type_name = control_type(record.key) if is_marker else None
         headers = tuple(
             RecordHeader(key.decode(errors="backslashreplace") if salt is None else salted(key, salt), value)
@@ -222,8 +222,8 @@ def is_control(block: Block) -> NDArray[np.bool_]:
 
 def _flag(block: Block, mask: int) -> NDArray[np.bool_]:
     """Return of which batches an attribute is set; of a message of magic 0 or 1 these bits mean nothing."""
-    found: NDArray[np.bool_] = (block.fields["attributes"] & mask != 0) & block.is_v2
-    return found
+    flags: NDArray[np.bool_] = (block.fields["attributes"] & mask != 0) & block.is_v2
+    return flags
 
 
 def _counts(block: Block) -> Array:

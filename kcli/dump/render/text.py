@@ -244,10 +244,10 @@ def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> byte
     `last` is before the first, unless that `is_first`. After the largest long Java's sum wraps, as numpy's.
     """
     at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
-    found = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
+    pairs = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
     if is_first or bool(offsets[:1] == np.array([last]) + 1):
-        return found
-    return packed(last, int(offsets[0])) + found
+        return pairs
+    return packed(last, int(offsets[0])) + pairs
 
 
 def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int | None:
@@ -446,14 +446,14 @@ def _control_texts(
     numbers = control.nonzero()[0]
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
         try:
-            found = control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
+            marker = control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
         except FormatError as error:
             troubles.append((number, describe_contents(error, options)))
             continue
-        is_shown = options.salt is None or found.value is None or found.type in {ABORT, COMMIT}
+        is_shown = options.salt is None or marker.value is None or marker.type in {ABORT, COMMIT}
         printed[number] = (
-            control_text(found)
+            control_text(marker)
             if is_shown
-            else f" controlType: {found.name}({found.type}) {words_of(record.value or b'', options)}"
+            else f" controlType: {marker.name}({marker.type}) {words_of(record.value or b'', options)}"
         )
     return strings(printed)

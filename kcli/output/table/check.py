@@ -65,12 +65,12 @@ def view_checks(answer: TableInput) -> TableView:
     dirs = {row.where.dir for row in answer.rows}
     others = [one for one in findings if (one.dir or one.path) and one.dir not in dirs]
 
-    def found(row: CheckRow) -> str:
+    def worst(row: CheckRow) -> str:
         own = [one for one in others if os.path.dirname(one.dir or one.path or "") == row.where.dir]
         return _in_words([*of_dir.get(row.where.dir, ()), *(own if row.is_log_dir else ())], first_lines)
 
     return TableView(
-        columns=(RESULT, ShownColumn("FOUND", found, least=24)),
+        columns=(RESULT, ShownColumn("FOUND", worst, least=24)),
         severity=_severity,
         is_listed=lambda row: row.result != CLEAN,
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
@@ -106,10 +106,10 @@ def _of_replicas(findings: Sequence[Finding]) -> Iterator[str]:
     if strays:
         yield f"A start would make {counted(len(strays), 'partition')} -stray: kcli explain START-013."
     for code, does in LOSES.items():
-        found = [one for one in findings if one.code == code]
-        if found:
+        own = [one for one in findings if one.code == code]
+        if own:
             yield f"A start would {does}: kcli explain {code}."
-            yield f"{found[0].dir}: {found[0].message}."
+            yield f"{own[0].dir}: {own[0].message}."
     left = sum(one.code == LEFT_RECORDS for one in findings)
     if left:
         hold = "directory holds" if left == 1 else "directories hold"
@@ -271,7 +271,7 @@ FILE_NOT_SAVED, RECORDS_LOST, MAY_BE_LOST = "SALV-004", "SALV-010", "SALV-011"
 def view_salvages(answer: TableInput) -> TableView:
     """Return the view of what was written of each partition, what not, and a verdict."""
     files = [finding.file or "" for finding in answer.findings if finding.code == FILE_NOT_SAVED]
-    found = {finding.code for finding in answer.findings}
+    codes = {finding.code for finding in answer.findings}
     return TableView(
         columns=(
             ShownColumn("SEGMENTS", "segments", COUNT),
@@ -283,7 +283,7 @@ def view_salvages(answer: TableInput) -> TableView:
         ),
         severity=lambda row: "error" if row.lost or row.batches_lost or row.bytes_lost else "",
         below=_draw_lost,
-        verdict=lambda rows: "\n".join(_salvage_verdict(row, files, found) for row in rows),
+        verdict=lambda rows: "\n".join(_salvage_verdict(row, files, codes) for row in rows),
     )
 
 
@@ -297,14 +297,14 @@ def _draw_lost(rows: Sequence[SalvageRow], screen: Screen) -> Iterator[Renderabl
             yield sentences(screen, f"{len(row.lost) - MOST_RANGES} more: -o json lists them.", style="dim")
 
 
-def _salvage_verdict(row: SalvageRow, files: Sequence[str], found: set[str]) -> str:
+def _salvage_verdict(row: SalvageRow, files: Sequence[str], codes: set[str]) -> str:
     lost = [counted(row.batches_lost, "batch", "batches")] if row.batches_lost else []
     lost += [size(row.bytes_lost)] if row.bytes_lost else []
-    gone = ["records that no log has"] if RECORDS_LOST in found else []
+    gone = ["records that no log has"] if RECORDS_LOST in codes else []
     saved = "All batches are saved." if row.batches is not None else "The indexes are written anew."
-    if found & {RECORDS_LOST, MAY_BE_LOST}:
+    if codes & {RECORDS_LOST, MAY_BE_LOST}:
         saved = "All batches that the logs have are saved."
     parts = [f"Not saved: {joined([*lost, *files, *gone])}."] if lost or files or gone else []
     parts += [saved] if not lost else []
-    parts += ["Other records may be lost."] if MAY_BE_LOST in found and not gone else []
+    parts += ["Other records may be lost."] if MAY_BE_LOST in codes and not gone else []
     return " ".join(parts)

@@ -129,9 +129,9 @@ def _topic_names(rows: Sequence[DumpRecordRow]) -> dict[str, str]:
         from kcli.kafka.kraft.metadata_loader import Metadata, metadata_in
 
         for log_dir in {os.path.dirname(path) for path, _ in of_topics}:
-            if isinstance(found := metadata_in(log_dir), Metadata):
-                names |= {one.topic_id: one.name for one in found.image.removed}
-                names |= {topic_id: topic.name for topic_id, topic in found.image.topics.items()}
+            if isinstance(metadata := metadata_in(log_dir), Metadata):
+                names |= {one.topic_id: one.name for one in metadata.image.removed}
+                names |= {topic_id: topic.name for topic_id, topic in metadata.image.topics.items()}
     return names
 
 
