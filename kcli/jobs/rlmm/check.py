@@ -118,10 +118,10 @@ class RemoteCheck:
     leaders: tuple[Target, ...] = ()
     metadata_partitions: frozenset[int | None] = frozenset()
 
-    def within(self, found: Found) -> "RemoteCheck":
+    def within(self, file_set: Found) -> "RemoteCheck":
         """Return the same with what was found: replicas that lead, unless others are named, and numbers."""
-        leaders = {target.name: target for target in (*leading(found.targets), *self.leaders)}
-        numbers = frozenset(map(metadata_partition, found.targets)) - {None}
+        leaders = {target.name: target for target in (*leading(file_set.targets), *self.leaders)}
+        numbers = frozenset(map(metadata_partition, file_set.targets)) - {None}
         return replace(self, leaders=tuple(leaders.values()), metadata_partitions=numbers)
 
 
@@ -468,8 +468,8 @@ def _lacks(known: KnownSegments, owner: UserPartition | None) -> str | None:
     """
     if owner is None:
         numbers = {number for number, _ in known.metadata_partitions}
-        found = [lacks(number, known.metadata_partitions) for number in numbers]
-        why = next((each for each in found if each is not None), None)
+        reasons = [lacks(number, known.metadata_partitions) for number in numbers]
+        why = next((each for each in reasons if each is not None), None)
         return None if why is None else f"not all events are here: {why}"
     size = next(iter(known.sizes), None)
     number = metadata_partition_of(owner, [(key, at) for key, at in known.partitions if at is not None], size)

@@ -245,20 +245,20 @@ class SnapshotVisitor(NamedTuple):
     watch: Watch | None = None
 
 
-def expand_source(source: str | None, found: Found, *, selection: Selection) -> Found:
+def expand_source(source: str | None, file_set: Found, *, selection: Selection) -> Found:
     """Return the same with the segments of __remote_log_metadata as targets, for FROM_SNAPSHOTS files too.
 
     Without a source these count only where there are no segments. Where segments are the source, a selected
     partition without its events among them is a failure.
     """
-    expanded = expand(found)
+    expanded = expand(file_set)
     targets = [target for target in expanded.targets if target.kind in EVENT_SOURCE_KINDS]
     has_events = any(target.kind == LOG for target in targets)
     if source is None:
         source = FROM_EVENTS if has_events else FROM_SNAPSHOTS
     if source == FROM_EVENTS:
         targets = [target for target in targets if target.kind == LOG]
-        expanded.failures.extend(without_events(found.targets, selection))
+        expanded.failures.extend(without_events(file_set.targets, selection))
     elif not any(target.kind == REMOTE_LOG_SNAPSHOT for target in targets):
         targets = []
     return replace(expanded, targets=targets)

@@ -230,7 +230,7 @@ def fetched_index(segment: CachedSegment, storage: Iterable[str], kind: str) -> 
     It does not look for the segment's log. The plugin begins with the manifest.
     """
     paths = _paths(segment, storage)
-    return next((found for path in paths if (found := stored_file(path, kind)) is not None), None)
+    return next((stored for path in paths if (stored := stored_file(path, kind)) is not None), None)
 
 
 def stored_file(stem: str, kind: str) -> tuple[str, bytes] | None:

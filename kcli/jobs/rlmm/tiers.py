@@ -143,10 +143,10 @@ def lookup_offset(leader: Leader, *, offset: int | str, storage: tuple[str, ...]
         else f"the local log is empty and ends at {log.log_end_offset}"
     )
     if reason is None:
-        found = first_batch(leader.partition, log, number)
-        batch, why = found or (FoundBatch(), f"{NO_BATCH}: a fetch returns no records")
+        answer = first_batch(leader.partition, log, number)
+        batch, why = answer or (FoundBatch(), f"{NO_BATCH}: a fetch returns no records")
         yield row._replace(
-            found=found is not None, tier=LOCAL_TIER, batch=batch, tries=(f"{disk}: read there",), reason=why
+            found=answer is not None, tier=LOCAL_TIER, batch=batch, tries=(f"{disk}: read there",), reason=why
         )
     elif not reason.startswith(IN_REMOTE_STORAGE):
         yield row._replace(tries=(disk,))
@@ -172,15 +172,15 @@ def _remote_offset(
         stored = stored_segment(segment, storage)
         if stored is None:
             return _found_without_log(row, leader, segment, storage, tries)
-        found = batch_in(stored, row.offset)
-        if found is not None:
+        answer = batch_in(stored, row.offset)
+        if answer is not None:
             return row._replace(
                 found=True,
                 tier=REMOTE_TIER,
                 remote=place_of(segment),
-                batch=found[0],
+                batch=answer[0],
                 tries=tuple(tries),
-                reason=found[1],
+                reason=answer[1],
             )
         number = segment.metadata.end_offset + 1
         tries.append(f"its log has no batch from {row.offset} on: the segment of {number} is next")

@@ -175,10 +175,10 @@ def next_valid_batch(
     if stop.reason == "incomplete" and end < file.size:
         return None, stop
     bad = stop.position if suspect is None else suspect
-    found, gave_up = search_batch(file, bad + 1, end, budget)
-    if found is not None:
-        next_offset = found.header.base_offset
-        return DamagedRange(bad, found.position, stop.reason, stop.found, next_offset, stop.position), None
+    batch, gave_up = search_batch(file, bad + 1, end, budget)
+    if batch is not None:
+        next_offset = batch.header.base_offset
+        return DamagedRange(bad, batch.position, stop.reason, stop.found, next_offset, stop.position), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
         return DamagedRange(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
     return None, stop
@@ -197,9 +197,9 @@ def search_batch(file: DataFile, position: int, end: int, budget: Budget) -> tup
             budget.left -= length
             if budget.left < 0:
                 return None, True
-            found = _batch_at(file, position + at, length)
-            if found is not None:
-                return found, False
+            batch = _batch_at(file, position + at, length)
+            if batch is not None:
+                return batch, False
         position += size
         size = min(size * GROWTH, WINDOW)
     return None, False
@@ -230,8 +230,8 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     at, size = at[fits], size[fits]
     magic = magics[at]
     at = at[np.where(is_legacy(magic), _plausible_legacy(data, at, size, magic), _plausible(data, at, size))]
-    found: list[int] = at.tolist()
-    return found
+    positions: list[int] = at.tolist()
+    return positions
 
 
 def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:

@@ -87,9 +87,9 @@ def scan_log(
             if count < BATCHES_A_BLOCK:
                 continue  # a call of numpy costs as much for ten batches as for a thousand
         if parts:
-            more, found = _summed(parts, base)
+            more, part_defects = _summed(parts, base)
             summary = merge(summary, more)
-            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in found.items()}
+            defects |= {code: _added(defects.get(code, Defects()), one) for code, one in part_defects.items()}
         parts, count = [], 0
         if isinstance(item, DamagedRange):
             gap_count += 1
@@ -248,17 +248,17 @@ def _summed(parts: list[_Part], base: int | None) -> tuple[Summary, dict[str, De
     return summed, {code: one for code, one in defects.items() if one.batches}
 
 
-def _is_within_reach(found: Summary, fields: Fields, base: int) -> bool:
+def _is_within_reach(part: Summary, fields: Fields, base: int) -> bool:
     """Whether offsets that rise from the first to the last show that none is out of reach of a segment.
 
     A quick look: few logs have others.
     """
-    first, last = found.base_offset, found.last_offset
-    if first is None or last is None or found.backwards.times or not base <= first <= last <= base + MAX_INT:
+    first, last = part.base_offset, part.last_offset
+    if first is None or last is None or part.backwards.times or not base <= first <= last <= base + MAX_INT:
         return False
     # a wrong offset between two others is a gap before it; a header may contradict itself
     rises = fields["last_offset_delta"].min() >= 0
-    return bool(rises and (not found.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
+    return bool(rises and (not part.gaps.times or fields["base_offset"].max() <= base + MAX_INT))
 
 
 def _first(which: NDArray[np.bool_], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:

@@ -66,6 +66,6 @@ def violations(offsets: Offsets) -> Iterator[Violation]:
     """Yield the invariants that do not hold, in a fixed order; what is unknown violates none."""
     values = offsets._asdict()
     for name, lower, upper, effect in _INVARIANTS:
-        found, limit = values[lower], values[upper]
-        if found is not None and limit is not None and found > limit:
-            yield Violation(name, found, limit, effect)
+        value, limit = values[lower], values[upper]
+        if value is not None and limit is not None and value > limit:
+            yield Violation(name, value, limit, effect)

@@ -290,14 +290,14 @@ def _codecs(
     packed: NDArray[np.int64] | None,
     unpacked: NDArray[np.int64] | None,
 ) -> tuple[Codec, ...]:
-    found = [Codec()] * CODEC_COUNT
+    codecs = [Codec()] * CODEC_COUNT
     for number in np.bincount(codec, minlength=CODEC_COUNT).nonzero()[0].tolist():
         here = codec == number
-        found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
+        codecs[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
         if packed is not None and unpacked is not None:
             opened = here & (packed != NOT_OPENED)
             sizes = int(packed[opened].sum()), int(unpacked[opened].sum())
-            found[number] = found[number]._replace(
+            codecs[number] = codecs[number]._replace(
                 packed=sizes[0], unpacked=sizes[1], opened=int(np.count_nonzero(opened))
             )
-    return tuple(found)
+    return tuple(codecs)

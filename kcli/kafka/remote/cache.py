@@ -165,10 +165,10 @@ class RemoteCache:
             self.update(RemoteLogSegmentMetadataUpdate(**{name: values[name] for name in names}), None)
 
     def _state(self, epoch: int) -> _EpochState:
-        found = self._epochs.get(epoch)
-        if found is None:
-            found = self._epochs[epoch] = _EpochState()
-        return found
+        state = self._epochs.get(epoch)
+        if state is None:
+            state = self._epochs[epoch] = _EpochState()
+        return state
 
     def add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
         """Take the first event of a segment, as `addCopyInProgressSegment`; the answer is that of `apply`."""
@@ -214,8 +214,8 @@ class RemoteCache:
     def find(self, epoch: int, offset: int) -> CachedSegment | None:
         """Return the segment that serves an offset of a leader epoch (`remoteLogSegmentMetadata`)."""
         state = self._epochs.get(epoch)
-        found = state.floor(offset) if state else None
-        segment = self.segments.get(found) if found is not None else None
+        segment_id = state.floor(offset) if state else None
+        segment = self.segments.get(segment_id) if segment_id is not None else None
         return segment if segment is not None and offset <= segment.end_of_epoch(epoch) else None
 
     def next_with_txn_index(self, epoch: int, offset: int) -> CachedSegment | None:
@@ -223,10 +223,10 @@ class RemoteCache:
 
         `nextSegmentWithTxnIndex` of KIP-1058: it ends where the epoch's segments do not follow each other.
         """
-        found, before = self.find(epoch, offset), None
-        while found is not None and found is not before and found.begun.txn_index_empty:
-            before, found = found, self.find(epoch, found.begun.end_offset + 1)
-        return None if found is before else found
+        segment, before = self.find(epoch, offset), None
+        while segment is not None and segment is not before and segment.begun.txn_index_empty:
+            before, segment = segment, self.find(epoch, segment.begun.end_offset + 1)
+        return None if segment is before else segment
 
     def listed(self, epoch: int) -> list[CachedSegment]:
         """Return the segments of a leader epoch in the cache's order (`listRemoteLogSegments`).
@@ -237,10 +237,10 @@ class RemoteCache:
         if state is None:
             return []
         ids = [*(state.ids[start] for start in state.starts), *state.unreferenced]
-        found = [self.segments[segment_id] for segment_id in ids if segment_id in self.segments]
+        segments = [self.segments[segment_id] for segment_id in ids if segment_id in self.segments]
         if state.unreferenced:
-            found.sort(key=lambda segment: segment.begun.start_offset)
-        return found
+            segments.sort(key=lambda segment: segment.begun.start_offset)
+        return segments
 
     def serving(self, epoch: int) -> Iterator[tuple[int, int, CachedSegment]]:
         """Yield first and last offset (inclusive) that a leader epoch leads to, with the segment, rising."""

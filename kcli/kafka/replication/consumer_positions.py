@@ -136,15 +136,15 @@ def conclude(
     return after_fetch(validate(position, error, end, reset, bounds), reset, bounds, log_end_offset)
 
 
-def after_fetch(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
+def after_fetch(validation: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
     """Return what becomes of a position with the first fetch from it: below the log or past it, it is reset.
 
     The truth is `FetchCollector.handleInitializeErrors`, and `UnifiedLog.read` of the leader.
     """
-    if found.outcome not in {VALID, UNCHECKED} or found.next_offset is None:
-        return found
-    if (bounds.earliest or 0) <= found.next_offset <= log_end_offset:
-        return found
+    if validation.outcome not in {VALID, UNCHECKED} or validation.next_offset is None:
+        return validation
+    if (bounds.earliest or 0) <= validation.next_offset <= log_end_offset:
+        return validation
     if reset == NO_RESET:
         return Validation(OUT_OF_RANGE, None, None, OFFSET_OUT_OF_RANGE)
     return Validation(OUT_OF_RANGE, bounds.earliest if reset == EARLIEST else bounds.latest, None)

@@ -212,11 +212,11 @@ def answer(leader: ReplicaEpochs, asked: int, *, names_epoch: bool = True) -> Ep
     Its version 0 names no epoch, and the releases that have no other one, 0.11 to 1.1, know no end of an
     epoch that is older than all of the leader's (`LeaderEpochFileCache.endOffsetFor` of those).
     """
-    found = end_offset_for(leader.epochs, asked, leader.log_end_offset)
+    epoch_end = end_offset_for(leader.epochs, asked, leader.log_end_offset)
     if names_epoch:
-        return EpochEntry(found.epoch, found.end_offset)
+        return EpochEntry(epoch_end.epoch, epoch_end.end_offset)
     return EpochEntry(
-        UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET if found.rule == BELOW_ALL else found.end_offset
+        UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET if epoch_end.rule == BELOW_ALL else epoch_end.end_offset
     )
 
 
@@ -229,11 +229,11 @@ def fetch(leader: ReplicaEpochs, offset: int, last_fetched_epoch: int | None) ->
     """
     is_in_range = leader.local_start <= offset <= leader.log_end_offset
     if last_fetched_epoch is not None:
-        found = answer(leader, last_fetched_epoch)
-        if found.start_offset == UNDEFINED_EPOCH_OFFSET or offset < leader.log_start_offset:
+        epoch_answer = answer(leader, last_fetched_epoch)
+        if epoch_answer.start_offset == UNDEFINED_EPOCH_OFFSET or offset < leader.log_start_offset:
             is_in_range = False
-        elif found.epoch < last_fetched_epoch or found.start_offset < offset:
-            return FetchAnswer(diverging=found)
+        elif epoch_answer.epoch < last_fetched_epoch or epoch_answer.start_offset < offset:
+            return FetchAnswer(diverging=epoch_answer)
     is_moved = leader.log_start_offset <= offset < leader.local_start
     return FetchAnswer(is_out_of_range=not is_in_range and not is_moved, is_moved_to_tiered=is_moved)
 
@@ -273,12 +273,12 @@ def follow_leader(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str 
     while True:
         at = follower.log_end_offset
         epoch = follower.last_epoch if protocol == FETCH and follower.epochs else None
-        found = fetch(leader, at, epoch)
-        if found.diverging is not None:
-            state = truncation_state(found.diverging, follower, at)
-            rounds.append(_round((at, epoch, None), found.diverging, state))
-        elif not found.is_out_of_range:
-            if found.is_moved_to_tiered:
+        answered = fetch(leader, at, epoch)
+        if answered.diverging is not None:
+            state = truncation_state(answered.diverging, follower, at)
+            rounds.append(_round((at, epoch, None), answered.diverging, state))
+        elif not answered.is_out_of_range:
+            if answered.is_moved_to_tiered:
                 outcome = TIERED
                 rounds.append(Round(at, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET))
             return FetchRounds(at, starts_over=starts_over, outcome=outcome, rounds=tuple(rounds))
@@ -315,9 +315,9 @@ def truncating(leader: ReplicaEpochs, follower: ReplicaEpochs, protocol: str) ->
     initial = min(follower.high_watermark, follower.log_end_offset)
     while follower.epochs and protocol in {EPOCH_PROTOCOL, EPOCH_V0}:
         asked = follower.last_epoch
-        found = answer(leader, asked, names_epoch=protocol == EPOCH_PROTOCOL)
-        state = truncation_state(found, follower, initial)
-        yield _round((None, None, asked), found, state)
+        answered = answer(leader, asked, names_epoch=protocol == EPOCH_PROTOCOL)
+        state = truncation_state(answered, follower, initial)
+        yield _round((None, None, asked), answered, state)
         if state.completed:
             return
         initial = state.offset
@@ -365,8 +365,8 @@ def fetch_from_remote(
         outcome = LOCAL if fetch_rounds.outcome == CONVERGED else OUT_OF_RANGE
         return TieredFetch(outcome, fetch_rounds, at, epoch, next_offset=at)
     local_start = leader.local_start
-    found = epoch_for_offset(leader.epochs, local_start)
-    earliest = EpochEntry(UNDEFINED_EPOCH if found is None else found.epoch, local_start)
+    before = epoch_for_offset(leader.epochs, local_start)
+    earliest = EpochEntry(UNDEFINED_EPOCH if before is None else before.epoch, local_start)
     asked, answered, target = None, None, earliest.epoch
     if earliest.epoch != 0:
         asked = earliest.epoch - 1

@@ -194,31 +194,31 @@ def settled(ranges: Sequence[ReplicaRange], *, is_compacted: bool | None) -> lis
     return neighbours_joined(one._replace(**changes) if one.reason in _LACKING else one for one in ranges)
 
 
-def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
+def neighbours_joined(differences: Iterable[ReplicaRange]) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one."""
     ranges: list[ReplicaRange] = []
-    for one in found:
+    for one in differences:
         _add(ranges, one)
     return ranges
 
 
-def _add(ranges: list[ReplicaRange], found: ReplicaRange) -> None:
+def _add(ranges: list[ReplicaRange], added: ReplicaRange) -> None:
     verdicts = [one.verdict for one in ranges[-2:]]
-    if verdicts == [COMPACTED, EQUAL] and found.verdict == COMPACTED and not ranges[-1].other_epochs:
+    if verdicts == [COMPACTED, EQUAL] and added.verdict == COMPACTED and not ranges[-1].other_epochs:
         last = ranges.pop()
-        ranges[-1] = _joined(_joined(ranges[-1], last), found)
+        ranges[-1] = _joined(_joined(ranges[-1], last), added)
     elif ranges and (
         (ranges[-1].verdict, ranges[-1].reason, ranges[-1].other_epochs)
-        == (found.verdict, found.reason, found.other_epochs)
+        == (added.verdict, added.reason, added.other_epochs)
         or len(ranges) >= MOST_DIFF_RANGES
     ):
-        ranges[-1] = _joined(ranges[-1], found)
+        ranges[-1] = _joined(ranges[-1], added)
     else:
-        ranges.append(found)
+        ranges.append(added)
 
 
 def _joined(one: ReplicaRange, other: ReplicaRange) -> ReplicaRange:
-    worse = max(one, other, key=lambda found: _RANK.index(found.verdict))
+    worse = max(one, other, key=lambda part: _RANK.index(part.verdict))
     return ReplicaRange(
         one.first_offset,
         max(one.last_offset, other.last_offset),
@@ -238,10 +238,10 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
     wait, patience, passed = 0, 1, -1
     while True:
         if not wait:
-            found = _equal_chunk(here, there)
-            if found is not None:
-                patience, passed = 1, max(passed, found.last_offset)
-                yield found
+            difference = _equal_chunk(here, there)
+            if difference is not None:
+                patience, passed = 1, max(passed, difference.last_offset)
+                yield difference
                 continue
             wait, patience = patience, min(2 * patience, MOST_PATIENCE)
         wait -= 1
@@ -251,17 +251,17 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
         first = None if one is None else read_header(one.window, one.at)
         second = None if other is None else read_header(other.window, other.at)
         if first is not None and (second is None or first.last_offset < second.base_offset):
-            found = _alone(here, there, first, ONLY_HERE, passed)
+            difference = _alone(here, there, first, ONLY_HERE, passed)
         elif second is not None and (first is None or second.last_offset < first.base_offset):
-            found = _alone(there, here, second, ONLY_THERE, passed)
+            difference = _alone(there, here, second, ONLY_THERE, passed)
         elif first is None or second is None:
             raise AssertionError("one log has a next batch, so it is alone")
         elif (first.base_offset, first.last_offset) == (second.base_offset, second.last_offset):
-            found = _pair(here, there, first, second, ignore_compression=ignore_compression)
+            difference = _pair(here, there, first, second, ignore_compression=ignore_compression)
         else:
-            found = _overlapping(here, there, min(first.base_offset, second.base_offset))
-        passed = max(passed, found.last_offset)
-        yield found
+            difference = _overlapping(here, there, min(first.base_offset, second.base_offset))
+        passed = max(passed, difference.last_offset)
+        yield difference
 
 
 def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
@@ -275,8 +275,8 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     data = here.read(size)
     if data != there.read(size):
         return None
-    found = headers(data, size, max(here.left, there.left)).chain
-    places, end = found.positions, found.next
+    links = headers(data, size, max(here.left, there.left)).chain
+    places, end = links.positions, links.next
     while places and (places[-1] + LARGEST_HEADER > size or end > size):
         end = places.pop()
     if not places:
@@ -306,9 +306,9 @@ def _alone(
 
 
 def _taken(log: ReplicaLog) -> Extent:
-    found = log.batch()
-    assert found is not None, "there is a batch"
-    extent = Extent(1, found.size, read_header(found.window, found.at).partition_leader_epoch)
+    batch = log.batch()
+    assert batch is not None, "there is a batch"
+    extent = Extent(1, batch.size, read_header(batch.window, batch.at).partition_leader_epoch)
     log.skip()
     return extent
 
@@ -320,8 +320,8 @@ def _overlapping(here: ReplicaLog, there: ReplicaLog, first: int) -> ReplicaRang
     while is_growing:
         is_growing = False
         for number, log in enumerate((here, there)):
-            while (found := log.batch()) is not None:
-                header = read_header(found.window, found.at)
+            while (batch := log.batch()) is not None:
+                header = read_header(batch.window, batch.at)
                 if header.base_offset > last:
                     break
                 last = max(last, header.last_offset)

@@ -323,12 +323,12 @@ def _committed_end(
     By its own high watermark, or by that of another one as far as their logs agree.
     """
     watermarks = [None if known is None else log.bounded(known) for log, known in replicas]
-    found = [] if watermarks[replica] is None else [watermarks[replica] or 0]
+    watermark = [] if watermarks[replica] is None else [watermarks[replica] or 0]
     for (leader, follower), fetch_rounds in fetches.items():
         known = watermarks[leader]
         if follower == replica and known is not None and not fetch_rounds.starts_over:
-            found.append(min(known, fetch_rounds.truncate_to))
-    return max(found, default=None)
+            watermark.append(min(known, fetch_rounds.truncate_to))
+    return max(watermark, default=None)
 
 
 def _cut(log: LoadedLog, offset: int) -> Removed:

@@ -148,8 +148,8 @@ class OffsetIndexJudge(_Entries):
             self.add("IDX-004", int(slots[number]), f"{words} {batches.base[at[number]]}")
         loose = leads & ~late & (offsets != batches.last[at]) & (offsets != lowest[at])
         if loose.any():
-            found = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)
-            pairs = zip(slots[loose][~found].tolist(), offsets[loose][~found].tolist(), strict=True)
+            is_offset = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)
+            pairs = zip(slots[loose][~is_offset].tolist(), offsets[loose][~is_offset].tolist(), strict=True)
             self._loose += list(pairs)[: MOST_LOOSE - len(self._loose)]
 
     def _resolve(self, batches: Batches) -> None:

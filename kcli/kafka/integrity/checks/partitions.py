@@ -175,12 +175,12 @@ class PartitionJudge:
         """
         is_left = self.target.name is not None and self.target.name.kind != NORMAL
         is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
-        found = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
+        findings = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
         if not self.given.recovers(following):
-            yield from found
+            yield from findings
             return
         paths = set()
-        for one in found:
+        for one in findings:
             if one.severity == "info" or one.code == "LOG-008":
                 yield one
             elif one.path not in paths:
@@ -254,8 +254,8 @@ class PartitionJudge:
     def _snapshots_up_to(self, offset: int, *, last: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with snapshots up to an offset; only one of it can be held against batches."""
         while self._snapshots and (last or self._snapshots[0] <= offset):
-            found = self._snapshots.pop(0)
-            yield from self._snapshot(found, is_exact=found == offset)
+            snapshot = self._snapshots.pop(0)
+            yield from self._snapshot(snapshot, is_exact=snapshot == offset)
 
     def _snapshot(self, offset: int, *, is_exact: bool) -> Iterator[Finding]:
         name = f"{file_prefix(offset)}{SNAPSHOT}"

@@ -98,11 +98,11 @@ def _differences(entry: ProducerEntry, run: ProducerRun, log_start: int) -> Iter
         return
     if run.last_offset != NOT_KNOWN:
         stored = (entry.last_sequence, entry.last_offset, entry.offset_delta)
-        found = (run.last_sequence, run.last_offset, run.offset_delta)
+        expected = (run.last_sequence, run.last_offset, run.offset_delta)
         # releases up to 1.0 took the offset of an end marker for that of a batch
-        if stored != found and entry.last_offset != run.last_end:
+        if stored != expected and entry.last_offset != run.last_end:
             names = "last sequence, last offset and offset delta"
-            yield f"{names} {stored}, the batches say {found}"
+            yield f"{names} {stored}, the batches say {expected}"
     first = entry.current_txn_first_offset
     if first != run.open_since and not (first < log_start and run.first_end is None):
         yield f"its open transaction begins at {first}, by the batches at {run.open_since}"

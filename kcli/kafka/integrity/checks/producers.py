@@ -285,7 +285,7 @@ class ProducerMap:
         """Return the aborted transactions that end in a segment which is not added yet; None: unknown."""
         if facts.runs is None or self.runs is None:
             return None
-        found = set(facts.aborted)
+        aborted = set(facts.aborted)
         for producer_id, run in facts.runs.items():
             before = self.runs.get(producer_id)
             if run.first_end is None or run.first_end.kind != ABORT:
@@ -293,8 +293,8 @@ class ProducerMap:
             since = before.open_since if before is not None else NOT_KNOWN
             since = run.first_end.open_since if since == NOT_KNOWN else since
             if since != NOT_KNOWN:
-                found.add(Aborted(producer_id, since, run.first_end.offset))
-        return frozenset(found)
+                aborted.add(Aborted(producer_id, since, run.first_end.offset))
+        return frozenset(aborted)
 
 
 def _continued(before: ProducerRun, run: ProducerRun) -> ProducerRun:
