@@ -29,7 +29,7 @@ GROUPS = {
     "Who writes": ("txn", "producers"),
     "What is deleted when": ("retention", "compact"),
     "Tiered storage": ("rlmm",),
-    "Learn": ("help", "explain", "schema", "demo"),
+    "Learn": ("help", "explain", "runbook", "schema", "demo"),
     "Set up": ("completion", "spark"),
 }
 """The modules of this package that hold a command, as the help groups them.

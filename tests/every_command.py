@@ -9,7 +9,7 @@ from kcli.cli.option import every_command
 from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 
 READ_NO_LOG_DIR = {
-    *("completion", "demo", "explain", "help", "salvage", "schema", "spark submit-command"),
+    *("completion", "demo", "explain", "help", "runbook", "salvage", "schema", "spark submit-command"),
     *READ_NO_FILES,
     *ASK_CLUSTERS,
 }

@@ -4,6 +4,7 @@ from importlib import resources
 
 TOPICS = (
     "intro",
+    "runbooks",
     "epochs",
     "startup",
     "truncation",

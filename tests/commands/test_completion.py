@@ -98,6 +98,7 @@ def words(candidates):
         (["lookup", "offset", ""], ["earliest", "latest"]),
         (["lookup", "offset", "5", ""], []),
         (["replica", "simulate", "uncl"], ["unclean"]),
+        (["runbook", "pre"], ["pre-start-gate"]),
         ([""], list(COMMAND_NAMES)),
     ],
 )

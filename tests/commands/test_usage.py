@@ -137,6 +137,7 @@ def test_a_value_that_cannot_be_used_is_named(tmp_path, words, message):
         ("lookup offset 3", "expected at least one PATH"),
         ("ls --topik x", "--topic"),
         ("explain EPOC-001", "no such code; did you mean EPOCH-001"),
+        ("runbook pre-start", "kcli: runbook pre-start: no such runbook; did you mean pre-start-gate?"),
         ("-v ls", "kcli: -v belongs after the command"),
         ("schema", "epoch end-offset"),
         ("schema epoch", "epoch end-offset"),

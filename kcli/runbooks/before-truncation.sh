@@ -1,0 +1,53 @@
+#!/bin/sh
+# What will this follower lose when it truncates to its leader, and is it saved?
+# 0: nothing; 1: records go and are saved, or it is stuck; 4: not all is saved; else: kcli has no answer
+#
+# A follower that comes back cuts what its leader does not have, for good, within seconds. So ask BEFORE it
+# starts, or before an election that makes another replica the leader:
+#   sh before-truncation.sh SAVED.ndjson LEADER FOLLOWER [--topic NAME]...
+# LEADER and FOLLOWER are log dirs or partition directories; the broker of the follower is stopped. If the
+# leader is on another host, a copy of its partition directories will do, and the leader may go on:
+#   rsync -a LEADER_HOST:/var/lib/kafka/data/orders-0 /mnt/copy/
+# SAVED.ndjson is a new file on another disk. It gets the records that go, keys and values in base64.
+set -eu
+if [ $# -lt 3 ]; then
+  echo "usage: sh before-truncation.sh SAVED.ndjson LEADER FOLLOWER [--topic NAME]..." >&2
+  exit 2
+fi
+saved=$1 leader=$2
+shift 2
+if [ -e "$saved" ]; then
+  echo "$saved is there already: name a new file" >&2
+  exit 2
+fi
+
+status=0
+answer=$(kcli truncate --dry-run --leader "$leader" -o json "$@") || status=$?
+if [ "$status" -gt 1 ]; then
+  echo "kcli has no answer: exit status $status" >&2
+  exit "$status"
+fi
+
+# Each partition that loses records, or that does not converge: kcli help truncation says what that means.
+printf '%s\n' "$answer" | jq -r '
+  .rows[] | select(.records_lost != 0 or .outcome != "converged")
+  | "\(.dir): \(.outcome), log end \(.log_end_offset_before) to \(.log_end_offset_after), loses "
+    + "\(.records_lost // "an unknown number of") records, offsets \(.lost_offsets // "none")"'
+expected=$(printf '%s\n' "$answer" | jq '[.rows[].records_lost | values] | add // 0')
+unknown=$(printf '%s\n' "$answer" | jq '[.rows[] | select(.records_lost == null)] | length')
+if [ "$expected" -eq 0 ] && [ "$unknown" -eq 0 ]; then
+  echo "No record is lost."
+  exit "$status"
+fi
+
+# The same question with --rescue writes the records that go. The files of the follower stay as they are.
+kcli truncate --dry-run --leader "$leader" --rescue "$saved" -o json "$@" > /dev/null || [ $? -eq 1 ] ||
+  exit 4
+number=$(jq -n 'reduce (inputs | select(.type == "rescued_record")) as $one (0; . + 1)' "$saved")
+echo "$number of $expected records that go are in $saved"
+if [ "$number" -lt "$expected" ] || [ "$unknown" -gt 0 ]; then
+  echo "NOT ALL IS SAVED. Copy the follower's partition directories before it starts." >&2
+  exit 4
+fi
+echo "The follower may start. Who owns the topic decides which of them a producer writes again."
+exit 1

@@ -1,0 +1,58 @@
+#!/bin/sh
+# What is damaged on this host, and what was damaged, shortened or lost since the last sweep?
+# 0: nothing; 1: a person must look; else: kcli has no answer, or not about all files
+#
+# Beside the running broker, at 50 MB/s and idle I/O, as a service of a systemd timer:
+#   [Service]                                                    [Timer]
+#   Type=oneshot                                                 OnCalendar=*-*-* 02:00
+#   Nice=19                                                      RandomizedDelaySec=1h
+#   IOSchedulingClass=idle
+#   StateDirectory=kcli
+#   ExecStart=/bin/sh /etc/kafka/nightly-sweep.sh /var/lib/kcli --server-config /etc/kafka/server.properties
+# A failed service is the alarm (OnFailure=). RUNS_DIR, outside of log dirs, keeps a run a night and what was
+# read already: only what is new is read, all of it on the first of a month (bits rot). Old runs go with:
+#   find /var/lib/kcli -maxdepth 1 -name 'check-*' -mtime +31 -exec rm -r {} +
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh nightly-sweep.sh RUNS_DIR LOG_DIR...   or: RUNS_DIR --server-config FILE" >&2
+  exit 2
+fi
+runs=$1
+shift
+if [ ! -d "$runs" ]; then
+  echo "$runs is no directory; make it first, outside of log dirs" >&2
+  exit 2
+fi
+
+# The newest run before this one; names sort by time.
+before=
+for one in "$runs"/check-*/; do
+  if jq -e '.exit_status < 2' "$one/run.json" > /dev/null 2>&1; then before=$one; fi
+done
+now=$(date -u +%Y-%m-%dT%H%M%SZ)
+case $now in *-01T*) ;; *) set -- --since "$runs/state" "$@" ;; esac
+
+status=0
+kcli check -o ndjson --rate 50M --out "$runs/check-$now/" --label "host=$(hostname)" "$@" || status=$?
+if [ "$status" -gt 1 ]; then
+  echo "kcli could not read everything: exit status $status, see $runs/check-$now/errors" >&2
+  exit "$status"
+fi
+
+# What is wrong now, whether it is new or not.
+find "$runs/check-$now/findings" -name '*.ndjson' -exec cat {} + | jq -r '
+  select(.severity == "error") | "error \(.code) \(.path // .dir): \(.message)"'
+
+# What became worse. A log that lost its end may look whole: only two runs show it.
+if [ -n "$before" ]; then
+  answer=$(kcli diff -o json "$before" "$runs/check-$now/") || {
+    [ $? -eq 1 ] || exit 4
+    status=1
+  }
+  printf '%s\n' "$answer" | jq -r '
+    .rows[] | select(.verdict == "damaged" or .verdict == "shrunk" or .verdict == "gone")
+    | "\(.verdict) \(.dir // "a log dir"): log end \(.log_end_offset_before) to \(.log_end_offset_after) "
+      + (.findings_new | join(" "))'
+fi
+[ "$status" -eq 0 ] || echo "Look: kcli explain CODE; kcli diff $before $runs/check-$now/"
+exit "$status"

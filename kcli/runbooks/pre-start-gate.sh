@@ -1,0 +1,56 @@
+#!/bin/sh
+# May the broker start on these log dirs?
+# 0: yes; 1: no, it would fail, wait, go without a log dir or lose records; else: kcli has no answer
+#
+# While the broker is down, with all of its log dirs:
+#   sh pre-start-gate.sh --server-config /etc/kafka/server.properties      or: sh pre-start-gate.sh DIR...
+# As a gate of systemd, in [Service] of the broker's unit (kcli and jq must be on its PATH):
+#   ExecStartPre=/bin/sh /etc/kafka/pre-start-gate.sh --server-config /etc/kafka/server.properties
+#   TimeoutStartSec=1h
+# The gate reads what the start will read: after a crash that may take minutes. With ExecStartPre=-/bin/sh
+# the broker starts in any case, and the answer is in the journal.
+#
+# NO because of lost records: a replica that follows gets them back from its leader, if the leader has them:
+# look at the other replicas first (kcli runbook choose-leader). To accept the loss for one start:
+#   systemctl set-environment ACCEPT_LOSS=yes; systemctl start kafka; systemctl unset-environment ACCEPT_LOSS
+set -eu
+if [ $# -eq 0 ]; then
+  echo "usage: sh pre-start-gate.sh LOG_DIR...   or: --server-config FILE" >&2
+  exit 2
+fi
+
+# The answer is one JSON document. Status 1 is an answer too: bad news. Above 1 there is none.
+status=0
+answer=$(kcli startup -o json "$@") || status=$?
+if [ "$status" -gt 1 ]; then
+  echo "kcli has no answer: exit status $status. A log dir that was never formatted has none." >&2
+  exit "$status"
+fi
+
+# Whether the process stays up, with all log dirs or with some: then a person may accept a loss.
+starts=$(printf '%s\n' "$answer" | jq '
+  [.rows[] | select(.type == "startup_broker") | .outcome | startswith("starts")] | length > 0 and all')
+if [ "$status" -eq 1 ] && [ "${ACCEPT_LOSS:-no}" = yes ] && [ "$starts" = true ]; then
+  echo "YES: it starts, and ACCEPT_LOSS=yes accepts this:"
+  status=0
+elif [ "$status" -eq 0 ]; then
+  echo "YES: start it."
+else
+  echo "NO: do not start it."
+fi
+
+# What becomes of the broker, what to do about it, each replica that does not stay as it is, the findings.
+printf '%s\n' "$answer" | jq -r '
+  def lost: if .records_lost == 0 or .outcome == "fails" then ""
+    else ", loses \(.records_lost // "some") records" end;
+  (.rows[] | select(.type == "startup_broker")
+    | "broker \(.broker_id) \(.outcome)\(lost)",
+      (.reason | values | "  why: \(.)"),
+      (.cause_path | values | "  where: \(.)"),
+      (.server_log | values | "  server.log will say: \(.)"),
+      (.remedy | values | "  do: \(.)")),
+  (.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))
+    | "  \(.dir // "\(.topic)-\(.partition)"): \(.outcome)\(lost)"
+      + if .reason then ": \(.reason)" else "" end),
+  ([.findings[] | select(.severity != "info") | .code] | unique[] | "  more: kcli explain \(.)")'
+exit "$status"

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Would an older release start on these log dirs?
+# 0: yes; 1: no, it would fail, wait, go without a log dir or lose records; else: kcli has no answer
+#
+# Before a rollback, and better before the upgrade that may need one. Ask on every broker and controller:
+#   sh rollback-gate.sh 3.9 --server-config /etc/kafka/server.properties      or: ... 3.9 DIR...
+# The files of a running broker change: then the answer is about this moment.
+# What forbids the way back is mostly metadata.version: once it is raised, releases that do not know it end
+# with an exception. So raise it last, days after the upgrade:
+#   kafka-features.sh --bootstrap-server HOST:9092 describe
+#   kafka-features.sh --bootstrap-server HOST:9092 upgrade --release-version X.Y
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh rollback-gate.sh RELEASE LOG_DIR...   or: RELEASE --server-config FILE" >&2
+  exit 2
+fi
+release=$1
+shift
+
+status=0
+answer=$(kcli startup -o json --kafka-version "$release" "$@") || status=$?
+if [ "$status" -gt 1 ]; then
+  echo "kcli has no answer: exit status $status" >&2
+  exit "$status"
+fi
+if [ "$status" -eq 0 ]; then
+  echo "YES: $release starts here. Roll back one broker, wait until its replicas are in sync, then the next."
+else
+  echo "NO: do not start $release here."
+fi
+
+printf '%s\n' "$answer" | jq -r '
+  def lost: if .records_lost == 0 or .outcome == "fails" then ""
+    else ", loses \(.records_lost // "some") records" end;
+  (.rows[] | select(.type == "startup_broker")
+    | "broker \(.broker_id) \(.outcome)\(lost)",
+      (.reason | values | "  why: \(.)"),
+      (.server_log | values | "  server.log will say: \(.)")),
+  (.rows[] | select(.type == "startup" and .outcome != "not-started")
+    | select(.outcome != "loads" or .records_lost != 0)
+    | "  \(.dir // "\(.topic)-\(.partition)"): \(.outcome)\(lost)")'
+
+# A NO that every release gives is not about the rollback: kcli runbook pre-start-gate.
+if [ "$status" -eq 1 ]; then
+  answer=$(kcli startup -o json --releases "$@") || [ $? -eq 1 ]
+  echo "Every release on these log dirs:"
+  printf '%s\n' "$answer" | jq -r '
+    .rows[] | "  \(.kafka_version)  \(.outcome)" + if .reason then ": \(.reason)" else "" end'
+fi
+exit "$status"
