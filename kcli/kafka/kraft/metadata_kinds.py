@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.messages.metadata import CONFIG_RESOURCES, name_of_code
-from kcli.kafka.kraft.metadata_image import TOPIC, Endpoint, Fields, Image, Topic
+from kcli.kafka.kraft.metadata_image import TOPIC, Broker, Endpoint, Fields, Topic
 from kcli.kafka.kraft.metadata_loader import Metadata, Voter
 
 Key: TypeAlias = Any
@@ -27,24 +27,40 @@ def _word(field: str, number: int) -> str:
     return name_of_code(field, number) or str(number)
 
 
-def endpoints(given: Iterable[Fields]) -> tuple[Endpoint, ...]:
+def endpoints(listeners: Iterable[Fields]) -> tuple[Endpoint, ...]:
     """Return the endpoints that a record names; those of voters have no protocol."""
     return tuple(
         Endpoint(
-            one["name"],
-            one["host"],
-            one["port"],
-            _word("securityProtocol", one["securityProtocol"]) if "securityProtocol" in one else None,
+            fields["name"],
+            fields["host"],
+            fields["port"],
+            _word("securityProtocol", fields["securityProtocol"]) if "securityProtocol" in fields else None,
         )
-        for one in given
+        for fields in listeners
     )
 
 
-def _topic(found: Metadata, topic_id: str) -> Facts | None:
-    topic = found.image.topics.get(topic_id)
-    if topic is None:
-        return None
-    configs = found.image.configs.get((TOPIC, topic.name), {})
+def _mapped(
+    noun: str,
+    attribute: str,
+    facts: Callable[[Metadata, Key, Any], Facts],
+    name: Callable[[Metadata, Key], str],
+    order: Callable[[Metadata, Key], Any] = lambda _, key: key,
+) -> ImageKind:
+    """Return the kind of what an attribute of the image maps keys to, sorted; what is empty has no facts."""
+
+    def keys(metadata: Metadata) -> list[Key]:
+        return sorted(getattr(metadata.image, attribute), key=lambda key: order(metadata, key))
+
+    def facts_of(metadata: Metadata, key: Key) -> Facts | None:
+        value = getattr(metadata.image, attribute).get(key)
+        return None if value is None else facts(metadata, key, value) or None
+
+    return ImageKind(noun, keys, facts_of, name)
+
+
+def _topic(metadata: Metadata, topic_id: str, topic: Topic) -> Facts:
+    configs = metadata.image.configs.get((TOPIC, topic.name), {})
     return {
         "topic": topic.name,
         "topic_id": topic_id,
@@ -53,16 +69,12 @@ def _topic(found: Metadata, topic_id: str) -> Facts | None:
     }
 
 
-def _topic_name(found: Metadata, topic_id: str) -> str:
-    return found.image.topics.get(topic_id, Topic(topic_id)).name
+def _topic_name(metadata: Metadata, topic_id: str) -> str:
+    return metadata.image.topics.get(topic_id, Topic(topic_id)).name
 
 
-def _partition_keys(found: Metadata) -> Iterable[tuple[str, int]]:
-    return ((topic_id, number) for topic_id, number, _ in found.image.partitions())
-
-
-def _partition(found: Metadata, key: tuple[str, int]) -> Facts | None:
-    topic = found.image.topics.get(key[0])
+def _partition(metadata: Metadata, key: tuple[str, int]) -> Facts | None:
+    topic = metadata.image.topics.get(key[0])
     state = None if topic is None else topic.partitions.get(key[1])
     if topic is None or state is None:
         return None
@@ -84,10 +96,7 @@ def _partition(found: Metadata, key: tuple[str, int]) -> Facts | None:
     }
 
 
-def _broker(found: Metadata, node_id: int) -> Facts | None:
-    broker = found.image.brokers.get(node_id)
-    if broker is None:
-        return None
+def _broker(_: Metadata, node_id: int, broker: Broker) -> Facts:
     return {
         "node_id": node_id,
         "incarnation_id": broker.incarnation_id,
@@ -101,17 +110,12 @@ def _broker(found: Metadata, node_id: int) -> Facts | None:
     }
 
 
-def _controller(found: Metadata, node_id: int) -> Facts | None:
-    fields = found.image.controllers.get(node_id)
-    return (
-        None
-        if fields is None
-        else {
-            "node_id": node_id,
-            "incarnation_id": fields["incarnationId"],
-            "endpoints": endpoints(fields["endPoints"]),
-        }
-    )
+def _controller(_: Metadata, node_id: int, fields: Fields) -> Facts:
+    return {
+        "node_id": node_id,
+        "incarnation_id": fields["incarnationId"],
+        "endpoints": endpoints(fields["endPoints"]),
+    }
 
 
 def resource_name(key: tuple[int, str]) -> str:
@@ -119,147 +123,100 @@ def resource_name(key: tuple[int, str]) -> str:
     return f"{CONFIG_RESOURCES.get(key[0], str(key[0])).lower().replace('_', '-')} {key[1] or 'default'}"
 
 
-def _acl(found: Metadata, acl_id: str) -> Facts | None:
-    fields = found.image.acls.get(acl_id)
-    return (
-        None
-        if fields is None
-        else {
-            "id": acl_id,
-            "resource_type": _word("resourceType", fields["resourceType"]),
-            "resource_name": fields["resourceName"],
-            "pattern_type": _word("patternType", fields["patternType"]),
-            "principal": fields["principal"],
-            "host": fields["host"],
-            "operation": _word("operation", fields["operation"]),
-            "permission": _word("permissionType", fields["permissionType"]),
-        }
-    )
+def _acl(_: Metadata, acl_id: str, fields: Fields) -> Facts:
+    return {
+        "id": acl_id,
+        "resource_type": _word("resourceType", fields["resourceType"]),
+        "resource_name": fields["resourceName"],
+        "pattern_type": _word("patternType", fields["patternType"]),
+        "principal": fields["principal"],
+        "host": fields["host"],
+        "operation": _word("operation", fields["operation"]),
+        "permission": _word("permissionType", fields["permissionType"]),
+    }
 
 
-def _scram(found: Metadata, key: tuple[str, int]) -> Facts | None:
-    fields = found.image.scram.get(key)
-    return (
-        None
-        if fields is None
-        else {
-            "user": key[0],
-            "mechanism": _word("mechanism", key[1]),
-            "iterations": fields["iterations"],
-        }
-    )
+def _acl_name(metadata: Metadata, acl_id: str) -> str:
+    fields = metadata.image.acls.get(acl_id)
+    return acl_id if fields is None else " ".join([*_acl(metadata, acl_id, fields).values()][1:])
 
 
-def _token(found: Metadata, token_id: str) -> Facts | None:
-    fields = found.image.tokens.get(token_id)
-    return (
-        None
-        if fields is None
-        else {
-            "token_id": token_id,
-            "owner": fields["owner"],
-            "requester": fields["requester"],
-            "renewers": tuple(fields["renewers"]),
-            "issue_timestamp": fields["issueTimestamp"],
-            "expiry_timestamp": fields["expirationTimestamp"],
-            "max_timestamp": fields["maxTimestamp"],
-        }
-    )
+def _scram(_: Metadata, key: tuple[str, int], fields: Fields) -> Facts:
+    return {"user": key[0], "mechanism": _word("mechanism", key[1]), "iterations": fields["iterations"]}
 
 
-def _producer_ids(found: Metadata, _: Key) -> Facts | None:
-    known = found.image.next_producer_id
-    return None if known < 0 else {"next_producer_id": known}
+def _token(_: Metadata, token_id: str, fields: Fields) -> Facts:
+    return {
+        "token_id": token_id,
+        "owner": fields["owner"],
+        "requester": fields["requester"],
+        "renewers": tuple(fields["renewers"]),
+        "issue_timestamp": fields["issueTimestamp"],
+        "expiry_timestamp": fields["expirationTimestamp"],
+        "max_timestamp": fields["maxTimestamp"],
+    }
 
 
-def voters(found: Metadata) -> dict[int, Voter]:
+def _producer_ids(metadata: Metadata, _: Key) -> Facts | None:
+    next_id = metadata.image.next_producer_id
+    return None if next_id < 0 else {"next_producer_id": next_id}
+
+
+def voters(metadata: Metadata) -> dict[int, Voter]:
     """Return the voters by id: of the last VotersRecord, else those that the last leader named."""
-    named = found.quorum.voters if found.quorum is not None else ()
-    return {one.node_id: one for one in found.voters or (Voter(number, None) for number in named)}
+    named = metadata.quorum.voters if metadata.quorum is not None else ()
+    return {voter.node_id: voter for voter in metadata.voters or (Voter(number, None) for number in named)}
 
 
-def kraft_version(found: Metadata) -> int:
+def kraft_version(metadata: Metadata) -> int:
     """Return the level of kraft.version."""
-    return found.kraft_versions[-1].level if found.kraft_versions else 0
+    return metadata.kraft_versions[-1].level if metadata.kraft_versions else 0
 
 
-def _voter(found: Metadata, voter_id: int) -> Facts | None:
-    voter = voters(found).get(voter_id)
-    return (
-        None
-        if voter is None
-        else {
-            "voter_id": voter_id,
-            "directory_id": voter.directory_id,
-            "endpoints": endpoints(voter.endpoints),
-            "kraft_version": kraft_version(found),
-        }
-    )
-
-
-def _entity(_: Metadata, key: Iterable[tuple[str, str | None]]) -> str:
-    return ", ".join(f"{kind} {name or 'default'}" for kind, name in key)
-
-
-def _by_name(image: Image) -> list[str]:
-    return sorted(image.topics, key=lambda one: image.topics[one].name)
+def _voter(metadata: Metadata, voter_id: int) -> Facts | None:
+    voter = voters(metadata).get(voter_id)
+    if voter is None:
+        return None
+    return {
+        "voter_id": voter_id,
+        "directory_id": voter.directory_id,
+        "endpoints": endpoints(voter.endpoints),
+        "kraft_version": kraft_version(metadata),
+    }
 
 
 IMAGE_KINDS: dict[str, ImageKind] = {
-    "topics": ImageKind("topic", lambda found: _by_name(found.image), _topic, _topic_name),
+    "topics": _mapped("topic", "topics", _topic, _topic_name, order=_topic_name),
     "partitions": ImageKind(
-        "partition", _partition_keys, _partition, lambda found, key: f"{_topic_name(found, key[0])}-{key[1]}"
+        "partition",
+        lambda metadata: ((topic_id, number) for topic_id, number, _ in metadata.image.partitions()),
+        _partition,
+        lambda metadata, key: f"{_topic_name(metadata, key[0])}-{key[1]}",
     ),
-    "brokers": ImageKind(
-        "broker", lambda found: sorted(found.image.brokers), _broker, lambda _, key: f"broker {key}"
+    "brokers": _mapped("broker", "brokers", _broker, lambda _, key: f"broker {key}"),
+    "controllers": _mapped("controller", "controllers", _controller, lambda _, key: f"controller {key}"),
+    "configs": _mapped("config", "configs", lambda *item: dict(item[-1]), lambda _, key: resource_name(key)),
+    "features": _mapped(
+        "feature", "features", lambda _, key, level: {"feature": key, "level": level}, lambda _, key: key
     ),
-    "controllers": ImageKind(
-        "controller",
-        lambda found: sorted(found.image.controllers),
-        _controller,
-        lambda _, key: f"controller {key}",
-    ),
-    "configs": ImageKind(
-        "config",
-        lambda found: sorted(found.image.configs),
-        lambda found, key: dict(found.image.configs.get(key, {})) or None,
-        lambda _, key: resource_name(key),
-    ),
-    "features": ImageKind(
-        "feature",
-        lambda found: sorted(found.image.features),
-        lambda found, key: (
-            {"feature": key, "level": found.image.features[key]} if key in found.image.features else None
-        ),
-        lambda _, key: key,
-    ),
-    "acls": ImageKind(
-        "acl",
-        lambda found: sorted(found.image.acls),
-        _acl,
-        lambda found, key: " ".join([*((_acl(found, key) or {"id": key}).values())][1:]) or key,
-    ),
-    "quotas": ImageKind(
+    "acls": _mapped("acl", "acls", _acl, _acl_name),
+    "quotas": _mapped(
         "quota",
-        lambda found: sorted(found.image.quotas, key=str),
-        lambda found, key: dict(found.image.quotas.get(key, {})) or None,
-        _entity,
+        "quotas",
+        lambda *item: dict(item[-1]),
+        lambda _, key: ", ".join(f"{kind} {name or 'default'}" for kind, name in key),
+        order=lambda _, key: str(key),
     ),
-    "scram": ImageKind(
-        "scram",
-        lambda found: sorted(found.image.scram),
-        _scram,
-        lambda _, key: f"user {key[0]} {_word('mechanism', key[1])}",
-    ),
-    "tokens": ImageKind(
-        "token", lambda found: sorted(found.image.tokens), _token, lambda _, key: f"token {key}"
-    ),
+    "scram": _mapped("scram", "scram", _scram, lambda _, key: f"user {key[0]} {_word('mechanism', key[1])}"),
+    "tokens": _mapped("token", "tokens", _token, lambda _, key: f"token {key}"),
     "producer-ids": ImageKind(
         "producer-ids",
-        lambda found: [()] if found.image.next_producer_id >= 0 else [],
+        lambda metadata: [()] if metadata.image.next_producer_id >= 0 else [],
         _producer_ids,
         lambda *_: "producer ids",
     ),
-    "voters": ImageKind("voter", lambda found: sorted(voters(found)), _voter, lambda _, key: f"voter {key}"),
+    "voters": ImageKind(
+        "voter", lambda metadata: sorted(voters(metadata)), _voter, lambda _, key: f"voter {key}"
+    ),
 }
 """By the words of `kcli metadata show`."""
