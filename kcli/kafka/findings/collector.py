@@ -71,7 +71,7 @@ class FindingCollector:
                 self.first.pop(code, None)
         if not self.first:
             return []
-        found = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
+        counted = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
         self.first.clear()
         self.more.clear()
-        return found
+        return counted

@@ -88,8 +88,8 @@ def contradicts_itself(fields: "Fields") -> "NDArray[np.bool_]":
     """Return which headers no broker writes: more records than offsets, or a negative number of either."""
     count, delta = fields["records_count"], fields["last_offset_delta"]
     wrong = (count < 0) | (delta < 0) | (count > delta + 1)
-    found: NDArray[np.bool_] = wrong & ~is_legacy(fields["magic"])
-    return found
+    contradicts: NDArray[np.bool_] = wrong & ~is_legacy(fields["magic"])
+    return contradicts
 
 
 def unknown_codec_text(position: int, fields: "np.void") -> str:

@@ -35,51 +35,52 @@ def metadata_at(
     """
     segments = [(one.base_offset, one.path("log")) for one in partition.segments]
     first = segments[0][0] if segments else None
-    found = newest_snapshot(partition, until, None if watch is None else first)
-    start, found.until = found.end_offset, until
+    metadata = newest_snapshot(partition, until, None if watch is None else first)
+    start, metadata.until = metadata.end_offset, until
     if watch is not None:
-        found.image.watch = watch(found)
+        metadata.image.watch = watch(metadata)
     ends = [base for base, _ in segments[1:]] + [INT64] * bool(segments)
     for (base, path), end in zip(segments, ends, strict=True):
-        if found.has_reached or until.is_past(base):
+        if metadata.has_reached or until.is_past(base):
             break
         if end <= start:
             continue
-        if base > found.end_offset:
-            found.lose(f"offsets {found.end_offset}..{base - 1} are not here", partition.shown, None)
+        if base > metadata.end_offset:
+            metadata.lose(f"offsets {metadata.end_offset}..{base - 1} are not here", partition.shown, None)
         with DataFile(path) as file:
-            found.read(file, shown_path(partition, path), start, walk=walk)
-    if found.image.offset < 0 and not (found.voters or found.levels):  # those of a bootstrap end at 0
+            metadata.read(file, shown_path(partition, path), start, walk=walk)
+    # the records of a bootstrap end at 0
+    if metadata.image.offset < 0 and not (metadata.voters or metadata.levels):
         words = f"what is here begins at offset {first}" if first else "no record of it is here"
         raise FileError(partition.shown, "nothing-to-read", words)
-    take_quorum_state(found, partition)
-    _say_end(found)
-    return found
+    take_quorum_state(metadata, partition)
+    _say_end(metadata)
+    return metadata
 
 
-def _say_end(found: Metadata) -> None:
+def _say_end(metadata: Metadata) -> None:
     """Say which record the last one is where an offset behind it was asked for."""
-    offset = found.image.offset
-    if offset < found.until.offset < INT64:
-        words = f"offset {found.until.offset} is not here: the answer is as of offset {offset}, the end"
-        found.findings.append(Finding(BEYOND, words, found.directory, found=offset))
+    offset = metadata.image.offset
+    if offset < metadata.until.offset < INT64:
+        words = f"offset {metadata.until.offset} is not here: the answer is as of offset {offset}, the end"
+        metadata.findings.append(Finding(BEYOND, words, metadata.directory, found=offset))
 
 
 def metadata_of_file(
     path: str, shown_as: str, walk: Walk, until: Until = ALL_RECORDS, watch: MakeWatch | None = None
 ) -> Metadata:
     """Return what one segment of the metadata log says, or a snapshot of it, past damage."""
-    found = Metadata(os.path.dirname(shown_as) or ".")
-    name, found.until = parse_file(os.path.basename(path)), until
+    metadata = Metadata(os.path.dirname(shown_as) or ".")
+    name, metadata.until = parse_file(os.path.basename(path)), until
     if watch is not None:
-        found.image.watch = watch(found)
+        metadata.image.watch = watch(metadata)
     if name.kind == LOG and name.base_offset:
-        found.lose(f"offsets 0..{name.base_offset - 1} are not here", shown_as, None)
+        metadata.lose(f"offsets 0..{name.base_offset - 1} are not here", shown_as, None)
     with DataFile(path) as file:
-        has_footer = found.read(file, shown_as, walk=walk)
+        has_footer = metadata.read(file, shown_as, walk=walk)
     if name.kind != LOG and not has_footer and name.epoch is not None:
-        found.lose(NO_FOOTER, shown_as, None)
+        metadata.lose(NO_FOOTER, shown_as, None)
     if name.kind != LOG:
-        found.take_end(name)
-    _say_end(found)
-    return found
+        metadata.take_end(name)
+    _say_end(metadata)
+    return metadata

@@ -47,9 +47,9 @@ class Difference(NamedTuple):
     after: object
 
 
-def _of_topic(found: Metadata, fields: Fields) -> Iterator[Subject]:
+def _of_topic(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
     topic_id = fields["topicId"]
-    topic = found.image.topics.get(topic_id)
+    topic = metadata.image.topics.get(topic_id)
     yield from (
         (("partitions", (topic_id, number)) for number in sorted(topic.partitions) if topic) if topic else ()
     )
@@ -58,8 +58,8 @@ def _of_topic(found: Metadata, fields: Fields) -> Iterator[Subject]:
     yield "topics", topic_id
 
 
-def _cleared(found: Metadata, fields: Fields) -> Iterator[Subject]:
-    for topic_id, topic in found.image.topics.items():
+def _cleared(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
+    for topic_id, topic in metadata.image.topics.items():
         if fields["topicName"] in {"", topic.name}:
             yield from (("partitions", (topic_id, number)) for number in topic.partitions)
 
@@ -76,9 +76,9 @@ def _quota(_: Metadata, fields: Fields) -> list[Subject]:
     return [("quotas", tuple(sorted(entity, key=lambda pair: pair[0])))]
 
 
-def _voters(found: Metadata, fields: Fields) -> Iterator[Subject]:
+def _voters(metadata: Metadata, fields: Fields) -> Iterator[Subject]:
     named = {int(one["voterId"]) for one in fields["voters"]}
-    yield from (("voters", number) for number in sorted(named | voters(found).keys()))
+    yield from (("voters", number) for number in sorted(named | voters(metadata).keys()))
 
 
 SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
@@ -113,23 +113,23 @@ SUBJECTS: dict[str, Callable[[Metadata, Fields], Iterable[Subject]]] = {
 class ChangeWatch:
     """Sees the records that an image takes, and hands on what each changes."""
 
-    def __init__(self, found: Metadata, take: Callable[[MetadataChange], None]) -> None:
-        self._found, self._take = found, take
+    def __init__(self, metadata: Metadata, take: Callable[[MetadataChange], None]) -> None:
+        self._metadata, self._take = metadata, take
 
     def __call__(self, offset: int, message: Message, apply: Callable[[int, Message], None]) -> None:
         """Apply a record, and hand on its changes."""
-        found, subjects_of = self._found, SUBJECTS.get(message.name)
+        metadata, subjects_of = self._metadata, SUBJECTS.get(message.name)
         if subjects_of is None:
             apply(offset, message)
             return
-        known = [(*subject, *self._state(*subject)) for subject in subjects_of(found, message.fields)]
+        known = [(*subject, *self._state(*subject)) for subject in subjects_of(metadata, message.fields)]
         apply(offset, message)
         for kind, key, before, name, old_topic in known:
             after, new_name, new_topic = self._state(kind, key)
             gone, come = changed(before or {}, after or {})
             if not gone and not come:
                 continue
-            epoch, timestamp = found.stamps.get(offset, (found.image.epoch, found.timestamp or -1))
+            epoch, timestamp = metadata.stamps.get(offset, (metadata.image.epoch, metadata.timestamp or -1))
             self._take(
                 MetadataChange(
                     offset,
@@ -150,8 +150,8 @@ class ChangeWatch:
     def _state(self, kind: str, key: Key) -> tuple[Facts | None, str, tuple[str, str] | None]:
         """Return the facts of what a record is about, its name, and its topic."""
         facts, name, topic = (
-            IMAGE_KINDS[kind].facts(self._found, key),
-            IMAGE_KINDS[kind].name(self._found, key),
+            IMAGE_KINDS[kind].facts(self._metadata, key),
+            IMAGE_KINDS[kind].name(self._metadata, key),
             None,
         )
         if facts is not None and "topic_id" in facts:
@@ -222,7 +222,7 @@ WORDS_OF_KIND = {
 def differences(before: Metadata, after: Metadata) -> Iterator[Difference]:
     """Yield what differs between two images, by kind."""
     for kind in IMAGE_KINDS.values():
-        names = {key: kind.name(found, key) for found in (before, after) for key in kind.keys(found)}
+        names = {key: kind.name(metadata, key) for metadata in (before, after) for key in kind.keys(metadata)}
         for key, name in sorted(names.items(), key=lambda item: _order(item[1])):
             old, new = kind.facts(before, key), kind.facts(after, key)
             if old is None:

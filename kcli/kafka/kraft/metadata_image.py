@@ -204,12 +204,12 @@ def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Brok
     """Return a change of the registration that two fields name; None: it goes."""
 
     def replay(image: Image, _: int, fields: Fields) -> str | None:
-        found = image.brokers.get(fields[broker])
-        if found is None:
+        broker_before = image.brokers.get(fields[broker])
+        if broker_before is None:
             return f"broker {fields[broker]} is not registered"
-        if found.epoch != fields[epoch]:
-            return f"broker {fields[broker]} has epoch {found.epoch}, not {fields[epoch]}"
-        after = change(found, fields)
+        if broker_before.epoch != fields[epoch]:
+            return f"broker {fields[broker]} has epoch {broker_before.epoch}, not {fields[epoch]}"
+        after = change(broker_before, fields)
         if after is None:
             del image.brokers[fields[broker]]
         else:
@@ -219,16 +219,16 @@ def _registered(broker: str, epoch: str, change: Callable[[Broker, Fields], Brok
     return replay
 
 
-def _change_registration(found: Broker, fields: Fields) -> Broker:
+def _change_registration(broker: Broker, fields: Fields) -> Broker:
     if fields["fenced"]:
-        found = found._replace(is_fenced=fields["fenced"] > 0)
+        broker = broker._replace(is_fenced=fields["fenced"] > 0)
     if fields.get("inControlledShutdown"):
-        found = found._replace(is_shutting_down=True)
+        broker = broker._replace(is_shutting_down=True)
     if fields.get("logDirs"):
-        found = found._replace(directories=tuple(fields["logDirs"]))
+        broker = broker._replace(directories=tuple(fields["logDirs"]))
     if fields.get("cordonedLogDirs") is not None:
-        found = found._replace(cordoned=tuple(fields["cordonedLogDirs"]))
-    return found
+        broker = broker._replace(cordoned=tuple(fields["cordonedLogDirs"]))
+    return broker
 
 
 def _topic(image: Image, _: int, fields: Fields) -> None:
@@ -364,8 +364,8 @@ def _remove(attribute: str, *names: str, noun: str = "") -> Replay:
     key_of = itemgetter(*names)
 
     def replay(image: Image, _: int, fields: Fields) -> str | None:
-        found = getattr(image, attribute).pop(key_of(fields), None)
-        return f"{noun} {key_of(fields)} is not there" if found is None and noun else None
+        removed = getattr(image, attribute).pop(key_of(fields), None)
+        return f"{noun} {key_of(fields)} is not there" if removed is None and noun else None
 
     return replay
 
@@ -373,8 +373,8 @@ def _remove(attribute: str, *names: str, noun: str = "") -> Replay:
 _REPLAY_OF: dict[str, Replay] = {
     "RegisterBrokerRecord": _register,
     "UnregisterBrokerRecord": _registered("brokerId", "brokerEpoch", lambda _, __: None),
-    "FenceBrokerRecord": _registered("id", "epoch", lambda found, _: found._replace(is_fenced=True)),
-    "UnfenceBrokerRecord": _registered("id", "epoch", lambda found, _: found._replace(is_fenced=False)),
+    "FenceBrokerRecord": _registered("id", "epoch", lambda broker, _: broker._replace(is_fenced=True)),
+    "UnfenceBrokerRecord": _registered("id", "epoch", lambda broker, _: broker._replace(is_fenced=False)),
     "BrokerRegistrationChangeRecord": _registered("brokerId", "brokerEpoch", _change_registration),
     "TopicRecord": _topic,
     "RemoveTopicRecord": _remove_topic,

@@ -286,13 +286,13 @@ class Metadata:
             raise file_error(file.path, error) from error
         return is_footer
 
-    def _seen(self, found: ControlRecord, record: Record, epoch: int) -> None:
+    def _seen(self, control: ControlRecord, record: Record, epoch: int) -> None:
         """Take a control record; a watch of the image sees it, too."""
-        if self.image.watch is None or found.value is None:
-            self._control(found, epoch)
+        if self.image.watch is None or control.value is None:
+            self._control(control, epoch)
             return
         self.stamps[record.offset] = epoch, record.timestamp
-        self.image.watch(record.offset, found.value, lambda *_: self._control(found, epoch))
+        self.image.watch(record.offset, control.value, lambda *_: self._control(control, epoch))
 
     def _before(self, file: DataFile, position: int) -> None:
         """Take a leader change from before a snapshot, which has none; what is damaged there says nothing."""
@@ -303,15 +303,15 @@ class Metadata:
         if is_valid(data):
             with suppress(FormatError):
                 for record in batch_records(data, LONGEST_CONTROL):
-                    found = control_record(record.key, record.value)
-                    if found.type == LEADER_CHANGE:
-                        self._control(found, header.partition_leader_epoch)
+                    control = control_record(record.key, record.value)
+                    if control.type == LEADER_CHANGE:
+                        self._control(control, header.partition_leader_epoch)
 
-    def _control(self, found: ControlRecord, epoch: int) -> None:
-        if found.type not in {LEADER_CHANGE, KRAFT_VOTERS} or found.value is None:
+    def _control(self, control: ControlRecord, epoch: int) -> None:
+        if control.type not in {LEADER_CHANGE, KRAFT_VOTERS} or control.value is None:
             return
-        fields: dict[str, Any] = found.value.fields
-        if found.type == KRAFT_VOTERS:
+        fields: dict[str, Any] = control.value.fields
+        if control.type == KRAFT_VOTERS:
             self.voters = tuple(
                 Voter(voter["voterId"], voter["voterDirectoryId"], tuple(voter["endpoints"]))
                 for voter in fields["voters"]
@@ -410,42 +410,42 @@ class Metadata:
 
 def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
     """Return what a snapshot of the metadata log holds. FileError where it ends without its footer."""
-    found = Metadata(os.path.dirname(shown_as) or ".")
+    metadata = Metadata(os.path.dirname(shown_as) or ".")
     name = parse_file(os.path.basename(path))
     with DataFile(path) as file:
-        is_whole = found.read(file, shown_as)
+        is_whole = metadata.read(file, shown_as)
     if not is_whole and name.base_offset is not None:
         raise FileError(path, "incomplete", "a snapshot that does not end with its footer")
-    found.quorum = None
-    found.take_end(name)
-    return found
+    metadata.quorum = None
+    metadata.take_end(name)
+    return metadata
 
 
 def metadata_of_log(
     partition: Partition, loaded: LoadedLog, snapshot: Callable[[Partition], Metadata] | None = None
 ) -> Metadata:
     """Return what a metadata log holds: its newest whole snapshot, or what `snapshot` reads, and the log."""
-    found = (snapshot or newest_snapshot)(partition)
-    found.log_start_offset = loaded.log_start_offset
-    start, found.lost = found.end_offset, lost_end(loaded)
+    metadata = (snapshot or newest_snapshot)(partition)
+    metadata.log_start_offset = loaded.log_start_offset
+    start, metadata.lost = metadata.end_offset, lost_end(loaded)
     for segment in loaded.segments:
         if segment.log_path is not None and segment.log_size:
             with segment.log() as file:
-                found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
-    take_quorum_state(found, partition)
-    return found
+                metadata.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
+    take_quorum_state(metadata, partition)
+    return metadata
 
 
-def take_quorum_state(found: Metadata, partition: Partition) -> None:
+def take_quorum_state(metadata: Metadata, partition: Partition) -> None:
     """Take what quorum-state beside a metadata log says."""
     path = os.path.join(partition.path, QUORUM_STATE)
     data = read_optional(path)
     if data is not None:
         try:
-            found.elected(read_quorum_state(data))
+            metadata.elected(read_quorum_state(data))
         except FormatError as error:
             shown_as = shown_path(partition, path)
-            found.findings.append(Finding(NO_QUORUM_STATE, str(error), found.directory, shown_as))
+            metadata.findings.append(Finding(NO_QUORUM_STATE, str(error), metadata.directory, shown_as))
 
 
 def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: int | None = None) -> Metadata:
@@ -460,25 +460,25 @@ def newest_snapshot(partition: Partition, until: Until = ALL_RECORDS, reached: i
             continue
         path = os.path.join(partition.path, file)
         try:
-            found = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
+            metadata = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
         except FileError as error:
             message = f"passed over: {error.message}"
             passed_over.append(
                 Finding(NOT_WHOLE, message, partition.shown, shown_path(partition, path), error.position)
             )
             continue
-        if until.is_past(0, found.timestamp or 0):
+        if until.is_past(0, metadata.timestamp or 0):
             continue
-        found.directory = partition.shown
-        return _passing_over(found, passed_over)
+        metadata.directory = partition.shown
+        return _passing_over(metadata, passed_over)
     return _passing_over(Metadata(partition.shown), passed_over)
 
 
-def _passing_over(found: Metadata, snapshots: list[Finding]) -> Metadata:
-    found.findings[:0] = snapshots
-    found.has_passed_over = bool(snapshots)
-    found.is_whole = found.is_whole and not snapshots
-    return found
+def _passing_over(metadata: Metadata, snapshots: list[Finding]) -> Metadata:
+    metadata.findings[:0] = snapshots
+    metadata.has_passed_over = bool(snapshots)
+    metadata.is_whole = metadata.is_whole and not snapshots
+    return metadata
 
 
 def _no_snapshot(partition: Partition) -> Metadata:

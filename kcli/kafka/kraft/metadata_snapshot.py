@@ -67,20 +67,20 @@ def newest_snapshot_trouble(metadata_log: str) -> SnapshotTrouble | None:
         files, others = listed(metadata_log)
     except FileError:
         return None
-    found = snapshots([*files, *others], first_base(files))
-    if not found:
+    by_offset = snapshots([*files, *others], first_base(files))
+    if not by_offset:
         return None
-    path = os.path.join(metadata_log, found[max(found)])
+    path = os.path.join(metadata_log, by_offset[max(by_offset)])
     try:
         trouble = snapshot_trouble(path)
     except FileError as error:
         trouble = None
         if error.code in UNREADABLE_SNAPSHOT:
             trouble = SnapshotTrouble(path, UNCHECKED_IO, error.message, error.position)
-        elif error.code == NO_SNAPSHOT_FILE and (log_start := _log_start(metadata_log, max(found))) > 0:
+        elif error.code == NO_SNAPSHOT_FILE and (log_start := _log_start(metadata_log, max(by_offset))) > 0:
             words = f"there is no file of it, and the log begins at offset {log_start}"
             trouble = SnapshotTrouble(path, OUT_OF_RANGE, words, None)
-    if trouble is not None and max(found) == FORMATTED and trouble.exception == NO_SUCH_ELEMENT:
+    if trouble is not None and max(by_offset) == FORMATTED and trouble.exception == NO_SUCH_ELEMENT:
         return trouble._replace(exception=None)  # the one that a format writes is given to no listener
     return trouble
 
@@ -183,10 +183,10 @@ def _check_header(path: str, records: list[int] | None) -> None:
 
 def damaged_snapshot(partition: Partition, copy: str | None = None) -> Iterator[Finding]:
     """Yield what is wrong with the newest snapshot of a metadata log, or of a `copy` of it."""
-    found = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
-    if found is not None:
-        path = shown_path(partition, os.path.join(partition.path, os.path.basename(found.path)))
-        yield Finding("META-008", found.message, partition.shown, path, found.position)
+    trouble = newest_snapshot_trouble(copy or partition.path) if partition.topic == CLUSTER_METADATA else None
+    if trouble is not None:
+        path = shown_path(partition, os.path.join(partition.path, os.path.basename(trouble.path)))
+        yield Finding("META-008", trouble.message, partition.shown, path, trouble.position)
 
 
 BOOTSTRAP = "bootstrap.checkpoint"

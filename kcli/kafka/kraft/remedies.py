@@ -190,9 +190,9 @@ def server_log(failure: StartFailure) -> str:
         words = f"Error while reading the Quorum status from the file {shown(failure.path)}"
         return f"{failure.exception}: {words}"
     for pattern, words in SAID:
-        if found := pattern.search(failure.message):
+        if match := pattern.search(failure.message):
             places = {"path": shown(failure.path), "directory": shown(directory), "name": shown(name)}
-            return f"{failure.exception}: {words.format(*found.groups(), **places)}"
+            return f"{failure.exception}: {words.format(*match.groups(), **places)}"
     return failure.exception
 
 
@@ -203,8 +203,8 @@ def remedy(failure: StartFailure, log_dirs: Iterable[str] = ()) -> str | None:
     """
     directory, name = os.path.split(failure.path)
     for pattern, todo in BY_MESSAGE:
-        if found := pattern.search(failure.message):
-            return todo.format(*found.groups(), directory=shown(directory))
+        if match := pattern.search(failure.message):
+            return todo.format(*match.groups(), directory=shown(directory))
     if name in {META_PROPERTIES_FILE, PARTITION_METADATA_FILE}:
         lines = _identity if name == META_PROPERTIES_FILE else _topic_id
         return lines(failure, list(log_dirs))
@@ -250,9 +250,9 @@ def _topic_id(failure: StartFailure, log_dirs: Sequence[str]) -> str:
         return "move it away: the topic id of the metadata log is fixed, and a start writes the file anew"
     answer = None if path is None else metadata_in(os.path.dirname(path))
     topics = answer.image.topics.items() if isinstance(answer, Metadata) and name is not None else ()
-    found = next((topic_id for topic_id, topic in topics if name and topic.name == name.topic), None)
+    known_id = next((topic_id for topic_id, topic in topics if name and topic.name == name.topic), None)
     return (
-        f"write it anew, with the lines version: 0 and topic_id: {found or 'ID, as on other replicas'}; "
+        f"write it anew, with the lines version: 0 and topic_id: {known_id or 'ID, as on other replicas'}; "
         "without it the directory becomes -stray"
     )
 

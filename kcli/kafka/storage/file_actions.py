@@ -72,14 +72,14 @@ def file_changes(partition: Partition, log: LoadedLog) -> tuple[FileChange, ...]
     deleted, renamed = log.files.deleted, log.files.renamed
     names = [name for name in partition.names if name not in deleted]
     paths = {renamed.get(name, name): os.path.join(partition.path, name) for name in names}
-    found = dict(_files_after(partition, paths, log))
-    changes = [_change(partition, name, renamed.get(name, name), found) for name in names]
+    later = dict(_files_after(partition, paths, log))
+    changes = [_change(partition, name, renamed.get(name, name), later) for name in names]
     for name, reason in deleted.items():
-        is_back = name in found and name not in renamed.values()
+        is_back = name in later and name not in renamed.values()
         changes.append(
-            _change(partition, name, name, found) if is_back else _deleted(partition, name, reason)
+            _change(partition, name, name, later) if is_back else _deleted(partition, name, reason)
         )
-    changes += [FileChange(name, "create", None, after.size, after.reason) for name, after in found.items()]
+    changes += [FileChange(name, "create", None, after.size, after.reason) for name, after in later.items()]
     return tuple(sorted(changes))
 
 
@@ -118,9 +118,9 @@ def _deleted(partition: Partition, name: str, reason: str) -> FileChange:
     return FileChange(name, DELETE_FILE, size_of(os.path.join(partition.path, name)), None, reason)
 
 
-def _change(partition: Partition, name: str, new_name: str, found: dict[str, _After]) -> FileChange:
-    """Return what happens to a file, and take what it is after the start from `found`."""
-    after = found.pop(new_name, None)
+def _change(partition: Partition, name: str, new_name: str, later: dict[str, _After]) -> FileChange:
+    """Return what happens to a file, and take what it is after the start from `later`."""
+    after = later.pop(new_name, None)
     if after is None:
         return _deleted(partition, name, WHY_DELETED.get(os.path.splitext(new_name)[1], "not needed"))
     path = os.path.join(partition.path, name)
@@ -138,9 +138,9 @@ def _change(partition: Partition, name: str, new_name: str, found: dict[str, _Af
 
 def _begins_as(file: DataFile, content: bytes, size: int) -> bool:
     """Whether a file has some bytes, then zeros, up to a size."""
-    found = file.read(0, size)
+    head = file.read(0, size)
     content = content[:size]
-    return found.startswith(content) and not found[len(content) :].strip(b"\0")
+    return head.startswith(content) and not head[len(content) :].strip(b"\0")
 
 
 def _files_after(
@@ -192,8 +192,8 @@ def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
 
 def _snapshot_at(partition: Partition, offset: int) -> FileName | None:
     """Return the snapshot at which a metadata log begins anew: of several at its offset the newest epoch."""
-    found = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
-    at_offset = [name for name in found if name.base_offset == offset and name.is_canonical]
+    snapshots = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
+    at_offset = [name for name in snapshots if name.base_offset == offset and name.is_canonical]
     return max(at_offset, key=lambda name: name.epoch or 0, default=None)
 
 

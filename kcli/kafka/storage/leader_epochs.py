@@ -126,11 +126,11 @@ def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCac
     (leader epoch, base offset) of its batches, in file order. As LogSegment.recover: only an epoch newer than
     all in the cache is assigned.
     """
-    found = list(entries)
+    recovered = list(entries)
     for epoch, base_offset in batches:
-        if epoch >= 0 and (not found or epoch > found[-1].epoch):
-            _assign(found, epoch, base_offset)
-    return tuple(found)
+        if epoch >= 0 and (not recovered or epoch > recovered[-1].epoch):
+            _assign(recovered, epoch, base_offset)
+    return tuple(recovered)
 
 
 def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> EndOffset:
@@ -160,12 +160,12 @@ def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
     None before the first. Offsets past the log end get the newest entry: the cache does not know where the
     log ends.
     """
-    found = None
+    last = None
     for entry in entries:
         if entry.start_offset > offset:
             break
-        found = entry
-    return found
+        last = entry
+    return last
 
 
 def requested_all(entries: EpochCache) -> tuple[int, ...]:

@@ -91,18 +91,18 @@ def name_error(entry: str) -> str | None:
     return OUT_OF_NAME
 
 
-def lacks_snapshot(log_start: int, found: Mapping[tuple[int, int], str]) -> bool:
+def lacks_snapshot(log_start: int, by_offset: Mapping[tuple[int, int], str]) -> bool:
     """Whether a log begins above offset 0, and none of the `snapshots` reaches its start."""
-    return log_start > 0 and not found
+    return log_start > 0 and not by_offset
 
 
 def needs_start(entries: Collection[str], log_start: int) -> bool:
     """Whether only `at_latest_snapshot` says if a log with these entries loads."""
-    found = snapshots(entries, log_start)
+    by_offset = snapshots(entries, log_start)
     return (
-        lacks_snapshot(log_start, found)
+        lacks_snapshot(log_start, by_offset)
         or any(map(name_error, entries))
-        or any(name not in entries for name in found.values())
+        or any(name not in entries for name in by_offset.values())
     )
 
 
@@ -132,15 +132,15 @@ def at_latest_snapshot(loaded: LoadedLog, entries: Collection[str], reporter: Re
         if exception is not None:
             words = "the name ends like that of a snapshot, and does not begin with an offset and an epoch"
             raise BrokerError(exception, os.path.join(loaded.path, entry), None, words)
-    found = snapshots(entries, loaded.log_start_offset)
-    epoch, offset = max(found, default=(-1, -1))
-    if lacks_snapshot(loaded.log_start_offset, found):
+    by_offset = snapshots(entries, loaded.log_start_offset)
+    epoch, offset = max(by_offset, default=(-1, -1))
+    if lacks_snapshot(loaded.log_start_offset, by_offset):
         message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
         raise BrokerError(ILLEGAL_STATE, loaded.path, None, message)
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0
     if not is_behind(latest, loaded.log_end_offset, epoch, offset):
         return loaded
-    for one, name in sorted(found.items()):
+    for one, name in sorted(by_offset.items()):
         if one < (epoch, offset) and name not in entries:
             words = f"{name} is not there to be renamed: a copy of it has another name"
             raise BrokerError("UncheckedIOException", loaded.path, None, words)

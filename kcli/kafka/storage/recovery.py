@@ -299,9 +299,9 @@ def recover_by_headers(
     if last is not None and next_offset > base and not 0 <= last.partition_leader_epoch <= newest:
         with kept.log() as log:
             headers = (batch.header for batch in Walk(log, 0, kept.log_size))
-            found = ((header.partition_leader_epoch, header.base_offset) for header in headers)
+            starts = ((header.partition_leader_epoch, header.base_offset) for header in headers)
             try:
-                epochs = leader_epochs.recover(epochs, found)
+                epochs = leader_epochs.recover(epochs, starts)
             except CorruptError as error:
                 raise BrokerError(ILLEGAL_ARGUMENT, path, None, str(error)) from error
     return Recovered(kept, epochs, max(cut, 0), None), next_offset

@@ -110,10 +110,10 @@ def opened_files(partition: Partition, files: Collection[str]) -> dict[str, str]
     if not any(name.endswith(SWAP) for name in files):
         return {name: name for name in files}
     try:
-        found = surviving_files(partition, [])
+        result = surviving_files(partition, [])
     except (BrokerError, FileError):
         return opened_names(partition.names)
-    return {name: found.renamed.get(name, name) for name in partition.names if name not in found.deleted}
+    return {name: result.renamed.get(name, name) for name in partition.names if name not in result.deleted}
 
 
 def without_log(

@@ -61,9 +61,9 @@ def valid_batches(log: DataFile, end: int) -> Iterator[LogBatch]:
             yield from _valid_rows(log, window)
         position = walk.stop.position if walk.stop else end
     # what a reader of records refuses, recovery may take
-    for found in file_batches(log, position, end, hop_from=NO_HOP):
-        _ensure_valid(log, found)
-        yield _log_batch(found, header(log, found))
+    for in_file in file_batches(log, position, end, hop_from=NO_HOP):
+        _ensure_valid(log, in_file)
+        yield _log_batch(in_file, header(log, in_file))
 
 
 def header_batches(log: DataFile, start: int, end: int) -> Iterator[LogBatch]:
@@ -76,15 +76,15 @@ def header_batches(log: DataFile, start: int, end: int) -> Iterator[LogBatch]:
         for window in walk:
             yield from _rows(window, len(window.positions))
         position = walk.stop.position if walk.stop else end
-    for found in file_batches(log, position, end):
-        if not is_legacy(found.magic):
-            yield _log_batch(found, header(log, found))
+    for in_file in file_batches(log, position, end):
+        if not is_legacy(in_file.magic):
+            yield _log_batch(in_file, header(log, in_file))
 
 
-def _log_batch(found: FileBatch, batch: BatchHeader) -> LogBatch:
+def _log_batch(in_file: FileBatch, batch: BatchHeader) -> LogBatch:
     return LogBatch(
-        found.position,
-        found.size,
+        in_file.position,
+        in_file.size,
         batch.base_offset,
         batch.last_offset,
         batch.max_timestamp,
@@ -122,29 +122,29 @@ def _rows(window: "Window", count: int) -> Iterator[LogBatch]:
     return map(LogBatch._make, zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _ensure_valid(log: DataFile, found: FileBatch) -> None:
+def _ensure_valid(log: DataFile, batch: FileBatch) -> None:
     """Raise the BrokerError of a wrong checksum; a batch larger than its window is read in chunks."""
-    form = format_of(found.magic)
-    if not is_legacy(found.magic) and found.size < form.layout.size:
+    form = format_of(batch.magic)
+    if not is_legacy(batch.magic) and batch.size < form.layout.size:
         raise BrokerError(
             CORRUPT_RECORD,
             log.path,
-            found.position,
-            f"a batch of {found.size} bytes, its header alone has {form.layout.size}",
+            batch.position,
+            f"a batch of {batch.size} bytes, its header alone has {form.layout.size}",
         )
-    view = memoryview(found.window)[found.at : found.at + found.size]
-    if len(view) == found.size and is_legacy(found.magic):
+    view = memoryview(batch.window)[batch.at : batch.at + batch.size]
+    if len(view) == batch.size and is_legacy(batch.magic):
         valid = is_valid(view)
     else:
         checksum = form.checksum(view[form.crc_from :], 0)
-        position, end = found.position + len(view), found.position + found.size
+        position, end = batch.position + len(view), batch.position + batch.size
         while position < end:
             piece = log.read(position, min(CHECKSUM_CHUNK, end - position))
             checksum = form.checksum(piece, checksum)
             position += len(piece)
         valid = checksum == form.stored_crc.unpack_from(view)[0]
     if not valid:
-        raise _wrong_checksum(log, found.position, found.base_offset)
+        raise _wrong_checksum(log, batch.position, batch.base_offset)
 
 
 def _wrong_checksum(log: DataFile, position: int, base_offset: int) -> BrokerError:
