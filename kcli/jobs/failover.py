@@ -49,23 +49,23 @@ class Departure:
     older: frozenset[str] = frozenset()
 
 
-def with_older(request: Departure, found: Found) -> Departure:
+def with_older(request: Departure, file_set: Found) -> Departure:
     """Return the same with the log dirs whose metadata is older than that of another node of the cluster."""
-    known = [one for one in metadata_of(found) if one.cluster_id is not None]
+    known = [one for one in metadata_of(file_set) if one.cluster_id is not None]
     newest = {one.log_dir for one in newest_of(known).values()}
     return replace(request, older=frozenset(one.log_dir for one in known if one.log_dir not in newest))
 
 
-def expand(found: Found) -> Found:
+def expand(file_set: Found) -> Found:
     """Return the same with the metadata log alone of each log dir that was named; refuse if none has one."""
-    of_log_dirs = set(found.named_log_dirs)
+    of_log_dirs = set(file_set.named_log_dirs)
     targets = [
         target
-        for target in found.targets
+        for target in file_set.targets
         if target.log_dir not in of_log_dirs or target.kind != PARTITION or _is_metadata(target)
     ]
-    failures = [] if targets else [_without_metadata_log(log_dir) for log_dir in found.named_log_dirs]
-    return replace(found, targets=targets, failures=[*found.failures, *failures])
+    failures = [] if targets else [_without_metadata_log(log_dir) for log_dir in file_set.named_log_dirs]
+    return replace(file_set, targets=targets, failures=[*file_set.failures, *failures])
 
 
 def _without_metadata_log(log_dir: str) -> FileError:
@@ -99,10 +99,10 @@ def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
     return replace(left, rows=[_voted(row, ballot_of(node, nodes, row.leader)) for row, node in rows])
 
 
-def _voted(row: FailoverControllerRow, found: Ballot | None) -> FailoverControllerRow:
-    if found is None:
+def _voted(row: FailoverControllerRow, ballot: Ballot | None) -> FailoverControllerRow:
+    if ballot is None:
         return row._replace(electable=None if row.node_id is None or not row.voters else False)
-    return row._replace(votes=found.votes, electable=found.is_electable)
+    return row._replace(votes=ballot.votes, electable=ballot.is_electable)
 
 
 def _rows(
@@ -142,21 +142,21 @@ def _partitions(metadata: Metadata, target: Target, request: Departure) -> Itera
         if image.brokers[broker].is_fenced:
             message = f"broker {broker} is fenced already: the controller has reacted to it"
             yield Finding("META-006", message, dir=metadata.directory)
-    for found in forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
-        name = PartitionDir(found.topic, found.number, NORMAL, None)
-        is_shown = request.everything or found.outcome != UNCHANGED or found.after != found.before
-        if request.selection.wants(name) and (is_shown or found.before.leader in request.brokers):
-            yield _row(metadata.directory, found)
+    for expected in forecast(image, request.brokers, request.defaults, zookeeper=request.zookeeper):
+        name = PartitionDir(expected.topic, expected.number, NORMAL, None)
+        is_shown = request.everything or expected.outcome != UNCHANGED or expected.after != expected.before
+        if request.selection.wants(name) and (is_shown or expected.before.leader in request.brokers):
+            yield _row(metadata.directory, expected)
 
 
-def _row(directory: str, found: Forecast) -> FailoverRow:
-    before, after = found.before, found.after
+def _row(directory: str, expected: Forecast) -> FailoverRow:
+    before, after = expected.before, expected.after
     return FailoverRow(
         directory,
-        found.topic,
-        found.topic_id,
-        found.number,
-        found.outcome,
+        expected.topic,
+        expected.topic_id,
+        expected.number,
+        expected.outcome,
         replicas=before.replicas,
         adding_replicas=before.adding,
         removing_replicas=before.removing,
@@ -171,10 +171,10 @@ def _row(directory: str, found: Forecast) -> FailoverRow:
         next_replicas=after.replicas,
         next_leader_epoch=after.leader_epoch,
         next_partition_epoch=after.partition_epoch,
-        unclean=found.is_unclean,
-        min_insync_replicas=found.min_isr,
-        writable=after.leader >= 0 and len(after.isr) >= found.min_isr,
-        reason=found.reason,
+        unclean=expected.is_unclean,
+        min_insync_replicas=expected.min_isr,
+        writable=after.leader >= 0 and len(after.isr) >= expected.min_isr,
+        reason=expected.reason,
     )
 
 

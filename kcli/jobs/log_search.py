@@ -89,9 +89,9 @@ def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str
 def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
     """Return what `LocalLog.read` returns first, and why it is the answer; None for nothing."""
     for segment in segments_from(loaded.segments, number):
-        found = batch_of(segment, number)
-        if found is not None:
-            batch, why = found
+        answer = batch_of(segment, number)
+        if answer is not None:
+            batch, why = answer
             return batch._replace(path=shown_path(partition, segment.log_path or "")), why
     return None
 
@@ -108,7 +108,7 @@ def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | No
             last = last_offset(log, batch)
             is_message = is_legacy(batch.magic)
             epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
-    found = FoundBatch(
+    row = FoundBatch(
         segment_base_offset=segment.base_offset,
         file=os.path.basename(segment.log_path or ""),
         path=segment.log_path,
@@ -119,7 +119,7 @@ def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | No
         index_entry_offset=entry[0],
         index_entry_position=entry[1],
     )
-    return found, reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
+    return row, reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
 
 
 @contextmanager
@@ -185,8 +185,8 @@ def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) ->
     earlier = segment.time_entry(asked)[1]
     position = start_of_search(segment, max(earlier, start_offset))
     with segment.log() as log:
-        for found in file_batches(log, position, segment.log_size):
-            batch = Batch(found.position, header(log, found))
+        for in_file in file_batches(log, position, segment.log_size):
+            batch = Batch(in_file.position, header(log, in_file))
             if batch.header.max_timestamp >= asked:
                 records = read_records(log, batch, limit)
                 if batch.header.codec:
@@ -206,8 +206,8 @@ def largest(loaded: LoadedLog, limit: int) -> Answer:
         return NO_TIMESTAMPS
     (timestamp, offset), segment = max(entries, key=lambda one: one[0][0])
     with segment.log() as log:
-        for found in file_batches(log, start_of_search(segment, offset), segment.log_size):
-            batch = Batch(found.position, header(log, found))
+        for in_file in file_batches(log, start_of_search(segment, offset), segment.log_size):
+            batch = Batch(in_file.position, header(log, in_file))
             if batch.header.max_timestamp == timestamp:
                 if not batch.header.magic:
                     break

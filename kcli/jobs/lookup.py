@@ -49,9 +49,9 @@ def _offset(asked: int | str, unit: Unit | None, partition: Partition) -> Yield:
     place = where(partition)
     reason = log_search.outside(number, begin, local_begin, loaded.log_end_offset)
     if reason is None:
-        found = log_search.first_batch(partition, loaded, number)
-        if found is not None:
-            batch, why = found
+        answer = log_search.first_batch(partition, loaded, number)
+        if answer is not None:
+            batch, why = answer
             yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
             return
         reason = (

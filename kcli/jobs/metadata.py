@@ -88,9 +88,9 @@ class MetadataQuery:
         return selection.wants(PartitionDir(topic, partition or 0, NORMAL, None))
 
 
-def expand(found: Found) -> Found:
+def expand(file_set: Found) -> Found:
     """Return the same with the metadata log alone of each log dir that was named."""
-    return failover.expand(found)
+    return failover.expand(file_set)
 
 
 def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | None = None) -> Metadata:
@@ -103,29 +103,29 @@ def read(target: Target, partition: Partition, until: Until, watch: MakeWatch | 
     return metadata_at(partition, verified_windows, until, watch)
 
 
-def place_of(partition: Partition, found: Metadata) -> OfDirectory:
+def place_of(partition: Partition, metadata: Metadata) -> OfDirectory:
     """Return the columns that say where a row is from."""
     facts = partition.directory
-    return OfDirectory(found.directory, facts.broker_id, facts.cluster_id)
+    return OfDirectory(metadata.directory, facts.broker_id, facts.cluster_id)
 
 
-def said(found: Metadata) -> Iterator[Item]:
+def said(metadata: Metadata) -> Iterator[Item]:
     """Yield the findings of an image; those of deleted topics are changes."""
-    yield from (one for one in found.said() if one.code != TOPIC_REMOVED)
+    yield from (one for one in metadata.said() if one.code != TOPIC_REMOVED)
 
 
 def show(unit: Unit, *, query: MetadataQuery) -> Outcome:
     """Return a row for each that is known of the kinds asked for, by name."""
 
     def rows(partition: Partition) -> Yield:
-        found = read(unit.target, partition, query.until)
-        place = place_of(partition, found)
-        yield from said(found)
+        metadata = read(unit.target, partition, query.until)
+        place = place_of(partition, metadata)
+        yield from said(metadata)
         if not query.kinds:
-            yield _summary(place, found)
+            yield _summary(place, metadata)
         for kind in query.kinds:
-            for key in IMAGE_KINDS[kind].keys(found):
-                facts = IMAGE_KINDS[kind].facts(found, key)
+            for key in IMAGE_KINDS[kind].keys(metadata):
+                facts = IMAGE_KINDS[kind].facts(metadata, key)
                 if facts is not None and wants(query, kind, key, facts):
                     yield from _ROWS_OF[kind](place, key, facts, query)
 
@@ -180,17 +180,17 @@ _ROWS_OF: dict[str, Callable[[OfDirectory, Key, Facts, MetadataQuery], Iterator[
 }
 
 
-def _summary(place: OfDirectory, found: Metadata) -> MetadataSummaryRow:
-    image, states = found.image, [state for _, _, state in found.image.partitions()]
+def _summary(place: OfDirectory, metadata: Metadata) -> MetadataSummaryRow:
+    image, states = metadata.image, [state for _, _, state in metadata.image.partitions()]
     return MetadataSummaryRow(
         place,
         metadata_offset=image.offset,
         metadata_epoch=image.epoch,
-        timestamp=found.timestamp,
-        complete=found.is_whole and not image.misfits,
+        timestamp=metadata.timestamp,
+        complete=metadata.is_whole and not image.misfits,
         metadata_version=image.features.get(METADATA_VERSION),
-        leader=None if found.quorum is None else found.quorum.leader,
-        voters=tuple(sorted(voters(found))),
+        leader=None if metadata.quorum is None else metadata.quorum.leader,
+        voters=tuple(sorted(voters(metadata))),
         topics=len(image.topics),
         partitions=len(states),
         partitions_without_leader=sum(state.leader < 0 for state in states),
@@ -217,9 +217,9 @@ def history(unit: Unit, *, query: MetadataQuery) -> Outcome:
     def rows(partition: Partition) -> Yield:
         changes: list[MetadataChange] = []
         watch = partial(ChangeWatch, take=_Chosen(query, changes.append))
-        found = read(unit.target, partition, query.until, watch)
-        place = place_of(partition, found)
-        yield from said(found)
+        metadata = read(unit.target, partition, query.until, watch)
+        place = place_of(partition, metadata)
+        yield from said(metadata)
         for one in changes:
             hides = one.kind == "config"
             both = (one.before, one.after)

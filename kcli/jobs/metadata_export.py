@@ -46,20 +46,20 @@ def export(unit: Unit, *, query: MetadataQuery) -> Outcome:
     """Return a row for each command line, or for a comment on what no command can make again."""
 
     def rows(partition: Partition) -> Yield:
-        found = read(unit.target, partition, query.until)
-        place = place_of(partition, found)
-        findings = [one for one in said(found) if isinstance(one, Finding)]
+        metadata = read(unit.target, partition, query.until)
+        place = place_of(partition, metadata)
+        findings = [one for one in said(metadata) if isinstance(one, Finding)]
         yield from findings
         for one in findings:
             if one.code in {NOT_WHOLE, UNREADABLE}:
                 name = os.path.basename(one.place or "")
                 yield MetadataCommandRow(place, "log", name, f"# INCOMPLETE: {name}: {_comment(one.message)}")
         for kind in query.kinds or EXPORTED:
-            for key in IMAGE_KINDS[kind].keys(found):
-                facts = IMAGE_KINDS[kind].facts(found, key)
+            for key in IMAGE_KINDS[kind].keys(metadata):
+                facts = IMAGE_KINDS[kind].facts(metadata, key)
                 if facts is not None and wants(query, kind, key, facts):
-                    name = IMAGE_KINDS[kind].name(found, key)
-                    for line in _LINES_OF[kind](found, key, facts, query):
+                    name = IMAGE_KINDS[kind].name(metadata, key)
+                    for line in _LINES_OF[kind](metadata, key, facts, query):
                         yield MetadataCommandRow(place, IMAGE_KINDS[kind].noun, name, line)
 
     return answer(unit, rows)
@@ -69,8 +69,8 @@ def _line(tool: str, *words: str) -> str:
     return f"{tool}.sh {SERVER} {shlex.join(words)}"
 
 
-def _topic(found: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
-    name, partitions = facts["topic"], found.image.topics[key].partitions
+def _topic(metadata: Metadata, key: Key, facts: Facts, query: MetadataQuery) -> Iterator[str]:
+    name, partitions = facts["topic"], metadata.image.topics[key].partitions
     if name in MADE_BY_BROKERS or not partitions:
         return
     replicas = max(len(state.replicas) for state in partitions.values())

@@ -39,26 +39,26 @@ def pairs(units: Sequence[Unit]) -> list[Unit]:
         name = unit.target.name
         key = None if is_one_pair else (name.topic, name.partition) if name else unit.target.path
         partitions.setdefault(key, []).append(unit.target)
-    found: list[tuple[Target, ...]] = [
+    groups: list[tuple[Target, ...]] = [
         targets
         for first, *others in partitions.values()
         for targets in (zip(repeat(first), others) if others else [(first,)])
     ]
-    return [Unit(number=number, targets=targets) for number, targets in enumerate(found)]
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(groups)]
 
 
 def with_leaders(
     units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target] = ()
 ) -> list[Unit]:
     """Return the units with the leader's replica as second target where there is one, then `metadata`."""
-    found: dict[object, Target] = {}
+    leaders_by_name: dict[object, Target] = {}
     for target in leaders:
         if target.kind == PARTITION and target.name is not None:
-            found.setdefault((target.name.topic, target.name.partition), target)
+            leaders_by_name.setdefault((target.name.topic, target.name.partition), target)
     paired = []
     for unit in units:
         name = unit.target.name
-        leader = found.get((name.topic, name.partition)) if name else None
+        leader = leaders_by_name.get((name.topic, name.partition)) if name else None
         paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
     return paired
 

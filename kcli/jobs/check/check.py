@@ -493,12 +493,13 @@ def _is_about(finding: Finding, target: Target) -> bool:
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
-def expand(found: Found) -> Found:
+def expand(file_set: Found) -> Found:
     """Return the same with every log; each log dir after its partitions."""
-    found = each_once(with_damaged_states(found if found.named_log_dirs else with_undecodable(found)))
-    result = log_targets.expand(found, starts=True)
+    readable = file_set if file_set.named_log_dirs else with_undecodable(file_set)
+    file_set = each_once(with_damaged_states(readable))
+    result = log_targets.expand(file_set, starts=True)
     log_dirs = {
-        one.path: one for one in result.targets if one.kind == LOG_DIR and one.path in found.named_log_dirs
+        one.path: one for one in result.targets if one.kind == LOG_DIR and one.path in file_set.named_log_dirs
     }
     inputs = [one for one in result.targets if one.kind != LOG_DIR]
     inputs.sort(key=lambda one: not is_remote_metadata(one))  # before what they are about
@@ -512,7 +513,7 @@ def expand(found: Found) -> Found:
 
 
 def reducer(
-    found: Found,
+    file_set: Found,
     log_dirs: BrokerLogDirs,
     state: IncrementalState | None,
     known: KnownSettings,
@@ -522,9 +523,9 @@ def reducer(
 ) -> Reduce:
     """Return the reduce step over the directories that were found; `query` and `codes` as in CheckRun."""
     notes: dict[str, list[Finding]] = {}
-    for one in notes_as_findings(found.notes):
+    for one in notes_as_findings(file_set.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    hanging = cache(lambda: hanging_transactions(found))
-    run = CheckRun(log_targets.unread(found), notes, log_dirs, state, known, hanging, query, codes)
+    hanging = cache(lambda: hanging_transactions(file_set))
+    run = CheckRun(log_targets.unread(file_set), notes, log_dirs, state, known, hanging, query, codes)
     return fold_directories(lambda: DirectoryCheck(run))

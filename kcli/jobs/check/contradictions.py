@@ -28,27 +28,27 @@ clusters, and a damaged or missing file.
 LOST_STATE = "missing, and the metadata log has records: a voter has forgotten its vote"
 
 
-def with_contradictions(found: Found) -> Found:
+def with_contradictions(file_set: Found) -> Found:
     """Return the same with a note about all that does not fit together."""
-    found = with_duplicates(found)
-    groups = _brokers(found)
-    return with_damaged_states(replace(found, notes=[*found.notes, *_not_together(groups)]), groups)
+    file_set = with_duplicates(file_set)
+    groups = _brokers(file_set)
+    return with_damaged_states(replace(file_set, notes=[*file_set.notes, *_not_together(groups)]), groups)
 
 
-def with_damaged_states(found: Found, groups: list[tuple[LogDirState, ...]] | None = None) -> Found:
+def with_damaged_states(file_set: Found, groups: list[tuple[LogDirState, ...]] | None = None) -> Found:
     """Return the same with notes about what no start of a broker with these log dirs would tell."""
-    groups = _brokers(found) if groups is None else groups
-    return with_quorum_states(replace(found, notes=[*found.notes, *_clusters(groups)]))
+    groups = _brokers(file_set) if groups is None else groups
+    return with_quorum_states(replace(file_set, notes=[*file_set.notes, *_clusters(groups)]))
 
 
-def with_quorum_states(found: Found) -> Found:
+def with_quorum_states(file_set: Found) -> Found:
     """Return the same with a note about each quorum-state that a broker cannot read, or has lost."""
-    return replace(found, notes=[*found.notes, *_quorum_states(found.targets)])
+    return replace(file_set, notes=[*file_set.notes, *_quorum_states(file_set.targets)])
 
 
-def _brokers(found: Found) -> list[tuple[LogDirState, ...]]:
+def _brokers(file_set: Found) -> list[tuple[LogDirState, ...]]:
     """Return the log dirs among the inputs; one alone has nothing to contradict."""
-    log_dirs = dict.fromkeys(one.log_dir for one in found.targets if one.log_dir is not None)
+    log_dirs = dict.fromkeys(one.log_dir for one in file_set.targets if one.log_dir is not None)
     return brokers_of(log_dirs) if len(log_dirs) > 1 else []
 
 
@@ -106,12 +106,12 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     }
 
 
-def with_duplicates(found: Found) -> Found:
+def with_duplicates(file_set: Found) -> Found:
     """Return the same with a note about each partition that lies in two log dirs of its broker."""
-    stops = partitions_twice(one for one in found.targets if one.kind == PARTITION)
+    stops = partitions_twice(one for one in file_set.targets if one.kind == PARTITION)
     notes = [
         Note(TWICE, target.shown, f"{stop.exception}: {stop.message}")
-        for target in found.targets
+        for target in file_set.targets
         if target.kind == PARTITION and (stop := stops.get(target.shown)) is not None
     ]
-    return replace(found, notes=[*found.notes, *notes]) if notes else found
+    return replace(file_set, notes=[*file_set.notes, *notes]) if notes else file_set

@@ -260,10 +260,10 @@ def leadership_of(
     if fence.metadata is not None:
         from kcli.jobs.cluster_metadata import state_in
 
-        found = yield from state_in(fence.metadata, partition)
-        if found is None:
+        leadership = yield from state_in(fence.metadata, partition)
+        if leadership is None:
             return Leadership(None, METADATA, is_known=False)
-        state, broker = found[1], partition.directory.broker_id
+        state, broker = leadership[1], partition.directory.broker_id
         is_here = broker is None or broker in state.replicas
         return Leadership(state.leader_epoch, METADATA, True, is_here, broker in {None, state.leader})
     newest = [
@@ -358,15 +358,15 @@ def diff(unit: Unit, *, running: bool = False) -> Outcome:
 
 
 def _row(here: Partition, one: LoadedLog, there: Partition, other: LoadedLog) -> Iterator[EpochDiffRow]:
-    found = find_divergence(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
+    divergence = find_divergence(one.epochs, one.log_end_offset, other.epochs, other.log_end_offset)
     place = where(there)
-    alone_from = found.end if found.offset is None else found.offset
+    alone_from = divergence.end if divergence.offset is None else divergence.offset
     yield EpochDiffRow(
         where(here),
         place.dir,
         place.broker_id,
-        divergence_offset=found.offset,
-        last_common_epoch=found.last_common_epoch,
+        divergence_offset=divergence.offset,
+        last_common_epoch=divergence.last_common_epoch,
         records_only_here=records_from(one.segments, alone_from),
         records_only_there=records_from(other.segments, alone_from),
         log_end_offset=one.log_end_offset,

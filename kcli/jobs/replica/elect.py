@@ -54,7 +54,7 @@ def groups(units: Sequence[Unit]) -> list[Unit]:
         if name is None or name.topic != CLUSTER_METADATA:
             key = (name.topic, name.partition) if name else None
             partitions.setdefault(key, []).append(unit.target)
-    return [Unit(number=number, targets=tuple(found)) for number, found in enumerate(partitions.values())]
+    return [Unit(number=number, targets=tuple(some)) for number, some in enumerate(partitions.values())]
 
 
 def show(unit: Unit, *, electorate: Electorate, running: bool = False) -> Outcome:
@@ -83,12 +83,12 @@ def _rows(
     live = [broker for broker in brokers if broker is not None]
     chosen = yield from _chosen(replicas[0], live, electorate)
     try:
-        found = list(losses(logs))
+        all_losses = list(losses(logs))
     except BrokerError as error:
         raise FileError(
             error.path, "would-fail", f"the truncation would fail: {error}", error.position
         ) from error
-    for loss in found:
+    for loss in all_losses:
         row = _row(loss, replicas, logs, brokers, chosen)
         yield row
         if row.would_be_elected is not False:

@@ -71,11 +71,11 @@ def _fingerprint_row(
     return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest, is_last)
 
 
-def with_manifests(found: Found, selection: Selection) -> Found:
+def with_manifests(file_set: Found, selection: Selection) -> Found:
     """Return the same with a target for each partition of the manifests that were named."""
     targets: list[Target] = []
-    failures = list(found.failures)
-    for target in found.targets:
+    failures = list(file_set.failures)
+    for target in file_set.targets:
         if target.kind != names.UNKNOWN or not is_manifest(target.path):
             if selection.wants(target.name):
                 targets.append(target)
@@ -88,7 +88,7 @@ def with_manifests(found: Found, selection: Selection) -> Found:
             ]
         except FileError as error:
             failures.append(error)
-    return replace(found, targets=targets, failures=failures)
+    return replace(file_set, targets=targets, failures=failures)
 
 
 def is_manifest(path: str) -> bool:
@@ -173,10 +173,10 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[repl
             sides.append(Fingerprinted(where(partition), taken))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    found = replica_diff.neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
-    if replica_diff.lacks_batches(found):
-        found = replica_diff.settled(found, is_compacted=(yield from _is_compacted(unit, of_logs)))
-    return [side.where for side in sides], found
+    ranges = replica_diff.neighbours_joined(compare_fingerprints(sides[0].log, sides[1].log))
+    if replica_diff.lacks_batches(ranges):
+        ranges = replica_diff.settled(ranges, is_compacted=(yield from _is_compacted(unit, of_logs)))
+    return [side.where for side in sides], ranges
 
 
 def _is_compacted(unit: Unit, logs: Sequence[Partition]) -> Generator[Finding, None, bool | None]:
@@ -213,7 +213,7 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
     yield from (
-        _row(*places, found) for found in ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
+        _row(*places, part) for part in ranges or [replica_diff.ReplicaRange.empty(loaded.log_end_offset)]
     )
     damaged = [place.dir for place, log in zip(places, (first, second), strict=True) if log.broken]
     yield from _differs(*places, ranges, damaged)
@@ -222,25 +222,25 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
 
 def _by_fingerprints(unit: Unit) -> Yield:
     (here, there), ranges = yield from compare(unit)
-    yield from (_row(here, there, found) for found in ranges or [replica_diff.ReplicaRange.empty(0)])
+    yield from (_row(here, there, part) for part in ranges or [replica_diff.ReplicaRange.empty(0)])
     yield from _differs(here, there, ranges)
 
 
-def _row(here: Where, there: Where, found: replica_diff.ReplicaRange) -> ReplicaRangeRow:
+def _row(here: Where, there: Where, part: replica_diff.ReplicaRange) -> ReplicaRangeRow:
     return ReplicaRangeRow(
         here,
         there.dir,
         there.broker_id,
-        first_offset=found.first_offset,
-        last_offset=found.last_offset,
-        verdict=found.verdict,
-        reason=found.reason,
-        leader_epoch=found.here.epoch,
-        other_leader_epoch=found.there.epoch,
-        batches=found.here.batches,
-        other_batches=found.there.batches,
-        bytes=found.here.size,
-        other_bytes=found.there.size,
+        first_offset=part.first_offset,
+        last_offset=part.last_offset,
+        verdict=part.verdict,
+        reason=part.reason,
+        leader_epoch=part.here.epoch,
+        other_leader_epoch=part.there.epoch,
+        batches=part.here.batches,
+        other_batches=part.there.batches,
+        bytes=part.here.size,
+        other_bytes=part.there.size,
     )
 
 
@@ -252,25 +252,25 @@ def _differs(
     `damaged` are the directories of those of which a segment could not be read to its end.
     """
     yield from _missing(here, there, ranges, damaged)
-    for found in ranges:
-        if found.verdict == replica_diff.DIFFERS and found.reason == replica_diff.REPEATED:
-            holder = here if found.here.batches else there
-            words = f"offsets {found.first_offset} to {found.last_offset} come again, or after higher ones"
+    for part in ranges:
+        if part.verdict == replica_diff.DIFFERS and part.reason == replica_diff.REPEATED:
+            holder = here if part.here.batches else there
+            words = f"offsets {part.first_offset} to {part.last_offset} come again, or after higher ones"
             yield Finding(
-                "REPL-001", f"{words}: kcli check shows where", dir=holder.dir, found=found.first_offset
+                "REPL-001", f"{words}: kcli check shows where", dir=holder.dir, found=part.first_offset
             )
             return
-        if found.verdict == replica_diff.DIFFERS:
+        if part.verdict == replica_diff.DIFFERS:
             message = (
-                f"differs from {there.dir} from offset {found.first_offset} on: leader epoch "
-                f"{found.here.epoch} here, {found.there.epoch} there ({found.reason})"
+                f"differs from {there.dir} from offset {part.first_offset} on: leader epoch "
+                f"{part.here.epoch} here, {part.there.epoch} there ({part.reason})"
             )
-            yield Finding("REPL-001", message, dir=here.dir, found=found.first_offset)
+            yield Finding("REPL-001", message, dir=here.dir, found=part.first_offset)
             return
-    for found in ranges:
-        if found.verdict == UNKNOWN_VERDICT:
+    for part in ranges:
+        if part.verdict == UNKNOWN_VERDICT:
             message = (
-                f"offsets {found.first_offset} to {found.last_offset} cannot be compared with {there.dir}: "
+                f"offsets {part.first_offset} to {part.last_offset} cannot be compared with {there.dir}: "
                 "one of both has one fingerprint of them, and the log of the other ends among them"
             )
             yield Finding("REPL-003", message, dir=here.dir)

@@ -64,18 +64,18 @@ def _places(target: Target, size: int) -> list[int]:
 
     None where the log or its index cannot be read.
     """
-    found: list[int] = []
+    places: list[int] = []
     try:
         path, base = sibling(target, "index"), file_name(target).base_offset
         if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * size:
-            return found
+            return places
         with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
             entries = index.valid_entries(file.size)
             for position in range(size, file.size - size // 2, size):
                 slot = bisect_left(range(entries), position, key=index.position)
                 place = index.position(slot) if slot < entries else 0
-                if place > (found[-1] if found else 0) and leads_to_a_batch(file, place):
-                    found.append(place)
+                if place > (places[-1] if places else 0) and leads_to_a_batch(file, place):
+                    places.append(place)
     except (OSError, FileError):
-        return found
-    return found
+        return places
+    return places

@@ -19,17 +19,17 @@ from kcli.logdir.targets import PARTITION, Target, entry_of, partition_of
 LOG_ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
-def expand(found: Found, *, starts: bool = False) -> Found:
+def expand(file_set: Found, *, starts: bool = False) -> Found:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
     Directories come in the order in which they are named, those of remote segments too. One without a log
     stays; with `starts` every partition directory that is named stays, before its logs. Where a swap was
     interrupted, the logs are those that the next start takes.
     """
-    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
+    result = replace(file_set, targets=[], failures=list(file_set.failures), notes=list(file_set.notes))
     directories: dict[str, dict[str, Target]] = {}
     real = cache(os.path.realpath)
-    for target in found.targets:
+    for target in file_set.targets:
         if target.kind not in LOG_ACCEPTS | {REMOTE_SEGMENTS}:
             result.targets.append(target)
             continue
@@ -39,7 +39,7 @@ def expand(found: Found, *, starts: bool = False) -> Found:
             result.miss(target, error)
             continue
         if logs == [target] and target.kind == REMOTE_SEGMENTS:
-            if len(found.targets) == 1 or any(listed(target.path)):  # an index cache
+            if len(file_set.targets) == 1 or any(listed(target.path)):  # an index cache
                 result.targets.append(target)
             continue  # of a partition whose segments are all deleted
         files = directories.setdefault(identity(directory_of(target).path, real), {})
@@ -68,12 +68,12 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     return logs or [target], list(unexpected_names(target, names, others))
 
 
-def unread(found: Found) -> frozenset[str]:
+def unread(file_set: Found) -> frozenset[str]:
     """Return the partition directories, by `identity` as shown, with a log that is not read."""
-    paths = [failure.path for failure in found.failures] + [
-        note.path for note in found.notes if note.kind == "no-file"
+    paths = [failure.path for failure in file_set.failures] + [
+        note.path for note in file_set.notes if note.kind == "no-file"
     ]
-    unexpected = (note.path for note in found.notes if note.kind in {"no-offset", "non-canonical-name"})
+    unexpected = (note.path for note in file_set.notes if note.kind in {"no-offset", "non-canonical-name"})
     named = [path for path in paths if _is_log(os.path.basename(path))] + [
         path for path in unexpected if path.endswith((".log", ".log.swap"))
     ]

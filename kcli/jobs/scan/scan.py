@@ -110,8 +110,8 @@ class ScanLog:
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return a ScannedUnit, as the partial of a DirectoryScan."""
-        found = common.until_whole(unit, lambda: self.read(unit), lambda one: one.error)
-        return Outcome(number=unit.number, partial=found)
+        scanned = common.until_whole(unit, lambda: self.read(unit), lambda one: one.error)
+        return Outcome(number=unit.number, partial=scanned)
 
     def read(self, unit: Unit, observe: Observe | None = None) -> ScannedUnit:
         """Return what is in a unit; `observe` as of `scan_log`."""
@@ -205,11 +205,11 @@ def inspected(unit: Unit, inspection: Inspection) -> ScannedUnit:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it has been removed since
-    found = common.answer(unit, inspection)
+    outcome = common.answer(unit, inspection)
     source = common.source_of(replace(target, shown=os.path.join(target.shown, "-")))
-    findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
-    is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
-    return ScannedUnit(unit, source, findings=findings, error=None if is_unforeseen else found.error)
+    findings = tuple(each for each in outcome.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
+    is_unforeseen = outcome.error is not None and outcome.error.error == UNFORESEEN
+    return ScannedUnit(unit, source, findings=findings, error=None if is_unforeseen else outcome.error)
 
 
 def group_directories(units: Sequence[Unit]) -> list[Unit]:
@@ -241,7 +241,7 @@ def _findings(target: Target, log: LogScan, before: int | None) -> Iterator[Find
     collector = FindingCollector(target)
     damage: list[DamagedRange | Stop] = [*log.gaps, log.stop]
     for item in damage:
-        yield from (found for found in report_damage(item, collector) if isinstance(found, Finding))
+        yield from (finding for finding in report_damage(item, collector) if isinstance(finding, Finding))
     overlaps = log.summary.backwards
     overlap = f"offset {base}: not above {before}, the last of the segment before"
     if not reaches_back:

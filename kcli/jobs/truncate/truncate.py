@@ -191,12 +191,12 @@ def _by_remote(
             f"leader's local log begins at {leader.local_start}. Where the follower goes on, its remote "
             "segments say: name __remote_log_metadata with --remote-metadata",
         )
-    found = fetch_from_remote(leader, remote, fetch_rounds, follower)
-    if found.outcome == FAILED or found.next_offset is None:
+    state = fetch_from_remote(leader, remote, fetch_rounds, follower)
+    if state.outcome == FAILED or state.next_offset is None:
         return fetch_rounds._replace(outcome=FAILED)
-    last = fetch_rounds.rounds[-1]._replace(truncate_to=found.next_offset, completed=True)
+    last = fetch_rounds.rounds[-1]._replace(truncate_to=state.next_offset, completed=True)
     rounds = (*fetch_rounds.rounds[:-1], last)
-    return fetch_rounds._replace(truncate_to=found.next_offset, starts_over=True, rounds=rounds)
+    return fetch_rounds._replace(truncate_to=state.next_offset, starts_over=True, rounds=rounds)
 
 
 def kept_remotely(fetch_rounds: FetchRounds) -> int | None:
@@ -334,23 +334,24 @@ def _predicted(
     fully = fetch_rounds is not None and fetch_rounds.starts_over
     kept = (kept_remotely(fetch_rounds) or 0) if fetch_rounds is not None else 0
     try:
-        found = truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
+        prediction = truncate(loaded, target, high_watermark, fully=fully, kept_elsewhere=kept)
     except BrokerError as error:
         message = f"the truncation would fail: {error}"
         raise FileError(error.path, WOULD_FAIL, message, error.position) from error
     if fetch_rounds is None or any(one.truncate_to is not None for one in fetch_rounds.rounds):
-        return found
-    return replace(found, after=found.after._replace(epochs=loaded.epochs))  # an epoch at the log end stays
+        return prediction
+    after = prediction.after._replace(epochs=loaded.epochs)  # one at the log end stays
+    return replace(prediction, after=after)
 
 
 def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
     """Return what the log dir says about the partition, with what was asked in its place."""
-    found = checkpoints(partition)
+    stored = checkpoints(partition)
     return Checkpoints(
-        found.clean if request.shutdown is None else request.shutdown == CLEAN,
-        found.recovery_point if request.recovery_point is None else request.recovery_point,
-        found.log_start_offset if request.log_start_offset is None else request.log_start_offset,
-        found.high_watermark if request.high_watermark is None else request.high_watermark,
+        stored.clean if request.shutdown is None else request.shutdown == CLEAN,
+        stored.recovery_point if request.recovery_point is None else request.recovery_point,
+        stored.log_start_offset if request.log_start_offset is None else request.log_start_offset,
+        stored.high_watermark if request.high_watermark is None else request.high_watermark,
     )
 
 
