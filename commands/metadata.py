@@ -204,6 +204,6 @@ def export(
 def _kinds_and_inputs(inputs: Inputs, kinds: Collection[str]) -> tuple[tuple[str, ...], Inputs]:
     """Return the kinds among the words before the paths, and the inputs without them."""
     words = inputs.paths or []
-    named = tuple(dict.fromkeys(word for word in words if word in kinds))
+    kinds_asked = tuple(dict.fromkeys(word for word in words if word in kinds))
     rest = [word for word in words if word not in kinds]
-    return named, inputs.without_selection()._replace(paths=rest)
+    return kinds_asked, inputs.without_selection()._replace(paths=rest)
