@@ -1,6 +1,7 @@
 """kcli as a process of its own, and which processes run."""
 
 import fcntl
+import itertools
 import os
 import socket
 import subprocess
@@ -77,11 +78,17 @@ def is_gone(leader):
     return not of_session(leader)
 
 
+STEPS = itertools.count(0, 10)
+
+
 def free_base_port():
-    """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice."""
+    """Return a port such that those of nodes 1 to 3 are free, below those of Linux's own choice.
+
+    Each call gives another one: clients of an earlier cluster may still ask at its ports.
+    """
     first = os.getpid() * 610 % 12_000  # other processes, whose numbers may be the next ones, begin elsewhere
-    for number in range(0, 12_000, 10):
-        base = 20_000 + (first + number) % 12_000
+    for _ in range(1_200):
+        base = 20_000 + (first + next(STEPS)) % 12_000
         if all(_is_free(base + offset) for offset in (1, 2, 3, 501, 502, 503)):
             return base
     raise OSError("no port is free")

@@ -1,6 +1,7 @@
 """Starts, stops, kills and pauses real brokers (KRaft) on 127.0.0.1, each a JVM with a folder of its own."""
 
 import base64
+import ctypes
 import os
 import re
 import signal
@@ -229,6 +230,9 @@ class Cluster:
             node.format()
         try:
             self.admin = AdminClient({"bootstrap.servers": self.bootstrap, **QUIET})
+            # It lives as long as the process: the end of one may wait for ever for a broker that is gone, and
+            # one that is collected in a thread of its own aborts.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.admin))
             for node in self.nodes.values():
                 node.launch()
             for node in self.nodes.values():
@@ -241,8 +245,6 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         for node in self.nodes.values():
             node.kill()
-        # one that lives on asks the next cluster at this port; collected by a thread of its own, it aborts
-        self.admin.__exit__(None, None, None)
 
     def metadata(self):
         return self.admin.list_topics(timeout=5)
