@@ -9,6 +9,7 @@ from formats.names import CLUSTER_METADATA, DELETE, NORMAL, STRAY
 from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.integrity.offset_invariants import (
     FLUSHED_ABOVE_END,
@@ -21,7 +22,7 @@ from kcli.kafka.kraft.log_config import COMPACT, OF_INTERNAL_TOPICS, POLICY
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
 from kcli.kafka.kraft.metadata_loader import configuration_of
 from kcli.kafka.kraft.partition_start import start
-from kcli.kafka.storage.loaded_log import Checkpoints, checkpointed
+from kcli.kafka.storage.loaded_log import Checkpoints, LoadedLog, checkpointed
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.log_dirs import is_running, version_of
 from kcli.logdir.partition import Partition
@@ -109,10 +110,13 @@ def contradictions(target: Target, offsets: Offsets) -> Iterator[Finding]:
         )
 
 
-def missing_records(partition: Partition, given: Checkpoints, log_end: int) -> Iterator[Finding]:
+def missing_records(partition: Partition, given: Checkpoints, log: LoadedLog) -> Iterator[Finding]:
     """Yield what checkpoint files know that the log which a start opens does not hold."""
-    offsets = Offsets(None, given.recovery_point, given.high_watermark, None, None, log_end, given.clean)
-    yield from contradictions(partition.target, offsets)
+    stored = collect_findings(stored_offsets(partition, log.epoch_lines), [])
+    offsets = stored._replace(
+        recovery_point=given.recovery_point, high_watermark=given.high_watermark, clean=given.clean
+    )
+    yield from contradictions(partition.target, offsets._replace(log_end=log.log_end_offset))
 
 
 def _violations(target: Target, offsets: Offsets) -> list[Violation]:

@@ -27,8 +27,7 @@ from kcli.rows.partitions import PartitionRow
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 BLOCK = 512
 """Bytes of a unit of `st_blocks` (POSIX)."""
-NOT_RECOVERED, OF_A_KILL = "START-005", "CKPT-001"
-"""The other one: checkpoints that a kill leaves ahead of the log, which no reader of a list asks for."""
+NOT_RECOVERED = "START-005"
 LS_KINDS = frozenset({PARTITION, LOG_DIR})
 AS_LISTED = StartRequest(is_bounded=True)
 """Asks for no more of a start than its log: what the metadata makes of it is not known."""
@@ -106,8 +105,7 @@ def _row(
         state=partition.state,
     )
     if started is not None:
-        said = said_of_log(partition, given, started, request.fates)
-        yield from (one for one in said if one.code != OF_A_KILL)
+        yield from said_of_log(partition, given, started, request.fates)
 
 
 def files_of(partition: Partition, problems: list[FileError]) -> Iterator[tuple[FileName, os.stat_result]]:

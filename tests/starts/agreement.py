@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,37 +19,49 @@ from tests.starts.predicted import RECORDED
 
 OF_A_REPLICA = {f"START-0{number}" for number in ("01", "08", 12, 13, 16, 17, 20, 24)} | {"LOG-025"}
 OF_A_BROKER = {f"START-0{number}" for number in ("09", 10, 14, 19, 21, 22)}
+OF_ASKED = {"CKPT-001"}
+"""Said of the replicas that were asked for. With those two: what `startup`, `check` and `ls` all say."""
+ALONE = {"EPOCH-001", "EPOCH-003", "DIR-008", "DIR-010"}
+"""What `ls` or `startup` may say alone; all else both say. `check` has words of its own for what it reads.
+
+That is where an epoch that `ls` shows comes from, clusters side by side, and a quorum-state, of a metadata
+log that was not asked for.
+"""
 ENDS = "the broker's process ends"
 STATES = sorted({(base, change) for base, _, change in RECORDED})
 
 
 class Said(NamedTuple):
-    """What a command says: of replicas, in its words, of log dirs, of the broker, and its exit status."""
+    """What a command says: of replicas and of log dirs, of the broker, its exit status, and all else."""
 
     replicas: frozenset[tuple[str, str, str]]
-    log_dirs: frozenset[tuple[str, str]]
+    log_dirs: frozenset[tuple[str, str, str]]
     broker: str
     status: int
+    asked: frozenset[tuple[str, str, str]]
+    others: frozenset[tuple[str, str, str]]
 
 
 def ask(*words: str) -> tuple[Said, dict[str, Any]]:
     """Return what a command line says, and its document."""
     done = CliRunner().invoke(app, [*words, "-o", "json"])
     document = json.loads(done.stdout)
-    found = [(one["code"], one["path"] or one["dir"]) for one in document["findings"]]
-    codes = {code for code, _ in found}
-    ends = any(one["code"] == "START-008" and ENDS in one["message"] for one in document["findings"])
+    found = [(one["code"], one["path"] or one["dir"], one["message"]) for one in document["findings"]]
+    codes = {code for code, _, _ in found}
+    ends = any(code == "START-008" and ENDS in message for code, _, message in found)
     broker = "starts-degraded" if "START-010" in codes else "starts"
     broker = "waits" if "START-022" in codes else broker
+
+    def of(some: AbstractSet[str]) -> frozenset[tuple[str, str, str]]:
+        return frozenset(one for one in found if one[0] in some)
+
     answer = Said(
-        frozenset(
-            (one["code"], one["path"] or one["dir"], one["message"])
-            for one in document["findings"]
-            if one["code"] in OF_A_REPLICA
-        ),
-        frozenset(one for one in found if one[0] in OF_A_BROKER),
+        of(OF_A_REPLICA),
+        of(OF_A_BROKER),
         "fails" if "START-009" in codes or ends else broker,
         done.exit_code,
+        of(OF_ASKED),
+        of(codes - OF_A_REPLICA - OF_A_BROKER - OF_ASKED - ALONE),
     )
     return answer, document
 
@@ -66,13 +79,17 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
     for selected in ((), ("--topic", topic)):
         started, document = ask("startup", *selected, *paths)
         is_nothing = any(one["error"] == "nothing-matched" for one in document["errors"])
-        yield from () if is_nothing else _between(" ".join(("startup", *selected)), started, usual)
+        if not is_nothing:
+            usual = usual._replace(asked=started.asked, others=started.others)
+            yield from _between(" ".join(("startup", *selected)), started, usual)
         for command in ("check", "ls"):
             said, document = ask(command, *selected, *paths)
             name = " ".join((command, *selected))
             more = {one["code"] for one in document["findings"] if one["severity"] == "error"}
-            if command == "check" and more - OF_A_REPLICA - OF_A_BROKER:  # it reads what no start reads
-                said = said._replace(status=started.status)
+            if command == "check":
+                said = said._replace(others=started.others)
+                if more - OF_A_REPLICA - OF_A_BROKER:  # it reads what no start reads
+                    said = said._replace(status=started.status)
             yield from _between(name, said, started)
             bad = [one for one in document["findings"] if one["severity"] != "info"]
             worse = {one["dir"] for one in bad if one["code"] in OF_A_REPLICA}
@@ -82,12 +99,10 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
 
 
 def _between(name: str, said: Said, other: Said) -> Iterator[str]:
-    if said.replicas != other.replicas:
-        yield f"{name}: {sorted(said.replicas - other.replicas)} for {sorted(other.replicas - said.replicas)}"
-    if said.log_dirs != other.log_dirs:
-        yield f"{name}: {sorted(said.log_dirs - other.log_dirs)} for {sorted(other.log_dirs - said.log_dirs)}"
-    if (said.broker, said.status) != (other.broker, other.status):
-        yield f"{name}: {said.broker}, status {said.status} for {other.broker}, {other.status}"
+    for field, mine, theirs in zip(Said._fields, said, other, strict=True):
+        if mine != theirs:
+            differ = mine ^ theirs if isinstance(mine, frozenset) else (mine, theirs)
+            yield f"{name}: {field}: {sorted(differ)}"
 
 
 def of_state(base: str, change: str, root: Path, *, is_named: bool) -> list[str]:

@@ -14,6 +14,7 @@ from tests.starts.observe import prepare
 
 QUICK = (
     "leader-epoch-checkpoint of NUL bytes in d1",
+    "log flipped, killed",
     "partition.metadata of NUL bytes",
     "recovery-point of NUL bytes in d0",
     "two current logs",

@@ -17,6 +17,7 @@ from kcli.jobs.startup.replica_start import StartRequest, start_others
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.meta_properties import StartFailure
 from kcli.kafka.kraft.partition_start import Inspected
+from kcli.kafka.kraft.remedies import with_remedy
 from kcli.kafka.kraft.start_findings import (
     LogStart,
     ReplicaFates,
@@ -253,7 +254,8 @@ class BrokerLogDirs:
         name = target.name
         stop = self._twice.get(target.shown)
         if stop is not None:
-            yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
+            words = f"{stop.exception}: {with_remedy(stop, [*self._log_dirs])}"
+            yield Finding("START-009", words, dir=target.shown)
         if has_records is not None:
             yield from self._fates.findings(
                 target, has_topic_id=topic_id is not None, has_records=has_records

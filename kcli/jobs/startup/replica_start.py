@@ -232,7 +232,7 @@ def said_of_log(
     """Yield what checkpoints, the snapshot of a metadata log, and the metadata say of a started log."""
     name = partition.target.name
     if not isinstance(log, StartFailure) and not (name is not None and name.kind == DELETE):
-        yield from missing_records(partition, given, log.log_end_offset)
+        yield from missing_records(partition, given, log)
         yield from fates.findings(
             partition.target,
             has_topic_id=PARTITION_METADATA_FILE in partition.names,

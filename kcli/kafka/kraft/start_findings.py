@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, FUTURE, NORMAL
+from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, parse_partition_dir
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.broker_start import is_offline_before_its_logs, log_dir_of
 from kcli.kafka.kraft.fates import (
@@ -73,13 +73,24 @@ class LogStart(NamedTuple):
 
 
 def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
-    """Return the starts of the logs in the log dirs of a node; a controller alone opens its metadata log."""
-    dirs, is_broker = {one.path for one in plan.log_dirs}, not plan.config.has_no_broker
-    return [
+    """Return the starts of the logs in the log dirs of a node, in their order; a controller has one log.
+
+    However they were read: what comes first is named as the cause.
+    """
+    dirs, is_broker = [one.path for one in plan.log_dirs], not plan.config.has_no_broker
+    mine = [
         one
         for one in logs
         if one.log_dir in dirs and (is_broker or os.path.basename(one.directory) == METADATA_DIRECTORY)
     ]
+
+    def place(one: LogStart) -> tuple[int, str, int, str]:
+        base = os.path.basename(one.directory)
+        name = parse_partition_dir(base)
+        at = dirs.index(str(one.log_dir))
+        return (at, base, -1, "") if name is None else (at, name.topic, name.partition, base)
+
+    return sorted(mine, key=place)
 
 
 def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, StartFailure]:
