@@ -18,6 +18,8 @@ RECORDED = {
     for key, happened in json.loads((DATA / "starts.json").read_text()).items()
 }
 """(base, release, change) -> what the broker did."""
+OTHERWISE = re.compile(r", or (\w+Exception): ")
+"""What another thread of a broker says where that is first."""
 CHANGED = {"stray", "deleted", "future-promoted"}
 WRAPPED = {"KafkaStorageException": "IOException"}
 """kcli names the exception that takes a log dir offline, a broker's words the one below it."""
@@ -31,7 +33,8 @@ def predicted(release: str, properties: Path) -> dict[str, Any]:
     rows = [row for row in document["rows"] if "partitions_by_outcome" not in row]
     answer = {"outcome": broker["outcome"]}
     if broker["outcome"] == "fails":
-        return answer | {"exceptions": [broker["error"]]}
+        others = OTHERWISE.findall(broker["server_log"] or "")
+        return answer | {"exceptions": [broker["error"], *others]}
     if broker["outcome"] == "waits":
         return answer
     root = properties.parent

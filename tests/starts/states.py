@@ -412,6 +412,9 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     "newest snapshot cut": lambda root: os.truncate(
         newest_snapshot(root), newest_snapshot(root).stat().st_size // 2
     ),
+    "newest snapshot cut, a change of a lost topic": in_turn(
+        snapshot(lambda data: data[: len(data) // 2]), unknown_partition_change
+    ),
     "metadata log torn, killed": in_turn(cut(METADATA_LOG, 30), KILLED),
     "metadata log torn": cut(METADATA_LOG, 30),
     "metadata log flipped, killed": in_turn(flip(METADATA_LOG, 400), KILLED),

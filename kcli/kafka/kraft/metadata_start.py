@@ -22,8 +22,12 @@ NAMES_FEATURE_LEVEL = (3, 8)
 """From here on the message of an unknown level says `feature level`, before `metadata version`."""
 
 ILLEGAL_ARGUMENT, NULL_POINTER = "IllegalArgumentException", "NullPointerException"
-OF_A_BROKER = frozenset({"FenceBrokerRecord", "UnfenceBrokerRecord", "BrokerRegistrationChangeRecord"})
-"""Records that `ClusterDelta` refuses for a broker that is not registered, or has another epoch."""
+OF_A_BROKER = {
+    "FenceBrokerRecord": "fence",
+    "UnfenceBrokerRecord": "unfence",
+    "BrokerRegistrationChangeRecord": "change",
+}
+"""Records that `ClusterDelta` refuses for a broker that is not registered, or of another epoch; its verbs."""
 
 
 def metadata_failure(metadata: Metadata, release: Release, *, is_controller: bool) -> StartFailure | None:
@@ -33,7 +37,7 @@ def metadata_failure(metadata: Metadata, release: Release, *, is_controller: boo
     """
     unreadable = sorted(_unreadable(metadata, release))
     levels = sorted(_unknown_levels(metadata, release))
-    misfits = sorted(_misfits(metadata))
+    misfits = sorted(_misfits(metadata, is_controller=is_controller))
     if release.version >= RAFT_DECODES:
         stages = [unreadable, sorted(_kraft_versions(metadata, release)), sorted(levels + misfits)]
     else:
@@ -107,13 +111,23 @@ def _kraft_versions(metadata: Metadata, release: Release) -> Iterator[Ordered]:
             yield _ordered(place, exception, f"Unknown KRaft feature level: {level}")
 
 
-def _misfits(metadata: Metadata) -> Iterator[Ordered]:
+def _misfits(metadata: Metadata, *, is_controller: bool) -> Iterator[Ordered]:
+    """Yield records that do not fit.
+
+    The loader of the image meets some in `ClusterDelta` or `TopicDelta`, and the controller in another thread
+    in `ClusterControlManager` or `ReplicationControlManager`: who is first ends the process.
+    """
     for misfit in metadata.image.misfits:
-        place = RecordPlace(misfit.offset, metadata.directory, 0)
-        exception = ILLEGAL_STATE if misfit.record in OF_A_BROKER else RUNTIME
-        if misfit.record == "PartitionChangeRecord" and misfit.reason.startswith(NO_TOPIC):
-            exception = NULL_POINTER
-        yield _ordered(place, exception, str(misfit))
+        order, failure = _ordered(RecordPlace(misfit.offset, metadata.directory, 0), RUNTIME, str(misfit))
+        exception, says, of_controller = RUNTIME, "", f"Unable to replay {misfit.record}"
+        if misfit.record in OF_A_BROKER:
+            exception, says = ILLEGAL_STATE, f"Tried to {OF_A_BROKER[misfit.record]} broker"
+        elif misfit.record == "PartitionChangeRecord" and misfit.reason.startswith(NO_TOPIC):
+            exception, says = NULL_POINTER, 'Cannot invoke "org.apache.kafka.image.TopicImage.partitions()"'
+            of_controller = f"Tried to create partition{misfit.reason.removeprefix(NO_TOPIC)}"
+        if says and is_controller:
+            says += f", or {RUNTIME}: {of_controller}"
+        yield order, failure._replace(exception=exception, says=says)
 
 
 def _levels_not_for_production(metadata: Metadata, release: Release) -> Iterator[Ordered]:
