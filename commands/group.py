@@ -58,7 +58,7 @@ def _run(name: str, job: Any, groups: GroupOptions, *given: Any, **more: Any) ->
         name=name,
         job=partial(job, query=query),
         answer=Answer(possible=possible),
-        expand=jobs.expand,
+        expand=partial(jobs.expand, topics=topics, of_one=query.resets),
         split=lambda units, _: jobs.split(units, topics),
         topics=RowTopics(jobs.topics),
         without_rows=message

@@ -10,8 +10,8 @@
 """
 
 import re
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Iterable
+from itertools import chain, groupby
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
@@ -64,6 +64,15 @@ def parse_partitions(words: list[str]) -> frozenset[int]:
     """Return the partitions of words like `7`, `0..3` or `0-3`, inclusive."""
     words = [re.sub(r"^([0-9]+)-([0-9]+)$", r"\1..\2", word) for word in words]
     return frozenset(parse_integers("partition", words, 0, INT32))
+
+
+def partition_ranges(numbers: Iterable[int]) -> str:
+    """Return rising numbers in words, three or more in a row as `0..3`."""
+    parts: list[str] = []
+    for _, run in groupby(enumerate(numbers), lambda one: one[1] - one[0]):
+        some = [number for _, number in run]
+        parts += [f"{some[0]}..{some[-1]}"] if len(some) > 2 else map(str, some)
+    return ", ".join(parts)
 
 
 def parse_offsets(what: str, text: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import numpy as np
 from formats.primitives import uuid_bytes
 from kcli.kafka.coordinator.coordinator_log import CoordinatorRecords
 from tests.builders import put_record, put_records
+from tests.metadata_records import put_topic
 from tests.partitions import epoch_lines, log_dir, put_range, segment
 
 NOW = 1_800_000_000_000
@@ -95,6 +96,7 @@ def screen_dirs(root):
         (directory / "leader-epoch-checkpoint").write_text(epoch_lines((2, first)))
     (root / "replication-offset-checkpoint").write_text("0\n2\norders 0 40\norders 1 140\n")
     (root / "log-start-offset-checkpoint").write_text("0\n1\norders 1 100\n")
+    put_topic(root, "__consumer_offsets")
     members = group_value(("billing-1-c0ffee", "orders"), ("billing-2-decade", "orders"))
     coordinator(
         root,

@@ -101,6 +101,12 @@ def put_log(folder, *batches, base=0):
     return folder
 
 
+def put_topic(folder, name, count=1, leader=7):
+    """Write a metadata log that knows one topic, of so many partitions that a broker leads."""
+    numbered = (partition(number, OTHER_ID, (leader,), leader) for number in range(count))
+    return put_log(folder, batch(0, topic(name, OTHER_ID), *numbered))
+
+
 CLUSTER = (
     record("FeatureLevelRecord", name="metadata.version", featureLevel=29),
     record("RegisterBrokerRecord", brokerId=1, brokerEpoch=1, fenced=True, rack=None),

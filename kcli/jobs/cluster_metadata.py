@@ -87,9 +87,9 @@ class KnownMetadata(NamedTuple):
 
 
 def metadata_of(found: Found) -> list[KnownMetadata]:
-    """Return the metadata image of each log dir among the inputs that has one that can be read."""
-    known = []
-    for log_dir in found.log_dirs:
+    """Return the metadata image of each log dir among the inputs, or beside them, that has one to be read."""
+    known, beside = [], (target.metadata_dir for target in found.targets)
+    for log_dir in dict.fromkeys((*found.log_dirs, *filter(None, beside))):
         image = image_in(log_dir)
         if image is not None:
             facts = directory_facts(log_dir)

@@ -44,11 +44,14 @@ NOTES = {
     "quorum-state": ("DIR-010", None),
     "copies": ("REPL-007", None),
     "missing-partitions": ("COORD-004", None),
+    "uncounted-partitions": ("COORD-005", None),
     "undecodable": ("META-001", None),
     "settings": ("META-009", "no metadata of its topics is here"),
 }
 """Code and message of what is noted of an entry, by the kind of note; None: as the note says."""
-DIRECTORY_NOTES = frozenset({"missing-partitions", "leftover", "twice", "removed", "copies", "settings"})
+DIRECTORY_NOTES = frozenset(
+    {"missing-partitions", "uncounted-partitions", "leftover", "twice", "removed", "copies", "settings"}
+)
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 

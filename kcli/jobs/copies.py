@@ -3,7 +3,7 @@
 Coordinators read the log of the leader: what an internal topic says is what its leaders' copies say.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formats.names import NORMAL, PartitionDir
 from kcli.jobs.cluster_metadata import metadata_of, newest_images, with_undecodable
 from kcli.jobs.common import topic_id_of
-from kcli.jobs.metadata_partitions import cluster_of
+from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.kafka.findings.collector import collect_findings
 from kcli.kafka.kraft.metadata_image import Image
 from kcli.kafka.kraft.partition_start import start
@@ -20,13 +20,16 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.find import Found, Note
 from kcli.logdir.partition import Partition
 from kcli.logdir.targets import PARTITION, Target
+from kcli.words import partition_ranges
 
 COPIES = "copies"
 """The kind of note about a partition of which one copy of several is read: REPL-007."""
 
 
-ABSENT_COORDINATORS = "missing-partitions"
-"""The kind of note about partitions of an internal topic that are not here: COORD-004."""
+ABSENT, UNCOUNTED = "missing-partitions", "uncounted-partitions"
+"""The kinds of notes about an internal topic: partitions that are not here, COORD-004; how many it has is not
+known, COORD-005.
+"""
 
 
 class _Led(NamedTuple):
@@ -44,8 +47,7 @@ def counted_copies(found: Found, wants: Callable[[PartitionDir], bool] = lambda 
     """
     result = replace(found, targets=[], notes=list(with_undecodable(found).notes))
     copies: dict[tuple[str | None, str, int], list[Target]] = {}
-    clusters = {cluster_of(target) for target in found.targets} - {None}
-    only = next(iter(clusters)) if len(clusters) == 1 else None
+    only = sole_cluster(found.log_dirs)
     for target in found.targets:
         if target.kind != PARTITION:
             result.targets.append(target)
@@ -73,20 +75,10 @@ def noting_copies(found: Found) -> Found:
 def refuse_without(topic: str, counted: Found, found: Found) -> Found:
     """Return the copies that count of what was found; none, and why, where none is of a topic.
 
-    A note names the partitions of the topic that are missing: by the metadata, else those before the last.
+    Notes say what is not here of the topic.
     """
-    here = _numbers(topic, counted)
-    if here:
-        notes = [
-            Note(
-                ABSENT_COORDINATORS,
-                topic,
-                f"without partition {', '.join(map(str, missing))} of {of}, not here",
-            )
-            for of, count in _counts(topic, found, here)
-            if (missing := sorted({*range(count)} - here))
-        ]
-        return replace(counted, notes=[*counted.notes, *notes])
+    if any(map(_is_of(topic), counted.targets)):
+        return replace(counted, notes=[*counted.notes, *absent_partitions(topic, found)])
     if counted.failures:
         return counted
     place = next(iter(found.named_log_dirs), found.targets[0].shown if found.targets else "")
@@ -94,38 +86,65 @@ def refuse_without(topic: str, counted: Found, found: Found) -> Found:
     return replace(counted, targets=[], failures=[error])
 
 
+def absent_partitions(topic: str, found: Found) -> Iterator[Note]:
+    """Yield for each cluster which partitions of a topic are not here: by its metadata.
+
+    Without that those before the last one; where all these are here, that more of them are not known.
+    """
+    counts, here = partition_counts(topic, found), _numbers(topic, found)
+    clusters = dict.fromkeys((*counts, *here))
+    for cluster in clusters:
+        numbers, count = here.get(cluster, set()), counts.get(cluster)
+        words = f"of cluster {cluster}: " if len(clusters) > 1 else ""
+        absent = sorted({*range(max(numbers) + 1 if count is None else count)} - numbers)
+        if absent:
+            of = "a number that no metadata here says" if count is None else count
+            yield Note(
+                ABSENT, topic, f"{words}without partition {partition_ranges(absent)} of {of}, not here"
+            )
+        elif count is None:
+            yield Note(UNCOUNTED, topic, f"{words}no metadata here says how many partitions it has")
+
+
 def partition_counts(topic: str, found: Found) -> dict[str | None, int]:
     """Return how many partitions a topic has, by the metadata of each cluster that is here."""
+    only = sole_cluster(found.log_dirs)
     return {
-        cluster: len(one.partitions)
+        cluster or only: len(one.partitions)
         for cluster, image in newest_images(metadata_of(found)).items()
         for one in image.topics.values()
         if one.name == topic
     }
 
 
-def _numbers(topic: str, found: Found) -> set[int]:
-    return {one.name.partition for one in found.targets if one.name is not None and one.name.topic == topic}
+def _is_of(topic: str) -> Callable[[Target], bool]:
+    return lambda one: one.name is not None and (one.name.topic, one.name.kind) == (topic, NORMAL)
 
 
-def _counts(topic: str, found: Found, here: set[int]) -> list[tuple[str, int]]:
-    """Return how many partitions a topic has in each cluster, in words and as far as is known."""
-    counts = [(str(count), count) for count in partition_counts(topic, found).values()]
-    return counts or [("a number that no metadata here says", max(here) + 1)]
+def _numbers(topic: str, found: Found) -> dict[str | None, set[int]]:
+    """Return the partitions of a topic that are here, by cluster."""
+    only, numbers = sole_cluster(found.log_dirs), dict[str | None, set[int]]()
+    for target in filter(_is_of(topic), found.targets):
+        assert target.name is not None
+        numbers.setdefault(cluster_of(target) or only, set()).add(target.name.partition)
+    return numbers
 
 
 def absent_coordinators(names: Iterable[str], topic: str, found: Found) -> str:
     """Return which partitions of a topic would hold the state of some ids and are not here, in words."""
-    here, counts = _numbers(topic, found), set(partition_counts(topic, found).values())
-    places = [(name, partition_of_text(name, count).partition) for name in names for count in counts]
+    here, counts = _numbers(topic, found), partition_counts(topic, found)
+    places = (
+        (cluster, name, partition_of_text(name, count).partition)
+        for cluster, count in counts.items()
+        for name in names
+    )
     absent = (
         f"{name} belongs to {topic}-{number}, which is not here"
-        for name, number in places
-        if number not in here
+        for cluster, name, number in places
+        if number not in here.get(cluster, ())
     )
-    lacks = not counts and here != set(range(len(here)))
-    unknown = [f"partitions of {topic} are not here, nor metadata that says which is theirs"] * lacks
-    return "".join(f"; {one}" for one in (*absent, *unknown))
+    unknown = [f"no metadata here says how many partitions {topic} has"] * bool(here.keys() - counts)
+    return "".join(f"; {one}" for one in dict.fromkeys((*absent, *unknown)))
 
 
 def _leaders(image: Image, topics: set[str]) -> Mapping[tuple[str, int], _Led]:

@@ -16,9 +16,9 @@ from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE,
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.checkpoint import cleaner_point
 from kcli.jobs.common import Yield, answer, topic_id_of
-from kcli.jobs.copies import counted_copies, refuse_without
+from kcli.jobs.copies import absent_partitions, counted_copies, refuse_without
 from kcli.jobs.ls import bounded_start
-from kcli.jobs.metadata_partitions import cluster_of
+from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.replica_pairs import as_running
 from kcli.kafka.coordinator.commit_table import Commit, CommitKey
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog, Marker
@@ -108,10 +108,20 @@ OFFSET_TOPICS = (CONSUMER_OFFSETS, SHARE_GROUP_STATE)
 # The units
 
 
-def expand(found: Found) -> Found:
-    """Return the same with the copies of partitions that count; refuse where none is of a coordinator."""
+def expand(found: Found, topics: Iterable[str] = (CONSUMER_OFFSETS,), *, of_one: bool = False) -> Found:
+    """Return the same with the copies of partitions that count; refuse where none is of a coordinator.
+
+    Notes say which partitions of some topics are not here. `of_one`: refuse coordinators of several clusters.
+    """
+    only = sole_cluster(found.log_dirs)
+    clusters = {str(cluster_of(one) or only) for one in filter(is_of_coordinator, found.targets)}
+    if of_one and len(clusters) > 1:
+        words = f"groups of {len(clusters)} clusters, {', '.join(sorted(clusters))}: name the log dirs of one"
+        return replace(found, targets=[], failures=[FileError(found.log_dirs[0], "wrong-kind", words)])
     counted = counted_copies(found, lambda name: name.topic != CLUSTER_METADATA)
-    return refuse_without(CONSUMER_OFFSETS, counted, found)
+    result = refuse_without(CONSUMER_OFFSETS, counted, found)
+    more = (note for topic in topics if topic != CONSUMER_OFFSETS for note in absent_partitions(topic, found))
+    return replace(result, notes=[*result.notes, *(more if result.targets else ())])
 
 
 def is_of_coordinator(target: Target, topics: Container[str] = (CONSUMER_OFFSETS,)) -> bool:
@@ -121,16 +131,14 @@ def is_of_coordinator(target: Target, topics: Container[str] = (CONSUMER_OFFSETS
 
 def split(units: list[Unit], topics: Container[str] = (CONSUMER_OFFSETS,)) -> list[Unit]:
     """Return a unit for each coordinator's partition, the other partitions of its cluster behind it."""
-    others = [unit.target for unit in units if not is_of_coordinator(unit.target, OFFSET_TOPICS)]
+    only = sole_cluster(unit.target.log_dir for unit in units)
+    others: dict[str | None, list[Target]] = {}
+    for target in (unit.target for unit in units if not is_of_coordinator(unit.target, OFFSET_TOPICS)):
+        others.setdefault(cluster_of(target) or only, []).append(target)
     return [
-        replace(unit, number=number, targets=(unit.target, *_same_cluster(unit.target, others)))
+        replace(unit, number=number, targets=(unit.target, *others.get(cluster_of(unit.target) or only, ())))
         for number, unit in enumerate(one for one in units if is_of_coordinator(one.target, topics))
     ]
-
-
-def _same_cluster(target: Target, others: Iterable[Target]) -> Iterator[Target]:
-    cluster = cluster_of(target)
-    return (one for one in others if None in {cluster, cluster_of(one)} or cluster_of(one) == cluster)
 
 
 def topics(units: list[Unit]) -> Iterator[str]:

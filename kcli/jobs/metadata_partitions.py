@@ -91,6 +91,12 @@ def cluster_of(target: Target) -> str | None:
     return None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
 
 
+def sole_cluster(log_dirs: Iterable[str | None]) -> str | None:
+    """Return the one cluster id that log dirs have: those without one are of it. None of several."""
+    known = {directory_facts(one).cluster_id for one in log_dirs if one is not None} - {None}
+    return known.pop() if len(known) == 1 else None
+
+
 _Key: TypeAlias = tuple[int | str, str | None]
 
 
@@ -101,8 +107,7 @@ def by_metadata_partition(targets: Iterable[Target]) -> dict[_Key, list[Target]]
     of its own for each directory.
     """
     given = [(target, metadata_partition(target), cluster_of(target)) for target in targets]
-    clusters = {cluster for _, _, cluster in given if cluster is not None}
-    only = next(iter(clusters)) if len(clusters) == 1 else None
+    only = sole_cluster(target.log_dir for target, _, _ in given)
     groups: dict[_Key, list[Target]] = {}
     for target, number, cluster in given:
         key = file_place(target)[0] if number is None else number

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import starmap
@@ -12,8 +12,9 @@ from formats.magic import record_count
 from formats.names import TRANSACTION_STATE
 from formats.types import TopicPartition
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.copies import counted_copies, partition_counts, refuse_without
+from kcli.jobs.common import Yield, answer, notes_as_findings, where
+from kcli.jobs.copies import absent_partitions, counted_copies, partition_counts, refuse_without
+from kcli.jobs.metadata_partitions import cluster_of, sole_cluster
 from kcli.jobs.producers import load_producers
 from kcli.jobs.startup.replica_start import data_records
 from kcli.kafka.coordinator.coordinator_log import CoordinatorLog
@@ -214,9 +215,9 @@ def _written_at(loaded: LoadedLog, offset: int) -> int | None:
 class Coordinators:
     """What the coordinators here know together, and whether open transactions hang by that.
 
-    `partitions`: how many __transaction_state has, by cluster. Where no coordinator at all is here a
-    transaction hangs once nothing was written for `longest_ms`; where some are, the one that knows it may be
-    elsewhere.
+    `partitions`: how many __transaction_state has, by cluster. Where no coordinator of its cluster is `here`
+    a transaction hangs once nothing was written for `longest_ms`; where some are, the one that knows it may
+    be elsewhere. `only`: the cluster of what names none.
     """
 
     def __init__(
@@ -226,25 +227,26 @@ class Coordinators:
         now_ms: int,
         longest_ms: int = NEVER,
         *,
-        are_here: bool = True,
+        only: str | None = None,
+        here: Container[str | None] = (),
     ) -> None:
         self._now_ms, self._longest_ms, self._partitions = now_ms, longest_ms, partitions
-        self._are_here = are_here
+        self._only, self._here = only, here
         self._whole: dict[str | None, set[int]] = {}
         self._states: dict[str | None, dict[int, tuple[str, TransactionState]]] = {}
         self._damaged: set[tuple[str | None, str]] = set()
         for one in known:
-            whole = self._whole.setdefault(one.cluster_id, set())
+            cluster_id = one.cluster_id or only
+            whole = self._whole.setdefault(cluster_id, set())
             whole.update([one.number] if one.is_whole else [])
-            by_producer = self._states.setdefault(one.cluster_id, {})
+            by_producer = self._states.setdefault(cluster_id, {})
             by_producer.update((state.producer_id, (key, state)) for key, state in one.states.items())
-            self._damaged.update((one.cluster_id, key) for key in one.states if one.is_damaged)
+            self._damaged.update((cluster_id, key) for key in one.states if one.is_damaged)
 
     def joined(self, row: OpenTransactionRow, age: int) -> OpenTransactionRow:
         """Return a row with what the coordinator says of it, and whether it hangs."""
         _, _, cluster_id, topic, number = row.where
-        only = next(iter(self._states)) if len(self._states) == 1 else None
-        cluster_id = only if None in {cluster_id, only} else cluster_id
+        cluster_id = cluster_id or self._only
         found = self._states.get(cluster_id, {}).get(row.producer_id)
         if found is None:
             hanging, reason = self._unknown(row, cluster_id, age)
@@ -269,7 +271,7 @@ class Coordinators:
         here, count = self._whole.get(cluster_id, set()), self._partitions.get(cluster_id)
         if count is not None and here >= set(range(count)):
             return True, f"no transactional id has producer id {row.producer_id}"
-        if self._are_here:
+        if cluster_id in self._here:
             known = "the partitions" if count is None else f"{len(here)} of {count} partitions"
             elsewhere = f"{known} of {TRANSACTION_STATE} here do not know its producer id"
             return None, f"{elsewhere}, and others are damaged or elsewhere"
@@ -303,15 +305,18 @@ class OpenTransactions:
 
     def __init__(self, found: Found, now_ms: int, longest_ms: int = NEVER) -> None:
         self._targets = {target.shown: target for target in found.targets}
+        only = sole_cluster(found.log_dirs)
         self._coordinating = [one for one in found.targets if one.name and _is_coordinator(one.name.topic)]
         self._coordinators = partial(
             Coordinators,
             partitions=partition_counts(TRANSACTION_STATE, found),
             now_ms=now_ms,
             longest_ms=longest_ms,
-            are_here=bool(self._coordinating),
+            only=only,
+            here={cluster_of(one) or only for one in self._coordinating},
         )
         self._now_ms = now_ms
+        self._absent = [*notes_as_findings(absent_partitions(TRANSACTION_STATE, found))]
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
@@ -324,7 +329,9 @@ class OpenTransactions:
         rows: list[Item] = []
         for row in starmap(self._coordinators(both.coordinators).joined, both.rows):
             rows += self._again(row) if row.hanging and is_running(self._targets[row.where.dir]) else [row]
-        return replace(left, rows=rows, partial=both)
+        are_known = all(isinstance(row, OpenTransactionRow) and row.transactional_id for row in rows)
+        absent = () if are_known else self._absent
+        return replace(left, rows=rows, findings=[*left.findings, *absent], partial=both)
 
     def hanging(self, target: Target, found: Found) -> list[OpenTransactionRow]:
         """Return what hangs in a partition by a coordinator's word, if its copy is the one that counts."""

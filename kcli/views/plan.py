@@ -210,7 +210,8 @@ def _groups(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> Vi
     def split(units: list[Unit], _workers: int) -> list[Unit]:
         return groups.split(units, topics)
 
-    return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, groups.expand, split)
+    expand = partial(groups.expand, topics=topics)
+    return ViewCommand(partial(job, query=asked), PARTITIONS_ONLY, expand, split)
 
 
 def _metadata(query: ViewQuery, _file_set: Found, _columns: Collection[str]) -> ViewCommand:

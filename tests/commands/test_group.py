@@ -10,9 +10,10 @@ import pytest
 from kcli.logdir.targets import OFFSETS_RETENTION_MS
 from tests.commands.answers import ask, codes, document
 from tests.groups import NOW, batch, commit, commit_key, coordinator, group_key, group_value
-from tests.metadata_records import TOPIC_ID, put_log, record, topic
+from tests.metadata_records import OTHER_ID, TOPIC_ID, put_log, put_topic, record, topic
 from tests.metadata_records import batch as metadata_batch
-from tests.partitions import orders, put_range
+from tests.metadata_records import partition as metadata_partition
+from tests.partitions import log_dir, orders, put_range
 from tests.transactions import ended
 
 RUNNING = Path(__file__).parents[1] / "data" / "groups" / "running.json.gz"
@@ -125,7 +126,8 @@ def test_a_consumer_waits_for_an_epoch_that_the_leader_does_not_have(tmp_path, k
         "unknown",
     ]
     led = record("PartitionRecord", topicId=TOPIC_ID, replicas=[1], isr=[1], leader=1, leaderEpoch=4)
-    put_log(tmp_path / "d", metadata_batch(0, topic(), led))
+    internal = topic("__consumer_offsets", OTHER_ID), metadata_partition(0, OTHER_ID)
+    put_log(tmp_path / "d", metadata_batch(0, topic(), led, *internal))
     rows = document("group", "offsets", tmp_path / "d", status=1)["rows"]
     assert [(row["group_id"], row["position"]) for row in rows] == [("g", "valid"), ("h", "unknown")]
     drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
@@ -137,6 +139,7 @@ def test_the_verdict_counts_no_removed_commit_and_says_what_expires(tmp_path, kc
     orders(tmp_path / "d", put_range(0, 30), log_start=10)
     gone = batch(2, (commit_key("g", "orders", 0), None))
     directory = coordinator(tmp_path / "d", commit(0, offset=3), commit(1, "h", offset=20), gone)
+    put_topic(tmp_path / "d", "__consumer_offsets")
     found, status = ask("group", "offsets", "--all", directory, tmp_path / "d")
     assert [(row["group_id"], row["position"]) for row in found["rows"]] == [
         ("g", "out-of-range"),
@@ -150,6 +153,7 @@ def test_the_verdict_counts_no_removed_commit_and_says_what_expires(tmp_path, kc
 def test_a_pending_commit_alone_has_no_lag(tmp_path, kcli):
     orders(tmp_path / "d", put_range(0, 30))
     coordinator(tmp_path / "d", commit(0, producer=4))
+    put_topic(tmp_path / "d", "__consumer_offsets")
     drawn = kcli("group", "offsets", tmp_path / "d", "-o", "table").stdout
     assert drawn.startswith("1 group, 1 offset: nothing committed yet.")
 
@@ -330,12 +334,7 @@ def test_storage_counts_what_each_group_writes(tmp_path):
 
 def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     coordinator(tmp_path / "d", commit(0))
-    internal = record("TopicRecord", name="__consumer_offsets", topicId=TOPIC_ID)
-    numbered = [
-        record("PartitionRecord", partitionId=number, topicId=TOPIC_ID, replicas=[7], isr=[7], leader=7)
-        for number in range(3)
-    ]
-    put_log(tmp_path / "d", metadata_batch(0, internal, *numbered))
+    put_topic(tmp_path / "d", "__consumer_offsets", 3)
     drawn = kcli("group", "list", tmp_path / "d", "-o", "table").stdout
     assert drawn.startswith("Incomplete: __consumer_offsets: without partition 1, 2 of 3, not here.")
     assert "COORD-004" in codes(document("group", "list", tmp_path / "d"))
@@ -348,8 +347,45 @@ def test_partitions_that_are_not_here_are_said_first(tmp_path, kcli):
     assert "without partition 0 of a number that no metadata here says" in drawn
 
 
+def test_that_no_metadata_says_how_many_partitions_there_are_is_said(tmp_path, kcli):
+    coordinator(tmp_path / "d", commit(0))
+    drawn = " ".join(kcli("group", "list", tmp_path / "d", "-o", "table").stdout.split())
+    words = "no metadata here says how many partitions it has"
+    assert drawn.startswith(f"May be incomplete: __consumer_offsets: {words}. 1 group: 1 Empty.")
+    assert codes(document("group", "list", tmp_path / "d")) == ["COORD-005"]
+    refused = kcli("group", "offsets", "--group", "b", tmp_path / "d")
+    assert "no metadata here says how many partitions __consumer_offsets has" in refused.stderr
+    put_topic(log_dir(tmp_path / "other"), "__consumer_offsets", 9)
+    metadata = tmp_path / "other" / "__cluster_metadata-0"
+    found = document("group", "list", tmp_path / "d", metadata)["findings"]
+    assert [one["message"] for one in found] == ["without partition 1..8 of 9, not here"]
+
+
+def test_groups_of_two_clusters_are_told_apart(tmp_path, kcli):
+    for name, end in (("one", 20), ("two", 30)):
+        coordinator(orders(tmp_path / name, put_range(0, end)).parent, commit(0, offset=5))
+        (tmp_path / name / "meta.properties").write_text(f"version=1\ncluster.id={name}\nnode.id=7\n")
+    put_topic(tmp_path / "one", "__consumer_offsets", 2)
+    orders(tmp_path / "bare", put_range(0, 99))
+    (tmp_path / "bare" / "meta.properties").unlink()
+    dirs = [tmp_path / name for name in ("one", "two", "bare")]
+    found = document("group", "offsets", *dirs)
+    assert [(row["cluster_id"], row["lag"]) for row in found["rows"]] == [("one", 15), ("two", 25)]
+    assert {one["message"] for one in found["findings"] if one["code"].startswith("COORD")} == {
+        "of cluster one: without partition 1 of 2, not here",
+        "of cluster two: no metadata here says how many partitions it has",
+    }
+    drawn = kcli("group", "offsets", *dirs, "-o", "table").stdout
+    assert "2 groups, 2 offsets: lag 40." in drawn
+    assert [line.split()[-1] for line in drawn.splitlines() if "orders-0" in line] == ["one", "two"]
+    refused = kcli("group", "offsets", *dirs, "-o", "csv", "--format", "reset-offsets")
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert "groups of 2 clusters, one, two: name the log dirs of one" in refused.stderr
+
+
 def test_a_group_of_pending_commits_alone_is_there(tmp_path, kcli):
     directory = coordinator(tmp_path / "d", commit(0, producer=4, offset=9))
+    put_topic(tmp_path / "d", "__consumer_offsets")
     (row,) = document("group", "history", "--group", "g", directory)["rows"]
     assert (row["change"], row["committed_offset"], row["previous_offset"]) == ("pending", 9, None)
     assert kcli("group", "members", "--group", "g", directory, "-o", "table").stdout == "No members.\n"

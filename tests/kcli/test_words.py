@@ -5,7 +5,7 @@ import pytest
 from kcli.cli.parsers import parse_epochs as epochs_of
 from kcli.cli.parsers import parse_offset
 from kcli.cli.status import UsageError
-from kcli.words import WordError, duration, duration_ms, moment_ms, parse_times
+from kcli.words import WordError, duration, duration_ms, moment_ms, parse_times, partition_ranges
 from kcli.words import parse_offsets as offsets_of
 from kcli.words import parse_partitions as partitions_of
 
@@ -140,3 +140,8 @@ def test_other_words_are_refused(parse, says, texts):
     for text in texts:
         with pytest.raises((WordError, UsageError), match=says):
             parse(text)
+
+
+def test_numbers_in_a_row_are_a_range():
+    assert partition_ranges([0, 1, 2, 5, 7, 8, 9]) == "0..2, 5, 7..9"
+    assert partition_ranges([1, 2]) == "1, 2"

@@ -95,8 +95,8 @@ DRAWINGS = {
 
 LACKING_AFTER = {
     "metadata": ("META-001", "META-003", "LOG-001"),
-    "group": ("COORD-001", "COORD-004", "COORD-002", "LOG-003", "LOG-001"),
-    "transactions": ("COORD-001", "COORD-004", "TXN-001", "LOG-003"),
+    "group": ("COORD-001", "COORD-004", "COORD-002", "LOG-003", "LOG-001", "COORD-005"),
+    "transactions": ("COORD-001", "COORD-004", "TXN-001", "LOG-003", "COORD-005"),
 }
 """By module of views of what a log comes to: the findings after which the first line says it is not whole."""
 

@@ -14,9 +14,14 @@ BAD = {"out-of-range": "out of range", "diverged": "diverged"}
 OF_BROKER = SharedColumn(
     "BROKER", attrgetter("coordinator.broker_id"), "broker {}", (), NUMBER, rank=7, is_last=True
 )
-OF_CLUSTER = SharedColumn("", attrgetter("coordinator.cluster_id"), "cluster {}", ("cluster",))
+CLUSTER = attrgetter("coordinator.cluster_id")
+OF_CLUSTER = SharedColumn("CLUSTER", CLUSTER, "cluster {}", ("cluster",), is_last=True, may_overflow=True)
 OF_GROUP = SharedColumn("GROUP", attrgetter("group_id"), "group {}", ("group",), may_overflow=True)
 HEAD_COLUMNS = (OF_GROUP, OF_BROKER, OF_CLUSTER)
+
+
+def _groups(rows: Sequence[GroupOffsetRow | GroupMemberRow]) -> str:
+    return counted(len({(CLUSTER(row), row.group_id) for row in rows}), "group")
 
 
 def _partition(row: GroupOffsetRow) -> str:
@@ -95,7 +100,6 @@ def _offset_severity(row: GroupOffsetRow) -> str | None:
 
 def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
     rows = [row for row in rows if row.removed_by is None]
-    groups = counted(len({row.group_id for row in rows}), "group")
     said = Counter(BAD[row.position] for row in rows if row.position in BAD)
     said += Counter("waiting for ever" for row in rows if row.waits)
     lags = [row.lag for row in rows if row.lag is not None and row.position not in BAD and not row.waits]
@@ -107,7 +111,7 @@ def _offsets_verdict(rows: Sequence[GroupOffsetRow]) -> str:
         lag = f"lag {number(sum(lags))}{' of the others' if bad else ''}"
     expired = sum(row.expired for row in rows)
     expiry = f"{number(expired)} expired, which a running broker deletes" if expired else ""
-    return f"{groups}, {counted(len(rows), 'offset')}: {joined((*bad, lag, expiry))}."
+    return f"{_groups(rows)}, {counted(len(rows), 'offset')}: {joined((*bad, lag, expiry))}."
 
 
 COMMIT_VIEW = TableView(
@@ -147,9 +151,7 @@ MEMBER_VIEW = TableView(
         ShownColumn("SUBSCRIBED TO", lambda row: joined(row.subscribed_topics or ()), rank=5, least=16),
     ),
     shared=HEAD_COLUMNS,
-    verdict=lambda rows: (
-        f"{counted(len(rows), 'member')} of {counted(len({row.group_id for row in rows}), 'group')}."
-    ),
+    verdict=lambda rows: f"{counted(len(rows), 'member')} of {_groups(rows)}.",
 )
 CHANGE_VIEW = TableView(
     columns=(

@@ -136,7 +136,8 @@ def _incomplete(findings: Sequence[Finding]) -> str:
     file = first.file if first.path != first.dir else None
     place = "/".join(filter(None, (os.path.basename(first.dir or ""), file)))
     more = f"; {counted(others, 'more finding')}" if others else ""
-    return f"Incomplete: {place}: {first.message}{more}."
+    word = "May be incomplete" if first.severity == "info" else "Incomplete"
+    return f"{word}: {place}: {first.message}{more}."
 
 
 def _head(

@@ -90,33 +90,42 @@ def _open_verdict(rows: Sequence[OpenTransactionRow]) -> str:
 
 def _draw_reasons(rows: Sequence[OpenTransactionRow], screen: Screen) -> Iterator[RenderableType]:
     """Yield why each transaction is open, and the commands that end those that hang."""
+    clusters = {row.where.cluster_id for row in rows}
+
+    def of(row: OpenTransactionRow) -> str:
+        return f" of cluster {row.where.cluster_id}" if len(clusters) > 1 else ""
+
     shown = sorted(rows, key=lambda row: row.hanging is False)[:ROWS_OF_A_SCREEN]
     for row in shown:
         yield ""
         since = "" if row.start_timestamp is None else f", since {moment(row.start_timestamp)} UTC"
         hangs = f"hangs: {row.reason}" if row.hanging else row.reason
-        yield sentences(screen, f"{name_of(row.where)} from {row.start_offset}{since}: {hangs}.")
+        place = f"{name_of(row.where)}{of(row)} from {row.start_offset}"
+        yield sentences(screen, f"{place}{since}: {hangs}.")
     if len(shown) < len(rows):
         yield sentences(screen, f"{len(rows) - len(shown)} more: -o wide shows why each is open.")
-    commands = [row.abort_command for row in rows if row.abort_command is not None]
-    if commands:
+    commands: dict[str, list[str]] = {}
+    for row in rows:
+        if row.abort_command is not None:
+            commands.setdefault(of(row), []).append(row.abort_command)
+    for place, lines in commands.items():
         yield ""
-        yield sentences(screen, "To end what hangs, as aborted:")
-        lines = (line for one in commands for line in command_lines(one.split(), screen).split("\n"))
-        yield sentences(screen, *lines)
+        yield sentences(screen, f"To end what hangs{place}, as aborted:")
+        drawn = (line for one in lines for line in command_lines(one.split(), screen).split("\n"))
+        yield sentences(screen, *drawn)
 
 
 OPEN_TRANSACTIONS = TableView(
     columns=(
         ShownColumn("PRODUCER", _producer),
-        ShownColumn("TRANSACTIONAL ID", "transactional_id", rank=1, may_overflow=True),
-        ShownColumn("STATE", "coordinator_state", rank=2),
-        ShownColumn("FROM", "start_offset", NUMBER, style="bold"),
-        ShownColumn("SINCE (UTC)", "start_timestamp", TIME_OF_DAY, rank=3),
-        ShownColumn("LSO", "last_stable_offset", NUMBER),
-        ShownColumn("WAITING", "records_waiting", COUNT),
+        ShownColumn("TRANSACTIONAL ID", "transactional_id", may_overflow=True),
+        ShownColumn("STATE", "coordinator_state", least=14),
+        ShownColumn("FROM", "start_offset", NUMBER, rank=3, style="bold"),
+        ShownColumn("SINCE (UTC)", "start_timestamp", TIME_OF_DAY, rank=6),
+        ShownColumn("LSO", "last_stable_offset", NUMBER, rank=5),
+        ShownColumn("WAITING", "records_waiting", COUNT, rank=4),
         ShownColumn(
-            "HANGS", lambda row: HANGS[row.hanging], style=lambda word: "red" if word == "yes" else ""
+            "HANGS", lambda row: HANGS[row.hanging], rank=2, style=lambda word: "red" if word == "yes" else ""
         ),
     ),
     verdict=_open_verdict,

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.jobs import transactions
 from kcli.jobs.transactions import DISCARDS_COMMITTED, WRITTEN_AFTER
 from tests.builders import put_records
 from tests.commands.answers import ask, codes
+from tests.metadata_records import put_topic
 from tests.partitions import locked, log_dir, offset_entries, segment
 from tests.transactions import (
     NOW,
@@ -144,6 +144,7 @@ def test_a_log_that_ends_below_a_checkpoint_has_lost_records(root, checkpoint):
     for end, hanging in ((1, True), (2, None)):
         (root / checkpoint).write_text(f"0\n1\n__transaction_state 0 {end}\n")
         assert opened(root)[0]["hanging"] is hanging
+    put_topic(root, "__transaction_state")
     answer, status = ask("txn", "list", root)
     assert (codes(answer), status) == (["COORD-001"], 1)
     assert "ends at offset 1, and a checkpoint says that it reached 2" in answer["findings"][0]["message"]
@@ -181,8 +182,8 @@ def test_a_damaged_log_of_a_coordinator_makes_nothing_hang(root, is_clean):
     assert drawn.startswith("Incomplete: __transaction_state-0")
 
 
-def test_a_producer_id_that_no_coordinator_knows_hangs_where_all_are_here(root, monkeypatch):
-    monkeypatch.setattr(transactions, "partition_counts", lambda *_: {"abc": 2})
+def test_a_producer_id_that_no_coordinator_knows_hangs_where_all_are_here(root):
+    put_topic(root, "__transaction_state", 2)
     coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
     assert opened(root, status=0)[0]["reason"].startswith("1 of 2 partitions of __transaction_state here")
 
@@ -201,6 +202,55 @@ def test_a_transaction_from_before_the_log_start_holds_the_log_start(root):
     assert {row["last_stable_offset"] for row in opened(root, status=0)} == {4}
 
 
+@pytest.mark.parametrize("command", ["list", "open"])
+def test_partitions_of_coordinators_that_are_not_here_are_said_first(root, command):
+    def drawn(*dirs):
+        return CliRunner().invoke(app, ["txn", command, *map(str, dirs), "-o", "table"]).stdout
+
+    pay, tax = ((key_of(name), value_of(one, 0, "Empty")) for name, one in (("pay", 7), ("tax", 8)))
+    coordinator(root, pay)
+    assert drawn(root).startswith("May be incomplete: __transaction_state: no metadata here says how many")
+    put_topic(log_dir(root.parent / "other"), "__transaction_state", 5)
+    words = "Incomplete: __transaction_state: without partition 1..4 of 5, not here.\n"
+    assert drawn(root, root.parent / "other").startswith(words)
+    coordinator(root, pay, tax)
+    starts = drawn(root, root.parent / "other").partition("\n")[0]
+    assert starts.startswith("Incomplete" if command == "list" else "2 open transactions")
+
+
+def test_the_coordinators_of_one_cluster_say_nothing_of_another(root):
+    two = hanging_log_dir(root.parent / "two")
+    (two / "meta.properties").write_text("version=1\ncluster.id=two\nnode.id=7\n")
+    coordinator(root, (key_of("pay"), value_of(7, 3, "CompleteCommit", [])))
+    rows = opened(root, two)
+    assert [(row["cluster_id"], row["hanging"]) for row in rows if row["producer_id"] == 7] == [
+        ("abc", True),
+        ("two", None),
+    ]
+    assert {row["reason"] for row in rows if row["cluster_id"] == "two"} == {
+        "no partition of __transaction_state is here"
+    }
+    drawn = CliRunner().invoke(app, ["txn", "open", str(root), str(two), "-o", "table"]).stdout
+    assert "To end what hangs of cluster abc, as aborted:" in drawn
+
+
+def test_who_holds_many_transactions_open_is_drawn_at_80_columns(root):
+    names = [f"payment-service-7f9c-{number}{'x' * number}" for number in range(12)]
+    for number, name in enumerate(names):
+        batch = sent(0, 40 + number, timestamp=NOW - number * 86_400_000)
+        segment(root / f"payments.settlements-{number}", 0, batch)
+        place = [("payments.settlements", number)]
+        ids = {name: value_of(40 + number, 0, "CompleteCommit" if number % 2 else "Ongoing", place)}
+        coordinator(root, *((key_of(key), value) for key, value in ids.items()), number=number)
+    words = ["txn", "open", str(root), "--topic", "payments.settlements", "-o", "table"]
+    lines = CliRunner().invoke(app, words, env={"COLUMNS": "80"}).stdout.splitlines()
+    head = next(line for line in lines if "TOPIC-PARTITION" in line).split("  ")
+    assert {"PRODUCER", "TRANSACTIONAL ID", "STATE"} <= {word.strip() for word in head}
+    assert max(map(len, lines)) <= 80
+    table = lines[: next(n for n, line in enumerate(lines) if line.startswith("payments.settlements-"))]
+    assert all(any(name in line.split() for line in table) for name in names)
+
+
 def test_topics_are_those_of_data_partitions(root):
     coordinator(root, (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS])))
     segment(root / "quiet-0", 0, sent(0, 9))
@@ -216,6 +266,7 @@ def test_damage_of_a_coordinators_log_is_a_finding_and_what_follows_is_folded(ro
         (key_of("b"), b"\0"),
         (key_of("c"), value_of(2, 0, "Dead")),
     )
+    put_topic(root, "__transaction_state")
     answer, status = ask("txn", "list", root)
     assert [row["transactional_id"] for row in answer["rows"]] == ["a", "c"]
     assert (codes(answer), status) == (["TXN-001"], 1)

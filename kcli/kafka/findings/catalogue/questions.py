@@ -141,6 +141,12 @@ QUESTIONS: dict[str, Rule] = {
         "Each group, and each transactional id, has its state in one partition, by the hash of its id.",
         "kcli partition-for says in which. Name the log dirs of all brokers.",
     ),
+    "COORD-005": Rule(
+        "info",
+        "No metadata here says how many partitions the topic of a coordinator has: there may be more.",
+        "It has the number from its cluster metadata, or from ZooKeeper: 50, unless settings said otherwise.",
+        "Name the log dir with __cluster_metadata-0, too, and the log dirs of all brokers.",
+    ),
     "TXN-001": Rule(
         "error",
         "A record of __transaction_state ends the load of its partition.",
