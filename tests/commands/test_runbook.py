@@ -1,10 +1,12 @@
 """`kcli runbook`: each script is plain sh, asks what is documented, and knows good log dirs from bad ones."""
 
+import base64
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from functools import cache
 from pathlib import Path
 
@@ -16,14 +18,19 @@ from kcli.cli.option import every_command
 from kcli.manual import page
 from kcli.output.schema import document_schema
 from kcli.runbooks import runbooks
+from tests import transactions
+from tests.builders import put_record, put_records
+from tests.conftest import LogDir
+from tests.groups import screen_dirs
 from tests.recordings import pack
 from tests.recordings.watch import tree
 from tests.starts.observe import prepare
+from tests.transactions import PAYMENTS, hanging_log_dir, key_of, value_of
 
 RUNBOOKS = runbooks()
 SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-CALL = re.compile(r"(?:^|\$\(|\|\| |if )\s*kcli ((?:[^\\\n|)]|\\\n)*)", re.MULTILINE)
-"""A command line of kcli in a script without its comments."""
+CALL = re.compile(r"(?:^|\$\(|if )\s*(?:kcli|ask|keep [a-z]+) ((?:[^\\\n|)]|\\\n)*)", re.MULTILINE)
+"""A command line of kcli in a script without its comments; functions that pass words on begin with "$@"."""
 
 
 @cache
@@ -33,13 +40,24 @@ def commands():
 
 def code(text):
     """Return a script without comments and without the text that it prints for people."""
+    text = re.sub(r"<< ?'?END'?\n.*?^END\n", "\n", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "echo "))]
     return "\n".join(lines)
 
 
+def keys(text):
+    """Return the keys that the jq programs of a script read, without those that they make themselves."""
+    programs = " ".join(re.findall(r"jq [^']*'([^']*)'", code(text)))
+    read = re.findall(r"(?<![\w/\"-])(?:\$[a-z]+)?((?:\.[a-z][a-z_]*)+)", programs)
+    made = re.findall(r"[{,\n] *([a-z_]+)(?=:)", programs) + re.findall(r"\.([a-z_]+) = ", programs)
+    return {key for path in read for key in path[1:].split(".")} - set(made)
+
+
 def calls(text):
     """Yield each command of kcli that a script runs, and its command line."""
-    for line in CALL.findall(code(text)):
+    lines = CALL.findall(code(text))
+    passed_on = " ".join(line.removeprefix('"$@"') for line in lines if line.startswith('"$@"'))
+    for line in (f"{line} {passed_on}" for line in lines if not line.startswith('"$@"')):
         words = line.split()
         yield next(name for name in (" ".join(words[:2]), words[0]) if name in commands()), line
 
@@ -79,8 +97,6 @@ def test_shells_and_shellcheck_take_it(name):
 @pytest.mark.parametrize("name", RUNBOOKS)
 def test_it_asks_with_options_and_reads_keys_that_are_documented(name):
     asked = list(calls(RUNBOOKS[name]))
-    programs = " ".join(re.findall(r"jq [^']*'([^']*)'", code(RUNBOOKS[name])))
-    programs = re.sub(r"[\w/]\.\w+", "", programs)  # names of files
     known = {"exit_status", "type"} | {
         key
         for command, _ in asked
@@ -95,20 +111,16 @@ def test_it_asks_with_options_and_reads_keys_that_are_documented(name):
         }
         assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)) <= options
         assert re.search(r"-o (json|ndjson)\b", line), line
-    assert set(re.findall(r"\.([a-z][a-z_]*)", programs)) - known == set()
+    assert keys(RUNBOOKS[name]) - known == set()
 
 
 @pytest.mark.parametrize("name", RUNBOOKS)
 def test_it_runs_nothing_that_changes_files(name):
-    commands = re.findall(
-        r"(?:^|[;|&(]|then|else|do)\s*([a-z][\w.-]*)\b(?!=|\))", code(RUNBOOKS[name]), re.MULTILINE
-    )
-    assert (
-        set(commands) & {"mv", "rm", "cp", "mkdir", "ln", "truncate", "dd", "touch", "tee", "systemctl"}
-        == set()
-    )
-    assert not re.search(r"^\s*[a-z-]+\.sh\b", code(RUNBOOKS[name]), re.MULTILINE)
-    assert set(re.findall(r"> *([^\s;]+)", code(RUNBOOKS[name]))) <= {"/dev/null", "&2", "&1", "0"}
+    shell = re.sub(r"'[^']*'", "", code(RUNBOOKS[name]))
+    changing = "mv|rm|cp|mkdir|rmdir|ln|truncate|dd|touch|tee|chmod|chown|install|systemctl|kill|[a-z-]+\\.sh"
+
+    assert re.findall(rf"(?:^|[;|&({{]|then|else|do) *({changing})(?=\s)", shell, re.MULTILINE) == []
+    assert set(re.findall(r"> *([^\s;]+)", shell)) <= {"/dev/null", "&2", "&1"}
 
 
 def test_the_list_has_each_with_its_question_and_status(kcli):
@@ -242,3 +254,143 @@ def test_before_truncation(run, tmp_path):
     assert run("before-truncation", follower / "saved.ndjson", leader, follower)[0] == 4
     assert run("before-truncation", "none.ndjson", leader, truncated) == (0, "No record is lost.\n")
     assert not (tmp_path / "none.ndjson").exists()
+
+
+@pytest.mark.slow
+@needs_jq
+def test_choose_leader(run, tmp_path):
+    recording = pack.unpack("truncation", tmp_path)
+    replicas = recording / "before-leader", recording / "before-follower"
+    status, said = run("choose-leader", "--topic", "segments", *replicas)
+    assert status == 0
+    assert "broker 1, log end 100: as the leader it costs 15 records, 15 of them committed" in said
+    assert "  best: broker 2\n" in said and "--election-type unclean --topic segments --partition 0\n" in said
+    for path in replicas:
+        shutil.copytree(path / "segments-0", tmp_path / path.name / "segments-0")
+    copies = (tmp_path / path.name for path in replicas)
+    status, said = run("choose-leader", *copies)
+    assert status == 1 and "an unknown number of them committed" in said
+
+
+@pytest.mark.slow
+@needs_jq
+def test_hanging_transaction(run, tmp_path):
+    root = hanging_log_dir(tmp_path / "d")
+    ended = value_of(7, 3, "CompleteCommit", [])
+    transactions.coordinator(
+        root, (key_of("pay"), ended), (key_of("tax"), value_of(8, 0, "Ongoing", [PAYMENTS]))
+    )
+    status, said = run("hanging-transaction", "d")
+    assert status == 1 and "HANGS: pay is CompleteCommit" in said and "ends by itself: tax is Ongoing" in said
+    assert "abort --topic payments --partition 0 --start-offset 3\n" in said
+    status, said = run("hanging-transaction", "d/payments-0")
+    assert status == 1 and "MAY HANG: no partition of __transaction_state is here" in said
+    assert run("hanging-transaction", pack.unpack("failover", tmp_path) / "node1") == (
+        0,
+        "No transaction is open.\n",
+    )
+
+
+@pytest.mark.slow
+@needs_jq
+def test_group_offsets(run, tmp_path):
+    screen_dirs(tmp_path / "d")
+    status, said = run("group-offsets", "billing", "d")
+    assert status == 0 and said.startswith(
+        "orders,0,38\norders,1,130\norders-0: committed 38, log 0 to 40, lag 2, valid"
+    )
+    status, said = run("group-offsets", "etl-photos", "d")
+    assert (
+        status == 1
+        and said.startswith("orders,0,40\norders,1,100\n")
+        and "2020, log 0 to 40, lag -1980, out-of" in said
+    )
+    status, said = run("group-offsets", "reports", "d")
+    assert status == 1 and said.startswith("orders,0,3\n") and "valid, REMOVED by record 8" in said
+    assert run("group-offsets", "absent", "d")[0] == 3
+    assert run("group-offsets", "*", "d")[0] == 2
+
+
+@pytest.mark.slow
+@needs_jq
+def test_disk_swap(run, tmp_path):
+    prepare("4.3.1", "healthy", tmp_path / "b")
+    copy = shutil.copytree(tmp_path / "b" / "d0", tmp_path / "copy")
+    assert run("disk-swap", "before.ndjson", "b/d0")[0] == 0
+    assert run("disk-swap", "before.ndjson", "copy")[1].startswith("The same: 5 partitions.")
+    with (copy / "orders-0" / f"{0:020}.log").open("r+b") as log:
+        log.seek(100)
+        log.write(b"?")
+    shutil.rmtree(copy / "events-1")
+    status, said = run("disk-swap", "before.ndjson", "copy")
+    assert status == 1 and "THEY DIFFER" in said
+    found = sorted(line.split()[:2] for line in said.splitlines()[1:])
+    assert found == [["new", "orders-0"], ["old", "events-1"], ["old", "orders-0"]]
+    assert run("disk-swap", "before.ndjson", "absent")[0] == 3
+    assert run("disk-swap", "b/d0/new.ndjson", "b/d0")[0] == 5
+
+
+@pytest.mark.slow
+@needs_jq
+def test_disk_full(run, tmp_path):
+    properties = prepare("4.3.1", "-delete and -stray directories", tmp_path / "b")  # log.retention.ms=-1
+    status, said = run("disk-full", 876_000, "--server-config", properties)
+    assert status == 1 and said.count("  nothing\n") == 2 and re.search(r"  \d+ KiB  \S+-stray\n", said)
+    LogDir(tmp_path / "full").partition("orders-0")
+    status, said = run("disk-full", 1, "full")
+    assert status == 0 and "\n  1 KiB  orders\n" in said
+
+
+@pytest.mark.slow
+@needs_jq
+def test_stuck_upload(run, node):
+    status, said = run("stuck-upload", 1, node)
+    assert (
+        status == 1
+        and "t-retention-0: warning, 8 segments copied, not finished: 1 copies, 0 deletions" in said
+    )
+    assert "  t-retention-0 48..96 COPY_SEGMENT_STARTED since 2026-11-21T12:11:04Z by broker 2" in said
+    status, said = run("stuck-upload", 1_000_000, node)
+    assert status == 0 and said.startswith("No copy and no deletion is stuck.")
+
+
+@pytest.mark.slow
+@needs_jq
+def test_stray_directory(run, tmp_path):
+    prepare("4.3.1", "-delete and -stray directories", tmp_path / "b")
+    status, said = run("stray-directory", "b/d0", "b/d1")
+    assert status == 0 and "  not needed: the current log has as much\n" in said
+    assert run("stray-directory", "b/d1")[0] == 3
+    for path in (tmp_path / "b" / "d0").glob("*-delete"):
+        shutil.rmtree(path)
+    (stray,) = (tmp_path / "b" / "d0").glob("*-stray")
+    shutil.rmtree(stray)
+    shutil.move(tmp_path / "b" / "d0" / "events-1", stray)
+    (stray / "partition.metadata").unlink()
+    status, said = run("stray-directory", "b/d0", "b/d1")
+    assert status == 1 and "NEEDED: no other replica is in sync" in said
+    printed = [line for line in said.splitlines() if line.startswith("    ")]
+    subprocess.run(["sh", "-eu"], input="\n".join(printed), text=True, check=True)
+    assert run("pre-start-gate", "b/d0", "b/d1")[0] == 0
+
+
+@pytest.mark.slow
+@needs_jq
+def test_evidence_holds_no_key_and_no_value(run, tmp_path):
+    secret = b"s3cr3t-of-a-customer"
+    records = [
+        put_record(offset_delta=n, key=secret, value=secret, headers=[(b"h", secret)]) for n in range(3)
+    ]
+    log_dir = LogDir(tmp_path / "data")
+    folder = log_dir.partition("orders-0")
+    (folder / f"{0:020}.log").write_bytes(
+        put_records(records) + put_records(records, base_offset=3)[:-1] + b"?"
+    )
+    assert run("evidence", "out", "data")[0] == 0
+    assert list((tmp_path / "out" / "batches").rglob("*.ndjson"))
+    with tarfile.open(tmp_path / "out.tar.gz") as archive:
+        files = [archive.extractfile(one).read() for one in archive if one.isfile()]
+    encoded = base64.b64encode(secret)
+    assert len(files) > 20 and not [one for one in files if secret in one or encoded[:12] in one]
+    assert run("evidence", "out", "data")[0] == 2
+    assert run("evidence", "data/orders-0/new", "data")[0] == 5

@@ -1,0 +1,50 @@
+#!/bin/sh
+# A disk is full: what goes by itself, and what may go?
+# 0: something goes, or may go; 1: nothing does: move partitions or add a disk; else: kcli has no answer
+#
+# A log dir that has no room for one more write goes offline; with its last one the broker ends.
+#   sh disk-full.sh HOURS LOG_DIR...       or: sh disk-full.sh HOURS --server-config FILE
+# HOURS is what you would keep if you lowered retention for a while, such as 24. Never remove files of a log
+# by hand. A broker that is down needs room to start: bytes_needed of kcli startup -o json.
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh disk-full.sh HOURS LOG_DIR...   or: HOURS --server-config FILE" >&2
+  exit 2
+fi
+ms=$(($1 * 3600000))
+shift
+
+ask() { # the answer of kcli; findings (status 1) do not matter here
+  status=0
+  kcli "$@" || status=$?
+  [ "$status" -le 1 ] || exit "$status"
+}
+dirs=$(ask ls -o json --by log-dir "$@")
+partitions=$(ask ls -o json "$@")
+retention=$(ask retention -o json --only retention_partition \
+  --config "retention.ms=$ms" --config "local.retention.ms=$ms" "$@")
+
+# deletable_bytes_now goes without you; deletable_bytes is what would go with HOURS.
+printf '%s\n' "$dirs" "$partitions" "$retention" | jq -rs --arg ms "$ms" '
+  def size: if . < 1048576 then "\(. / 1024 | ceil) KiB" else "\(. / 1048576 | ceil) MiB" end;
+  def lines(f): if . == [] then "  nothing" else .[] | f end;
+  (.[2].rows | group_by(.topic) | map({
+    topic: .[0].topic, now: (map(.deletable_bytes_now // 0) | add),
+    more: (map(.deletable_bytes - (.deletable_bytes_now // 0)) | add),
+    name: (if .[0].settings_from["remote.storage.enable"] == "topic" then "local." else "" end
+      + "retention.ms")})) as $topics
+  | (.[0].rows[] | "\(.name): \(.file_system_free_bytes | size) of \(.file_system_bytes | size) free, "
+      + "\(.leaving_bytes | size) in directories that a running broker removes"),
+    "By itself, within log.retention.check.interval.ms (5 minutes) of a running broker:",
+    ($topics | map(select(.now > 0)) | sort_by(-.now) | lines("  \(.now | size)  \(.topic)")),
+    "If you lower retention, and undo it afterwards:",
+    ($topics | map(select(.more > 0 and (.topic | startswith("__") | not))) | sort_by(-.more)
+      | lines("  \(.more | size)  \(.topic):",
+        "    kafka-configs.sh --bootstrap-server HOST:9092 --alter --entity-type topics "
+          + "--entity-name \(.topic) --add-config \(.name)=\($ms)")),
+    "Former replicas, for a person to judge (kcli runbook stray-directory):",
+    (.[1].rows | map(select(.state == "stray")) | lines("  \(.disk_bytes | size)  \(.dir)"))'
+echo "Note the old values first: kafka-configs.sh ... --describe --entity-type topics --entity-name NAME."
+echo "To undo: --add-config with the old value, or --delete-config if the topic had none of its own."
+printf '%s\n' "$retention" | jq -e '
+  any(.rows[]; .deletable_bytes > 0 or (.deletable_bytes_now // 0) > 0)' > /dev/null

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Has the new disk the same logs as the old one?
+# 0: the same, or the fingerprints are taken; 1: they differ; else: kcli has no answer
+#
+# A log dir moves to another disk or volume. With the broker stopped:
+#   sh disk-swap.sh before.ndjson /old/data       takes a fingerprint of each range of offsets, and then
+#   rsync -aHS --delete /old/data/ /new/data/     copies all files: -a keeps times, owners and dot files
+#   sh disk-swap.sh before.ndjson /new/data       compares, without the old disk
+# The file must not lie in a log dir.
+# Then put the new path into log.dirs in the place of the old one, with its own meta.properties: directory.id
+# is what the cluster knows the log dir by. Before the start: kcli runbook pre-start-gate.
+set -eu
+if [ $# -ne 2 ]; then
+  echo "usage: sh disk-swap.sh FINGERPRINTS.ndjson LOG_DIR" >&2
+  exit 2
+fi
+fingerprints=$1 dir=$2
+
+if [ ! -e "$fingerprints" ]; then
+  kcli replica fingerprint -o ndjson --out "$fingerprints" "$dir"
+  echo "$fingerprints has the fingerprints of $dir. Copy it, then run this with the copy."
+  exit 0
+fi
+
+answer=$(kcli replica fingerprint -o json "$dir") || {
+  status=$?
+  echo "kcli has no answer: exit status $status; a file of the new disk may not be readable" >&2
+  exit "$status"
+}
+
+# One line a range: which partition, which offsets, how many bytes, their hash. The path does not count.
+differences=$(printf '%s\n' "$answer" | jq -r --slurpfile before "$fingerprints" '
+  def lines: map("\(.topic)-\(.partition) offsets \(.first_offset)..\(.last_offset), "
+    + "start \(.log_start_offset), \(.batches) batches, \(.bytes) bytes, \(.hash)");
+  ($before | map(select(.hash)) | lines) as $old | (.rows | lines) as $new
+  | (($old - $new)[] | "  old  \(.)"), (($new - $old)[] | "  new  \(.)")')
+if [ -n "$differences" ]; then
+  echo "THEY DIFFER. Keep the old disk, copy again with rsync -c:"
+  printf '%s\n' "$differences" | sort -k 2
+  exit 1
+fi
+number=$(printf '%s\n' "$answer" | jq '[.rows[] | [.topic, .partition]] | unique | length')
+echo "The same: $number partitions. Next: kcli check $dir (indexes, checkpoints), then pre-start-gate."

@@ -1,0 +1,52 @@
+#!/bin/sh
+# What may a vendor see of an incident without a key or a value?
+# 0: the archive is made; else: it is not, or not whole
+#
+# Headers, offsets, epochs, times, sizes and findings: no key, value or header of a record, no certificate.
+# Names of topics, hosts, directories and producer ids ARE in it: look before you send it.
+#   sh evidence.sh NEW_DIR LOG_DIR...                       beside the broker: it reads 50 MB/s at most
+#   sh evidence.sh NEW_DIR --server-config FILE
+# NEW_DIR is made, outside of log dirs; NEW_DIR.tar.gz is what you send. Do it before a restart: a start
+# changes the files. Copy the damaged partition directories as well, and keep them.
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh evidence.sh NEW_DIR LOG_DIR..." >&2
+  exit 2
+fi
+out=$1
+shift
+if [ -e "$out" ] || [ -e "$out.tar.gz" ]; then
+  echo "$out or $out.tar.gz is there already: name a new directory" >&2
+  exit 2
+fi
+
+whole=0
+keep() { # keep a run of kcli below NEW_DIR: rows, findings, errors, run.json with its arguments and version
+  name=$1 status=0
+  shift
+  kcli "$@" -o ndjson --out "$out/$name/" || status=$?
+  case $status in
+    0 | 1) ;;
+    3 | 4) whole=$status ;; # some files could not be read: that is evidence, too
+    *) exit "$status" ;;
+  esac
+}
+keep ls ls "$@"
+keep startup startup "$@"
+keep check check --rate 50M "$@"
+keep epochs epoch show "$@"
+keep checkpoints checkpoint show "$@"
+
+# The batch headers of every partition that is not clean.
+dirs=$(find "$out/check/rows" -name '*.ndjson' -exec cat {} + |
+  jq -r 'select(.partition != null and .result != "clean") | .dir')
+if [ -n "$dirs" ]; then
+  keep batches dump --only dump_batch --files-from - << END
+$dirs
+END
+fi
+
+tar -C "$out" -czf "$out.tar.gz" .
+echo "$out.tar.gz is made. Look into it before you send it: tar tzf $out.tar.gz"
+[ "$whole" -eq 0 ] || echo "It is NOT WHOLE: some files could not be read, see the folders errors in it." >&2
+exit "$whole"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# Where did a consumer group stand, and is that still in the logs?
+# 0: all positions are valid; 1: some are not, or were removed; else: kcli has no answer
+#
+# The offsets of a group were reset, expired or deleted, or its consumers jump to an end of the log. With the
+# log dirs of all brokers (copies will do), in a file outside of them:
+#   sh group-offsets.sh billing LOG_DIR... > billing.csv               as of the last record
+#   sh group-offsets.sh billing --at @-1h LOG_DIR... > billing.csv     as of an hour ago; or 2026-01-31T02:00
+# stdout is the file that kafka-consumer-groups.sh reads; what a person reads is on stderr.
+# Compaction removes old commits of __consumer_offsets: copy its directories before you wait.
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh group-offsets.sh GROUP LOG_DIR... [--at TIME] > FILE.csv" >&2
+  exit 2
+fi
+group=$1
+shift
+case $group in *[*?,[]*)
+  echo "one group at a time, without globs" >&2
+  exit 2
+  ;;
+esac
+
+# --all: also commits that a tombstone removed, by expiry or by hand; the last ones are the rescue.
+status=0
+answer=$(kcli group offsets -o json --all --group "$group" "$@") || status=$?
+if [ "$status" -gt 1 ]; then
+  echo "kcli has no answer: exit status $status" >&2
+  exit "$status"
+fi
+
+printf '%s\n' "$answer" | jq -r '
+  .rows[] | select(.committed_offset != null)
+  | "\(.topic)-\(.partition): committed \(.committed_offset), log \(.log_start_offset) to "
+    + "\(.log_end_offset), lag \(.lag), \(.position)"
+    + if .removed_by then ", REMOVED by record \(.removed_by)" else "" end' >&2
+
+# A position outside of the log is moved to its nearer end. diverged and unknown stay: see the note below.
+printf '%s\n' "$answer" | jq -r '
+  .rows[] | select(.committed_offset != null)
+  | [.topic, .partition,
+     if .position == "out-of-range" and .committed_offset < .log_start_offset then .log_start_offset
+     elif .position == "out-of-range" then .log_end_offset else .committed_offset end] | @csv' | tr -d '"'
+
+cat >&2 <<END
+Stop every consumer of $group, then, with the file of stdout, first with --dry-run, then with --execute:
+  kafka-consumer-groups.sh --bootstrap-server HOST:9092 --group $group --reset-offsets \\
+    --from-file FILE.csv --dry-run
+out-of-range: the file has the nearer end of the log. unknown: the log is not here. diverged: the log was
+truncated below the commit, and has other records there; choose an earlier offset (kcli lookup timestamp).
+END
+printf '%s\n' "$answer" | jq -e 'all(.rows[]; .position == "valid" and .removed_by == null)' > /dev/null
