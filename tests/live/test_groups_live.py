@@ -118,14 +118,9 @@ def said(others: subprocess.Popen, *, answers: bool = True) -> dict:
 
 def simple(cluster: Cluster, group: str, offsets: dict[int, int]) -> None:
     """Commit offsets without a member, once the coordinator has loaded its partition."""
-    places = [TopicPartition("orders", number, offset) for number, offset in offsets.items()]
-    request = [ConsumerGroupTopicPartitions(group, places)]
-
-    def is_committed() -> bool:
-        done = cluster.admin.alter_consumer_group_offsets(request)[group].result(30)
-        return all(one.error is None for one in done.topic_partitions)
-
-    wait(is_committed, f"the coordinator of {group}")
+    for number, offset in offsets.items():
+        arguments = (cluster.nodes[1].port, group, "orders", number, offset)
+        wait(lambda arguments=arguments: wire.commit_offset(*arguments) == 0, "its coordinator")
 
 
 def transaction(cluster: Cluster, name: str, end: str) -> object:

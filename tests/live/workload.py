@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
 
 from tests.recordings.brokers import LONGEST, Cluster, answered, remote_storage, wait
 from tests.recordings.client import create, producer, records, transactions, write
-from tests.recordings.wire import alter_replica_log_dirs
+from tests.recordings.wire import alter_replica_log_dirs, commit_offset
 
 SEGMENTS = {"internal.segment.bytes": 8192, "index.interval.bytes": 512, "file.delete.delay.ms": 300}
 """Configs of every topic: segments far below the least of segment.bytes, deleted soon after a rename."""
@@ -144,8 +144,8 @@ def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
             "tiered": TIERED,
         }.items():
             create(cluster, {name: configs}, [[1]] * PARTITIONS[name])
-        commit = ConsumerGroupTopicPartitions("readers", [TopicPartition("compacted", 0, 0)])
-        answered(lambda: cluster.admin.alter_consumer_group_offsets([commit])["readers"].result(30))
+        arguments = (cluster.nodes[1].port, "readers", "compacted", 0, 0)
+        wait(lambda: commit_offset(*arguments) == 0, "the coordinator of readers")
         workload = Workload(cluster, log_dirs)
         workload.start()
         try:

@@ -6,6 +6,7 @@ import struct
 OFFSET_FOR_LEADER_EPOCH = (23, 3)
 ALTER_REPLICA_LOG_DIRS = (34, 1)
 LIST_OFFSETS = (2, 2)
+FIND_COORDINATOR = (10, 0)
 OFFSET_COMMIT = (8, 2)
 FETCH = (1, 11)
 CONSUMER, DEBUGGING_CONSUMER = -1, -2
@@ -73,9 +74,16 @@ def alter_replica_log_dirs(port: int, log_dir: str, topic: str, partition: int) 
     return int(error)
 
 
-def commit_offset(port: int, group: str, topic: str, partition: int, offset: int, retention_ms: int) -> int:
-    """Commit an offset as clients before 2.1 do, which say how long it is kept; return the error code."""
+def commit_offset(
+    port: int, group: str, topic: str, partition: int, offset: int, retention_ms: int = -1
+) -> int:
+    """Commit an offset as clients before 2.1 do, which say how long it is kept; return the error code.
+
+    -1: as long as the broker says. An admin client of librdkafka, asked to do it before the coordinator is
+    there, may abort the process when the answer comes late.
+    """
     who, name = group.encode(), topic.encode()
+    _ask(port, FIND_COORDINATOR, struct.pack(f">h{len(who)}s", len(who), who))  # it makes __consumer_offsets
     body = struct.pack(
         f">h{len(who)}sihqih{len(name)}siiqh",
         *(len(who), who, -1, 0, retention_ms, 1, len(name), name, 1, partition, offset, -1),
