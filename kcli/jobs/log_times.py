@@ -16,7 +16,7 @@ from formats.batch import (
 )
 from formats.bounds import LARGEST_BATCH
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from formats.magic import is_legacy, read_header, record_count
+from formats.magic import LARGEST_HEADER, is_legacy, read_header, record_count
 from formats.record import Record
 from kcli.jobs.log_search import read_records
 from kcli.kafka.kraft.log_config import LogConfig
@@ -27,8 +27,7 @@ from kcli.kafka.storage.log_segment import (
     LoadedSegment,
     file_batches,
     header,
-    last_offset,
-    read_tail,
+    tail_in,
 )
 from kcli.kafka.storage.retention import LARGEST_TIME, LocalSegment
 from kcli.logdir.buffers import DataFile, FileError
@@ -59,36 +58,35 @@ def ends_of(segment: LoadedSegment, *, with_last: bool = True) -> Ends:
     ends = Ends()
     if segment.log_path is None or not segment.log_size:
         return ends
-    for read in (_beginning, _end) if with_last else (_beginning,):
-        try:
-            ends = read(segment, ends)
-        except BrokerError as error:
-            ends = ends._replace(broken=str(error))
+    with segment.log() as log:
+        for read in (_beginning, _end) if with_last else (_beginning,):
+            try:
+                ends = read(log, segment, ends)
+            except BrokerError as error:
+                ends = ends._replace(broken=str(error))
     return ends
 
 
-def _beginning(segment: LoadedSegment, ends: Ends) -> Ends:
-    with segment.log() as log:
-        batches = (Batch(each.position, header(log, each)) for each in file_batches(log, 0, segment.log_size))
-        first = next(batches, None)
-        if first is None:
-            return ends
-        offset, timestamp = _first_record(log, first, batches)
+def _beginning(log: DataFile, segment: LoadedSegment, ends: Ends) -> Ends:
+    walk = file_batches(log, 0, segment.log_size, ahead=LARGEST_HEADER)
+    batches = (Batch(each.position, header(log, each)) for each in walk)
+    first = next(batches, None)
+    if first is None:
+        return ends
+    offset, timestamp = _first_record(log, first, batches)
     head = first.header
     is_cleaned = not is_legacy(head.magic) and not _is_whole(head)
     return Ends(offset, timestamp, head.max_timestamp, is_cleaned=is_cleaned)
 
 
-def _end(segment: LoadedSegment, ends: Ends) -> Ends:
-    tail, last = read_tail(segment), None
+def _end(log: DataFile, segment: LoadedSegment, ends: Ends) -> Ends:
+    tail, last = tail_in(log, segment), None
     end = tail.end
-    with segment.log() as log:
-        if tail.last is not None:
-            last = last_offset(log, tail.last)
-        else:  # its index leads past its log
-            end = max(
-                (each.position + each.size for each in file_batches(log, 0, segment.log_size)), default=0
-            )
+    if tail.last is not None:
+        last = tail.next_offset - 1
+    else:  # its index leads past its log
+        batches = file_batches(log, 0, segment.log_size)
+        end = max((each.position + each.size for each in batches), default=0)
     left = segment.log_size - end
     torn = NOT_WHOLE.format(left, end) if left else None
     return ends._replace(last_offset=last, broken=ends.broken or torn)

@@ -202,20 +202,24 @@ def make_metadata(folder: Path, records: int) -> Facts:
     return repeat(folder, group, max(1, records // sum(count for _, count in group)))
 
 
-def make_partitions(folder: Path, count: int) -> Facts:
-    """A cleanly stopped log dir of so many partitions: five epochs, one segment of one batch."""
-    times = {"base_timestamp": START, "max_timestamp": START}
-    data = put_records([put_record(value=b"x" * 20)], base_offset=100, partition_leader_epoch=5, **times)
+def make_partitions(folder: Path, count: int, segments: int = 1) -> Facts:
+    """A cleanly stopped log dir of so many partitions: five epochs, segments of one batch."""
+    fields = {"base_timestamp": START, "max_timestamp": START, "partition_leader_epoch": 5}
+    files = []
+    for base in range(100, 100 + segments):
+        data = put_records([put_record(value=b"x" * 20)], base_offset=base, **fields)
+        times = struct.pack(">qi", START, 0) if segments > 1 else b""
+        files += [(f"{base:020}.log", data), (f"{base:020}.index", b""), (f"{base:020}.timeindex", times)]
     epochs = "\n".join(["0", "5", *(f"{epoch} {epoch * 20}" for epoch in range(1, 6)), ""])
     for number in range(count):
         partition = folder / f"topic-{number}"
         partition.mkdir()
-        for kind, content in (("log", data), ("index", b""), ("timeindex", b"")):
-            (partition / f"{100:020}.{kind}").write_bytes(content)
+        for name, content in files:
+            (partition / name).write_bytes(content)
         (partition / "leader-epoch-checkpoint").write_text(epochs)
     (folder / "meta.properties").write_text("version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n")
     (folder / ".kafka_cleanshutdown").write_text("")
-    return Facts(count * len(data), count, count)
+    return Facts(count * segments * len(data), count * segments, count)
 
 
 def make_small(folder: Path, batches: int) -> Facts:
@@ -300,7 +304,8 @@ def make_events(folder: Path, count: int, codec: int = NONE, together: int = 1) 
 
 
 FOLDERS = dict.fromkeys(("events", "lives"), "__remote_log_metadata-0")
-FOLDERS |= {"commits": "__consumer_offsets-0", "groups": "__consumer_offsets-0", "partitions": "data"}
+FOLDERS |= {"commits": "__consumer_offsets-0", "groups": "__consumer_offsets-0"}
+FOLDERS |= {"partitions": "data", "segments": "data"}
 FOLDERS |= {"metadata": "__cluster_metadata-0"}
 MAKERS: dict[str, Callable[..., Facts]] = {
     "big": partial(make_noise, batches=16, sizes=(17_500, 18_900), records=20),
@@ -309,6 +314,7 @@ MAKERS: dict[str, Callable[..., Facts]] = {
     "records": make_records,
     "small": make_small,
     "partitions": make_partitions,
+    "segments": partial(make_partitions, segments=7),
     "events": make_events,
     "commits": make_commits,
     "groups": make_groups,

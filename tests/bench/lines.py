@@ -14,7 +14,7 @@ GIB = 1 << 30
 QUICK = 16
 """Of the usual inputs a part so small shows that all works."""
 KCLI, JOBS, ONE_CORE, SPARK = "kcli", "kcli --jobs 2", "kcli on one core", "kcli --spark"
-TOOL, SCAN, LARGE = "DumpLogSegments", "kcli scan", " (large)"
+TOOL, SCAN, LS, LARGE = "DumpLogSegments", "kcli scan", "kcli ls", " (large)"
 STEPS = ("1x", "4x", "16x")
 VALID, RECORD, LINE_END = b" isvalid: true", b" headerKeys: [", b"\n"
 DEEP = "--deep-iteration --print-data-log"
@@ -152,6 +152,14 @@ def lines(part: int = 1) -> list[Line]:
             "records",
             "kcli epoch end-offset --epoch all -o ndjson",
             of_each(b'"requested_epoch":5,"leader_epoch":5,"end_offset":101,'),
+        ),
+        Line(
+            "retention-segments",
+            "retention of partitions of 7 segments, against ls",
+            [Spec("segments", 2_000 // part)],
+            {KCLI: "kcli retention -o ndjson DIR0", LS: "kcli ls -o ndjson DIR0"},
+            [ratio(KCLI, LS, 0.5)],
+            of_each(b'"type":"retention_partition"', only={KCLI}),
         ),
         _growth(
             "growth-events",

@@ -16,7 +16,7 @@ from formats.producer_snapshot import (
     ProducerEntry,
     ProducerSnapshotHeader,
 )
-from tests.partitions import orders, put_range
+from tests.partitions import offset_entries, orders, put_range, segment, time_entries
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +64,25 @@ def test_importing_the_commands_loads_nothing_heavy():
     assert {
         name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))
     } == set()
+
+
+def test_retention_loads_nothing_heavy_and_opens_each_file_of_a_segment_once_or_twice(tmp_path):
+    directory = tmp_path / "orders-0"
+    for base in range(0, 30, 3):
+        segment(directory, base, put_range(base, 3), offset_entries((2, 0)), time_entries((1002, 2)))
+    count = """
+opened = []
+def note(event, arguments):
+    if event == "open" and str(arguments[0]).endswith((".log", "index")):
+        opened.append(arguments[0])
+sys.addaudithook(note)
+"""
+    words = ["retention", str(directory), "-o", "ndjson"]
+    packages, _, printed = loaded(f"{count}{AFTER_ANSWER.format(words=words)}\nprint(len(opened))")
+
+    assert packages & HEAVY == set()
+    assert printed.count('"type":"retention"') == 10
+    assert int(printed.splitlines()[-1]) <= 10 * 5 + 5
 
 
 @pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])

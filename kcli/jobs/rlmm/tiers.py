@@ -234,7 +234,7 @@ def _is_damaged(segment: LoadedSegment) -> bool:
     """Whether a broker does not take an offset index of its cache (`OffsetIndex.sanityCheck`)."""
     index = segment.offset_index
     size = 0 if index.path is None else size_of(index.path)
-    return size % OFFSET_INDEX_ENTRY.size != 0 or segment.last_indexed_offset() < segment.base_offset
+    return size % OFFSET_INDEX_ENTRY.size != 0 or segment.last_indexed()[0] < segment.base_offset
 
 
 def _by_metadata(storage: tuple[str, ...], what: str) -> str:

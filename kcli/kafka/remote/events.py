@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache, lru_cache, partial
 from heapq import merge
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formats.batch import CONTROL_MASK
 from formats.bounds import LARGEST_BATCH
@@ -22,7 +22,6 @@ from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.names import REMOTE_LOG_METADATA, PartitionDir
 from formats.record import Record, batch_records
-from formats.record_columns import FallbackBatch, RecordColumns, record_columns
 from formats.remote_metadata import (
     RemoteLogMetadata,
     RemoteLogSegmentMetadataSnapshot,
@@ -44,11 +43,13 @@ from kcli.kafka.remote.coverage import (
 )
 from kcli.kafka.remote.serde import refusal
 from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import segment_base
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn
 from kcli.logdir.targets import Selection, Target, partition_of
+
+if TYPE_CHECKING:
+    from kcli.logdir.bulk import Window
 
 Event: TypeAlias = tuple[int, RemoteLogMetadata]
 """Offset in the metadata partition, and what it says."""
@@ -220,6 +221,8 @@ def file_events(
     `coverage` takes the offsets of all that is read, `consumed` those that count. Nothing follows where a
     start cuts the log.
     """
+    from kcli.logdir.bulk import BulkWalk
+
     consumed, reader = consumed or OffsetRange(), EventReader(findings)
     walk = BulkWalk(file)
     for window in walk:
@@ -238,12 +241,14 @@ def file_events(
 
 
 def _values(
-    file: DataFile, window: Window, findings: FindingCollector, coverage: EventCoverage
+    file: DataFile, window: "Window", findings: FindingCollector, coverage: EventCoverage
 ) -> Iterator[tuple[int, bytes | None, int]]:
     """Yield offset and value of each record that a broker reads, and its batch's position.
 
     Those of a window without damage and markers come many at once.
     """
+    from formats.record_columns import FallbackBatch, RecordColumns, record_columns
+
     places, fields = window.positions, window.fields
     parts: Iterable[RecordColumns | FallbackBatch] = map(FallbackBatch, range(len(places)))
     is_whole = len(window.data) > 0 and window.valid is not None and bool(window.valid.all())

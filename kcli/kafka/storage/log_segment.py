@@ -6,6 +6,7 @@ broker that changes a segment returns another one. What the broker would throw i
 
 import os
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -27,8 +28,8 @@ from formats.layout import Layout
 from formats.legacy import MESSAGE_V0
 from formats.magic import BATCH_FORMATS, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
-from kcli.logdir.indexes import IndexFile
-from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Stop, batches
+from kcli.logdir.indexes import PAGE, IndexFile
+from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, WALK_WINDOW, FileBatch, Stop, batches
 
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
@@ -80,10 +81,10 @@ class BrokerError(Exception):
 
 
 def file_batches(
-    log: DataFile, start: int, end: int, *, hop_from: int = SKIP_FROM
+    log: DataFile, start: int, end: int, *, ahead: int = WALK_WINDOW, hop_from: int = SKIP_FROM
 ) -> Generator[FileBatch, None, Stop]:
     """Yield batches as the broker walks them; a batch shorter than 14 bytes is a BrokerError."""
-    stop = yield from batches(log, start, end, hop_from=hop_from)
+    stop = yield from batches(log, start, end, ahead=ahead, hop_from=hop_from)
     if stop.reason == BAD_LENGTH:
         raise BrokerError(
             CORRUPT_RECORD,
@@ -180,8 +181,13 @@ class Index(NamedTuple, Generic[E]):
         if self.path is None:
             yield lambda slot: layout.read(data, slot * layout.size)
             return
-        with IndexFile(self.path, layout) as file:
-            yield lambda slot: layout.read(*file.raw(slot))
+        with DataFile(self.path) as file:
+            if file.size == self.entries * layout.size <= PAGE:
+                data = file.read(0, PAGE)
+                yield lambda slot: layout.read(data, slot * layout.size)
+            else:
+                index = IndexFile(file, layout)
+                yield lambda slot: layout.read(*index.raw(slot))
 
 
 def file_index(layout: Layout[E], path: str) -> Index[E]:
@@ -226,27 +232,30 @@ class LoadedSegment(NamedTuple):
     aborted: tuple[AbortedTxn, ...] = ()
     opened: Callable[[str], DataFile] = DataFile
 
-    @contextmanager
-    def log(self) -> Iterator[DataFile]:
+    def log(self) -> DataFile:
         """Open the log file; a segment that only the prediction knows has none and is empty.
 
         FileError `changed` where the file is shorter than the segment.
         """
         assert self.log_path is not None, "an empty segment has no log to open"
-        with self.opened(self.log_path) as file:
-            if file.size < self.log_size:
-                message = (
-                    f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"
-                )
-                raise FileError(self.log_path, "changed", message, file.size)
-            yield file
+        file = self.opened(self.log_path)
+        if file.size < self.log_size:
+            file.close()
+            message = f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"
+            raise FileError(self.log_path, "changed", message, file.size)
+        return file
 
-    def last_indexed_offset(self) -> int:
-        """Return the offset of the last entry of the offset index, the base offset if there is none."""
-        if not self.offset_index.entries:
-            return self.base_offset
+    def last_indexed(self) -> tuple[int, int]:
+        """Return the offset of the offset index's last entry, the base offset if there is none.
+
+        With it the position that a search for this offset finds, 0 without an entry.
+        """
+        entries, base = self.offset_index.entries, self.base_offset
+        if not entries:
+            return base, 0
         with self.offset_index.reader() as get:
-            return self.base_offset + get(self.offset_index.entries - 1).relative_offset
+            offset = base + get(entries - 1).relative_offset
+            return offset, offset_index_lookup(entries, get, base, offset)[1]
 
     def index_entry(self, offset: int) -> tuple[int, int]:
         """Return (offset, position) of the index entry at or below an offset; (base offset, 0) if none."""
@@ -309,16 +318,23 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
     if not segment.log_size:
         return None
     with segment.log() as log:
-        before: FileBatch | None = None
-        for batch in file_batches(log, max(0, segment.index_entry(offset)[1]), segment.log_size):
-            first = first_offset(log, batch)
-            if first >= offset:
-                if first > offset and before is not None and last_offset(log, before) >= offset:
-                    return before.position
-                return batch.position
-            before = batch
-        if before is not None and last_offset(log, before) >= offset:
-            return before.position
+        walk = file_batches(log, max(0, segment.index_entry(offset)[1]), segment.log_size)
+        found = _translated(log, walk, offset)
+        return None if found is None else found[0].position
+
+
+def _translated(log: DataFile, walk: Iterator[FileBatch], offset: int) -> tuple[FileBatch, FileBatch] | None:
+    """Return the batch that a walk finds for an offset, and the one that it came to for that."""
+    before: FileBatch | None = None
+    for batch in walk:
+        first = first_offset(log, batch)
+        if first >= offset:
+            if first > offset and before is not None and last_offset(log, before) >= offset:
+                return before, batch
+            return batch, batch
+        before = batch
+    if before is not None and last_offset(log, before) >= offset:
+        return before, before
     return None
 
 
@@ -338,16 +354,22 @@ class LogTail(NamedTuple):
 
 def read_tail(segment: LoadedSegment) -> LogTail:
     """Return what `LogSegment.readNextOffset` reads; BrokerError where the tail is no chain of batches."""
-    start = translate_offset(segment, segment.last_indexed_offset())
-    if start is None:
+    if not segment.log_size:
         return LogTail(segment.base_offset, None, None, 0)
     with segment.log() as log:
-        first = last = None
-        for last in file_batches(log, start, segment.log_size):
-            first = first or last
-        if last is None:
-            return LogTail(segment.base_offset, None, None, start)
-        return LogTail(last_offset(log, last) + 1, first, last, last.position + last.size)
+        return tail_in(log, segment)
+
+
+def tail_in(log: DataFile, segment: LoadedSegment) -> LogTail:
+    """Return the same of a segment whose log is open."""
+    offset, position = segment.last_indexed()
+    walk = file_batches(log, max(0, position), segment.log_size)
+    found = _translated(log, walk, offset)
+    if found is None:
+        return LogTail(segment.base_offset, None, None, 0)
+    first, last = found
+    last = next(iter(deque(walk, maxlen=1)), last)
+    return LogTail(last_offset(log, last) + 1, first, last, last.position + last.size)
 
 
 def read_next_offset(segment: LoadedSegment) -> int:

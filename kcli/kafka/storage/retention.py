@@ -94,7 +94,7 @@ def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
     if has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index):
         segment = without_zero_tails(segment)
     largest = segment.last_time_entry()[0]
-    position = 0 if largest < 0 else segment.index_entry(segment.last_indexed_offset())[1]
+    position = 0 if largest < 0 else segment.last_indexed()[1]
     with segment.log() as log, suppress(BrokerError):  # zeros of a preallocated file
         for batch in header_batches(log, position, segment.log_size):
             largest = max(largest, batch.max_timestamp)
