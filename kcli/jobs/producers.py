@@ -7,10 +7,8 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup.replica_start import forgets_producers
 from kcli.kafka.findings.findings import NO_SNAPSHOT, Finding
 from kcli.kafka.kraft.log_settings import NO_KNOWN_SETTINGS, KnownSettings
-from kcli.kafka.kraft.partition_start import load_failed, start
+from kcli.kafka.kraft.partition_start import follow_producers, start
 from kcli.kafka.storage.loaded_log import LoadedLog, Settings
-from kcli.kafka.storage.log_segment import BrokerError
-from kcli.kafka.storage.producer_state import rebuild
 from kcli.logdir.log_dirs import is_running
 from kcli.logdir.partition import Partition
 from kcli.rows.transactions import ProducerRow
@@ -44,19 +42,8 @@ def load_producers(partition: Partition, settings: Settings) -> Generator[Findin
 
     A broker that runs has recovered its log: batches are followed to where the file ends.
     """
-    runs = is_running(partition.target)
-    loaded = yield from start(partition, settings=settings, exact=not runs)
-    if runs:
-        try:
-            rebuild(
-                loaded.producers,
-                loaded.segments,
-                loaded.log_start_offset,
-                loaded.log_end_offset,
-                clean_start=False,
-            )
-        except BrokerError as error:
-            raise load_failed(error) from error
+    loaded = yield from start(partition, settings=settings, exact=not is_running(partition.target))
+    follow_producers(loaded)
     if loaded.producers.expired:
         message = f"{loaded.producers.expired} of its producers expired before {settings.now_ms}"
         text = f"the producer snapshot: {message}"

@@ -33,7 +33,7 @@ from kcli.kafka.kraft.log_config import (
     log_config,
 )
 from kcli.kafka.kraft.metadata_loader import cluster_image, undecodable_findings
-from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, start, unflushed_bytes
+from kcli.kafka.kraft.partition_start import RECOVERED_BYTES, follow_producers, start, unflushed_bytes
 from kcli.kafka.storage.cleaner import (
     BY_LAG,
     BY_TRANSACTION,
@@ -146,6 +146,7 @@ def findings(unit: Unit, query: RetentionQuery, *, of_compacted: bool) -> list[F
             return
         held = yield from hold(partition, config, query.now_ms, exact=False)
         ends = [ends_of(segment) for segment in held.loaded.segments] if of_compacted else []
+        held = held.learned(ends)
         yield from held.findings(held.verdicts(), point, ends)
 
     return [one for one in answer(unit, look).findings if one.code in LATE]
@@ -291,9 +292,15 @@ class HeldLog(NamedTuple):
         return self._replace(leader=leader)
 
     def learned(self, ends: Iterable[Ends]) -> "HeldLog":
-        """Return the same, as compacted where a batch shows that a cleaner wrote it; a tiered log is not."""
+        """Return the same, as compacted where a batch shows that a cleaner wrote it; a tiered log is not.
+
+        Of a compacted log open transactions are known then, also where it was read by headers.
+        """
         is_cleaned = not self.is_tiered and any(each.is_cleaned for each in ends)
-        return self._replace(config=self.config.cleaned(OF_BATCHES)) if is_cleaned else self
+        config = self.config.cleaned(OF_BATCHES) if is_cleaned else self.config
+        if "compact" in config.policy:
+            follow_producers(self.loaded)
+        return self._replace(config=config)
 
     def verdicts(self) -> list[LocalVerdict]:
         """Return what becomes of each segment."""

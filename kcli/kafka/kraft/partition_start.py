@@ -31,6 +31,7 @@ from kcli.kafka.storage.loaded_log import (
 )
 from kcli.kafka.storage.log_loader import LogLoader
 from kcli.kafka.storage.log_segment import CORRUPT_RECORD, KAFKA_STORAGE, BrokerError
+from kcli.kafka.storage.producer_state import rebuild
 from kcli.logdir.buffers import DataFile, FileError, shown
 from kcli.logdir.log_dirs import has_own_files, is_running, metadata_log
 from kcli.logdir.partition import Partition, shown_path
@@ -137,6 +138,20 @@ def start_from(
         raise load_failed(error) from error
     yield from loaded.findings
     return loaded
+
+
+def follow_producers(loaded: LoadedLog) -> None:
+    """Follow the batches of a log that was read by headers to its end, for what they say of producers.
+
+    FileError `load-failed` where a broker could not.
+    """
+    producers, end = loaded.producers, loaded.log_end_offset
+    if producers.map_end >= end:
+        return
+    try:
+        rebuild(producers, loaded.segments, loaded.log_start_offset, end, clean_start=False)
+    except BrokerError as error:
+        raise load_failed(error) from error
 
 
 def _configured(partition: Partition) -> TopicConfig | None:

@@ -2,11 +2,12 @@
 
 import os
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from kcli.jobs.retention import LATE, RetentionQuery, retention
+from kcli.jobs.retention import LATE, RetentionQuery, findings, retention
 from tests.commands.answers import ask
 from tests.metadata_records import batch as metadata_batch
 from tests.metadata_records import config, put_log
@@ -279,7 +280,14 @@ def test_a_transaction_that_is_open_for_long_stops_the_cleaner(tmp_path, age, fo
         first = sent(0, 7, count=10, timestamp=NOW - age) if not base else put_range(base, 10, timestamp=NOW)
         segment(root / "orders-0", base, first, timeindex=time_entries((NOW - age * (not base), 9)))
     (root / ".kafka_cleanshutdown").unlink()
-    assert late(root / "orders-0", cleanup_policy="compact")[0] == found
+    query = RetentionQuery(NOW, {}, {"cleanup.policy": "compact"})
+    for holder in (nullcontext(), locked(root)):
+        with holder:
+            assert late(root / "orders-0", cleanup_policy="compact")[0] == found
+            of_check = findings(unit(root / "orders-0"), query, of_compacted=True)
+            assert [(each.code, each.found) for each in of_check] == found
+            log, _ = answer(root / "orders-0", cleanup_policy="compact")
+            assert (log["first_uncleanable_offset"], log["uncleanable_because"]) == (0, "open-transaction")
 
 
 def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_path):
