@@ -65,15 +65,17 @@ class LocalVerdict(NamedTuple):
     blocked_by: int | None = None
 
 
-def local_segments(log: LoadedLog, *, is_running: bool = False) -> list[LocalSegment]:
-    """Return the segments of a log with what retention asks of them; of a running broker's from its batches.
+def local_segments(log: LoadedLog, *, is_written: bool = False) -> list[LocalSegment]:
+    """Return the segments of a log with what retention asks of them.
+
+    Of one that `is_written` the last is looked at as a running broker holds it: by its batches.
 
     FileError where a file cannot be read.
     """
     ends = [*(segment.base_offset for segment in log.segments[1:]), log.log_end_offset]
     segments = []
     for segment, end in zip(log.segments, ends, strict=True):
-        is_open = is_running and segment is log.segments[-1]
+        is_open = is_written and segment is log.segments[-1]
         largest = _largest(segment, reads_tail=is_open or segment.base_offset in log.recovered)
         has_timestamps = largest != NO_TIMESTAMP
         if not has_timestamps and segment.log_path is not None:
@@ -91,8 +93,7 @@ def _largest(segment: LoadedSegment, *, reads_tail: bool) -> int:
     """
     if not reads_tail or segment.log_path is None:
         return segment.last_time_entry()[0]
-    if has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index):
-        segment = without_zero_tails(segment)
+    segment = without_zero_tails(segment)
     largest = segment.last_time_entry()[0]
     position = 0 if largest < 0 else segment.last_indexed()[1]
     with segment.log() as log, suppress(BrokerError):  # zeros of a preallocated file
@@ -113,7 +114,9 @@ def newest_timestamp(segment: LoadedSegment, *, reads_tail: bool) -> int | None:
 
 
 def without_zero_tails(segment: LoadedSegment) -> LoadedSegment:
-    """Return a segment whose indexes end with their last entry that is not zero."""
+    """Return a segment without the zeros after the entries of its indexes."""
+    if not (has_zero_tail(segment.time_index) or has_zero_tail(segment.offset_index)):
+        return segment
     return segment._replace(
         offset_index=segment.offset_index._replace(entries=written_entries(segment.offset_index)),
         time_index=segment.time_index._replace(entries=written_entries(segment.time_index)),

@@ -13,7 +13,7 @@ from tests.metadata_records import batch as metadata_batch
 from tests.metadata_records import config, put_log
 from tests.metadata_records import partition as metadata_partition
 from tests.metadata_records import topic as metadata_topic
-from tests.partitions import locked, log_dir, put_range, rows, segment, time_entries, unit
+from tests.partitions import locked, log_dir, offset_entries, put_range, rows, segment, time_entries, unit
 from tests.stories import Story
 from tests.tiered import cluster
 from tests.transactions import DAY, NOW, sent
@@ -288,6 +288,20 @@ def test_a_transaction_that_is_open_for_long_stops_the_cleaner(tmp_path, age, fo
             assert [(each.code, each.found) for each in of_check] == found
             log, _ = answer(root / "orders-0", cleanup_policy="compact")
             assert (log["first_uncleanable_offset"], log["uncleanable_because"]) == (0, "open-transaction")
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_zeros_that_a_running_broker_keeps_after_the_entries_of_an_index_are_none(make, tmp_path, is_alone):
+    directory = make(4 * HOUR, 2 * HOUR)
+    for name, entry in (("timeindex", time_entries((NOW - 2 * HOUR, 9))), ("index", offset_entries((9, 0)))):
+        (directory / f"{10:020}.{name}").write_bytes(entry.ljust(12 * len(entry), b"\0"))
+    if is_alone:
+        directory = shutil.copytree(directory, tmp_path / "copied" / "orders-0")
+    with nullcontext() if is_alone else locked(directory.parent):
+        log, segments = answer(directory, segment_index_bytes=12 * 8)
+    assert column(segments, "max_timestamp") == [NOW - 4 * HOUR, NOW - 2 * HOUR]
+    assert column(segments, "action") == ["keep", "keep"]
+    assert log["rolls_at"] == NOW - 2 * HOUR + WEEK + 1
 
 
 def test_check_says_it_too_and_that_the_cleaner_of_a_log_dir_stopped(make, tmp_path):
