@@ -10,7 +10,11 @@ class CheckRow(NamedTuple):
     """The result for one partition, or for a log dir itself: then topic, partition and segments are null."""
 
     where: Where
-    result: Annotated[str, "clean, warning, damaged or will-not-load, by the worst finding"]
+    result: Annotated[
+        str,
+        "clean, warning, damaged or will-not-load, by the worst finding; will-not-load also of what is whole "
+        "in a log dir that goes offline",
+    ]
     findings: Annotated[int, "findings about it, those of info included"]
     errors: Annotated[int, "of these, errors; and files that could not be read"]
     warnings: Annotated[int, "of these, warnings"]

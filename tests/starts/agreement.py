@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.kafka.kraft.start_findings import LOG_DIR_OFFLINE
 from tests.starts.observe import prepare
 from tests.starts.predicted import RECORDED
 
@@ -74,6 +75,7 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
         yield f"startup: its row says {brokers[0]['outcome']}, its findings {usual.broker}"
     failing = {row["dir"] for row in document["rows"] if row["outcome"] == "fails" and "log_dirs" not in row}
     refused = {one["dir"] for one in document["findings"] if one["code"] == "START-008"}
+    unserved = {row["dir"] for row in document["rows"] if row["reason"] == LOG_DIR_OFFLINE}
     if failing != refused:
         yield f"startup: {failing} fail, {refused} are refused"
     for selected in ((), ("--topic", topic)):
@@ -94,8 +96,8 @@ def differences(topic: str, *paths: str) -> Iterator[str]:
             bad = [one for one in document["findings"] if one["severity"] != "info"]
             worse = {one["dir"] for one in bad if one["code"] in OF_A_REPLICA}
             clean = {row["dir"] for row in document["rows"] if row.get("result") == "clean"}
-            if worse & clean:
-                yield f"{name}: clean are {worse & clean}"
+            if wrong := clean & (worse | unserved):
+                yield f"{name}: clean are {wrong}"
 
 
 def _between(name: str, said: Said, other: Said) -> Iterator[str]:

@@ -71,7 +71,7 @@ from kcli.logdir.find import Found, each_once
 from kcli.logdir.partition import Partition
 from kcli.logdir.partition_names import SWAP, first_base, listed
 from kcli.logdir.targets import PARTITION, Target
-from kcli.rows import Failure
+from kcli.rows import Failure, Item
 from kcli.rows.checks import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow, EpochCheckRow
 from kcli.rows.transactions import OpenTransactionRow
 
@@ -368,7 +368,8 @@ class DirectoryCheck(DirectoryScan):
         if target.kind == LOG_DIR:
             findings = list(self._run.log_dirs.of_log_dir(target, self._logs))
             self._findings += findings
-            return Outcome(number=number, rows=[self._row(target, None)], findings=findings)
+            rows: list[Item] = [*self._run.log_dirs.rows_of(target), self._row(target, None)]
+            return Outcome(number=number, rows=rows, findings=findings)
         findings, log_end = self._of_whole_log(target)
         if self._run.state is not None:
             self._run.state.remember(target, self._segments, [*self._findings, *findings])
@@ -379,7 +380,8 @@ class DirectoryCheck(DirectoryScan):
             findings += self._ahead(target)
         self._findings += findings
         row = self._row(target, log_end)
-        return Outcome(number=number, rows=[row], findings=self._shown(findings))
+        is_held = isinstance(row, CheckRow) and self._run.log_dirs.holds(target, row)
+        return Outcome(number=number, rows=[] if is_held else [row], findings=self._shown(findings))
 
     def _shown(self, findings: Iterable[Finding]) -> list[Finding]:
         codes = self._run.codes

@@ -27,6 +27,7 @@ from kcli.kafka.kraft.start_findings import (
     offline_log_dirs,
     replica_fates,
     stop_findings,
+    why_not_started,
 )
 from kcli.kafka.kraft.start_plan import StartPlan, plans_at_rest
 from kcli.kafka.remote.serde import NOT_ALL_READ
@@ -42,6 +43,7 @@ from kcli.logdir.log_dirs import (
     is_running,
 )
 from kcli.logdir.targets import NO_PARTITIONS, PARTITION, Target
+from kcli.rows.checks import CLEAN, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.partitions import Where
 
 CHECKED_CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
@@ -140,6 +142,7 @@ class BrokerLogDirs:
             one.cluster_id: shown(os.path.join(one.log_dir, METADATA_DIRECTORY))
             for one in sorted(metadata, key=lambda one: one.image.offset)
         }
+        self._held: dict[str | None, list[tuple[Target, CheckRow]]] = {}
         self._seen: dict[tuple[object, ...], str] = {}
         self._uncleaned: dict[str | None, list[Finding]] = {}
         """By log dir the logs that are due, and that its cleaner does not come to since it stopped."""
@@ -201,6 +204,24 @@ class BrokerLogDirs:
             words = f"{os.path.basename(uncleaned[0].dir or '')} is {uncleaned[0].message}"
             path = os.path.join(target.shown, CLEANER)
             yield Finding("DIR-012", words, target.shown, path, more=len(uncleaned) - 1)
+
+    def holds(self, target: Target, row: CheckRow) -> bool:
+        """Whether the row of a partition waits for that of its log dir: a later log may take that offline."""
+        is_held = bool(self._plans) and target.log_dir in self._unread
+        if is_held:
+            self._held.setdefault(target.log_dir, []).append((target, row))
+        return is_held
+
+    def rows_of(self, target: Target) -> Iterator[CheckRow]:
+        """Yield the rows that were held for a log dir: of one that goes offline no whole log loads."""
+        plan = next((one for one in self._plans if target.path in {each.path for each in one.log_dirs}), None)
+        offline = {} if plan is None else offline_log_dirs(plan, of_plan(plan, self._logs))
+        for one, row in self._held.pop(target.path, ()):
+            is_left = False
+            if plan is not None and target.path in offline and row.result in {CLEAN, WARNING}:
+                log = LogStart(one.shown, one.log_dir)
+                is_left = why_not_started(plan, log, offline, self._fates.of(one).outcome) is not None
+            yield row._replace(result=WILL_NOT_LOAD) if is_left else row
 
     def _offline(self, plan: StartPlan, starts: Sequence[LogStart]) -> Iterator[LogStart]:
         """Yield the starts of logs that load, and whose log dir is offline by then: one may read there."""

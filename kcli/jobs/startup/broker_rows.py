@@ -15,15 +15,18 @@ from kcli.jobs.startup.replica_start import (
 )
 from kcli.kafka.findings.findings import Finding
 from kcli.kafka.kraft.failover import QuorumNode, ballot_of
-from kcli.kafka.kraft.fates import STRAY, EmptyReplica, is_assigned_elsewhere
+from kcli.kafka.kraft.fates import EmptyReplica, is_assigned_elsewhere
 from kcli.kafka.kraft.meta_properties import BOOTSTRAP_READ, StartFailure, Version
 from kcli.kafka.kraft.releases import RELEASES
 from kcli.kafka.kraft.remedies import remedy, server_log
 from kcli.kafka.kraft.start_findings import (
+    LOG_DIR_OFFLINE,
+    OPENS_NONE,
     findings_of_broker,
     of_plan,
     offline_log_dirs,
     process_ends,
+    why_not_started,
 )
 from kcli.kafka.kraft.start_plan import StartPlan, begun_empty
 from kcli.kafka.storage.file_actions import DISK_BLOCK, in_blocks
@@ -56,7 +59,6 @@ from kcli.rows.startup import (
     StartupRow,
 )
 
-OPENS_NONE = "process.roles has no broker: a controller opens no partition"
 NEEDED_OF_AN_EMPTY = 2 * DISK_BLOCK
 """Of a replica that begins empty: its directory, and partition.metadata."""
 
@@ -247,21 +249,10 @@ def _with_ballot(row: StartupBrokerRow, plan: StartPlan, nodes: Sequence[QuorumN
 def _not_started(one: StartedPartition, plan: StartPlan, offline: Mapping[str, StartFailure]) -> StartupRow:
     """Return the row of a replica, `not-started` where its log dir or the process ends before its log."""
     row = one.row
-    is_metadata_log = row.where.topic == CLUSTER_METADATA
-    if plan.config.has_no_broker and not is_metadata_log:
-        return row._replace(
-            outcome=NOT_STARTED, error=None, error_message=None, records_lost=0, reason=OPENS_NONE
-        )
-    if row.outcome == FAILS or (is_metadata_log and not plan.start.stops):
+    reason = why_not_started(plan, one.log, offline, row.outcome)
+    if reason is None or (row.outcome == FAILS and reason != OPENS_NONE):
         return row
-    if plan.is_before_logs or plan.metadata_log_failure is not None:
-        first = plan.wait if not plan.stops else plan.stops[0]
-        reason = first.message if first else "the metadata log does not load"
-        return row._replace(outcome=NOT_STARTED, records_lost=0, reason=reason)
-    is_renamed = row.outcome == STRAY and not str(row.where.dir).endswith(f"-{STRAY}")
-    if one.log.log_dir in offline and not is_renamed:  # that is done before a replica takes it offline
-        return row._replace(outcome=NOT_STARTED, records_lost=0, reason="its log dir goes offline")
-    return row
+    return row._replace(outcome=NOT_STARTED, error=None, error_message=None, records_lost=0, reason=reason)
 
 
 def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, StartFailure]) -> StartupRow:
@@ -292,7 +283,7 @@ def _empty_row(plan: StartPlan, replica: EmptyReplica, offline: Mapping[str, Sta
         bytes_read=0,
         records_lost=0,
         metadata_path=None if plan.metadata_path is None else shown(plan.metadata_path),
-        reason="its log dir goes offline" if is_offline else reason,
+        reason=LOG_DIR_OFFLINE if is_offline else reason,
     )
 
 

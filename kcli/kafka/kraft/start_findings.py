@@ -4,7 +4,7 @@ Every command that foretells a start asks here, so that all say the same.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, FUTURE, NORMAL, parse_partition_dir
@@ -91,6 +91,30 @@ def of_plan(plan: StartPlan, logs: Iterable[LogStart]) -> list[LogStart]:
         return (at, base, -1, "") if name is None else (at, name.topic, name.partition, base)
 
     return sorted(mine, key=place)
+
+
+OPENS_NONE = "process.roles has no broker: a controller opens no partition"
+LOG_DIR_OFFLINE = "its log dir goes offline"
+
+
+def why_not_started(
+    plan: StartPlan, one: LogStart, offline: Container[str | None], outcome: str
+) -> str | None:
+    """Return why a start does not come to a log, whose `outcome` is else by itself and the metadata.
+
+    None where it does. `offline`: the log dirs that are, by then. What becomes -stray does before that.
+    """
+    name = parse_partition_dir(os.path.basename(one.directory))
+    is_metadata_log = name is not None and name.topic == CLUSTER_METADATA
+    if plan.config.has_no_broker and not is_metadata_log:
+        return OPENS_NONE
+    if is_metadata_log and not plan.start.stops:
+        return None
+    if plan.is_before_logs or plan.metadata_log_failure is not None:
+        first = plan.stops[0] if plan.stops else plan.wait
+        return first.message if first else "the metadata log does not load"
+    is_renamed = outcome == STRAY and (name is None or name.kind != STRAY)
+    return LOG_DIR_OFFLINE if one.log_dir in offline and not is_renamed else None
 
 
 def offline_log_dirs(plan: StartPlan, logs: Sequence[LogStart]) -> dict[str, StartFailure]:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -72,14 +72,14 @@ def view_checks(answer: TableInput) -> TableView:
     return TableView(
         columns=(RESULT, ShownColumn("FOUND", worst, least=24)),
         severity=_severity,
-        is_listed=lambda row: row.result != CLEAN,
+        is_listed=lambda row: (row.is_log_dir and row.result != CLEAN) or bool(row.errors or row.warnings),
         order=lambda row: (WORST_FIRST.get(row.result, 0), not row.is_log_dir),
         closing=_checked,
         verdict=lambda rows: "\n".join(
             [
                 *_of_brokers(rows, findings),
                 *_of_replicas(findings),
-                _verdict(rows, {one.dir for one in findings if one.code == "START-010"}),
+                _verdict(rows, findings),
                 *_cause_lines(rows, first_lines),
             ]
         ),
@@ -174,15 +174,17 @@ def _in_words(findings: Sequence[Finding], said: Sequence[Finding] = ()) -> str:
     return f"{worst} {words}{more}{rest}"
 
 
-def _verdict(rows: Sequence[CheckRow], offline: Container[str | None] = ()) -> str:
-    """Return how many partitions have each result, and how many log dirs are not clean.
-
-    No start loads what is in an `offline` log dir.
-    """
+def _verdict(rows: Sequence[CheckRow], findings: Sequence[Finding]) -> str:
+    """Return how many partitions have each result, and how many log dirs are not clean."""
+    refused = {one.dir for one in findings if one.code in CAUSES}
+    unserved = sum(
+        row.result == WILL_NOT_LOAD and not (row.is_log_dir or row.where.dir in refused) for row in rows
+    )
     of_log_dirs = Counter(row.result for row in rows if row.is_log_dir)
     of_partitions = Counter(row.result for row in rows if not row.is_log_dir)
     nouns = ((of_log_dirs, "log dir"), (of_partitions, "partition"))
     read = joined(counted(results.total(), noun) for results, noun in nouns if results)
+    of_partitions[WILL_NOT_LOAD] -= unserved
     failing = " and ".join(
         counted(results[WILL_NOT_LOAD], noun) for results, noun in nouns if results[WILL_NOT_LOAD]
     )
@@ -192,8 +194,7 @@ def _verdict(rows: Sequence[CheckRow], offline: Container[str | None] = ()) -> s
         f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
         tally({"damaged": of_partitions[DAMAGED], "with warnings": of_partitions[WARNING]}),
     )
-    unserved = sum(row.result == CLEAN and not row.is_log_dir and _log_dir_of(row) in offline for row in rows)
-    clean = tally({"clean": of_partitions[CLEAN] - unserved}) if any(words) else "clean"
+    clean = tally({"clean": of_partitions[CLEAN]}) if any(words) else "clean"
     clean = joined((clean, f"{unserved} not loaded: their log dir goes offline" if unserved else ""))
     return f"{read}: {joined((*words, clean))}."
 

@@ -1,6 +1,7 @@
 """Which log dirs and partitions do not start, by `startup` and by `check`: these two never differ."""
 
 import json
+import os
 
 
 def will_not_load(kcli, *words):
@@ -10,7 +11,7 @@ def will_not_load(kcli, *words):
 
 
 def does_not_start(kcli, *words):
-    """Return the log dirs and partitions for which `startup` predicts a failure."""
+    """Return the log dirs and partitions for which `startup` predicts a failure, or that are left offline."""
     document = json.loads(kcli("startup", "-o", "json", *words).stdout)
     broker = [row for row in document["rows"] if "log_dirs" in row]
     offline = {one["dir"] for row in broker for one in row["log_dirs"] if one["outcome"] == "offline"}
@@ -21,4 +22,6 @@ def does_not_start(kcli, *words):
         for one in document["findings"]
         if one["code"] == "START-009"
     }
-    return offline | stops | {row["dir"] for row in partitions if row["outcome"] == "fails"}
+    failing = {row["dir"] for row in partitions if row["outcome"] == "fails"}
+    left = {row["dir"] for row in partitions if row["outcome"] == "not-started"}
+    return offline | stops | failing | {one for one in left if os.path.dirname(one) in offline}

@@ -130,7 +130,7 @@ def test_a_log_dir_has_a_row_of_its_own(check, tmp_path):
     (root / "replication-offset-checkpoint").write_text("x\n")
     orders(root, put_range(0, 5))
     found = check(root)
-    assert results(found) == {"data": "will-not-load", "orders-0": "clean"}
+    assert results(found) == {"data": "will-not-load", "orders-0": "will-not-load"}
     assert codes(found) == ["DIR-005", "DIR-006", "START-009", "START-010"]
 
 
