@@ -1,11 +1,10 @@
 #!/bin/sh
 # What may a vendor see of an incident without a key or a value?
-# 0: the archive is made; else: it is not, or not whole
+# 0: the archive is made; 3, 4: made, files that cannot be read are in it as errors; else: it is not made
 #
 # Headers, offsets, epochs, times, sizes and findings: no key, value or header of a record, no certificate.
 # Names of topics, hosts, directories and producer ids ARE in it: look before you send it.
-#   sh evidence.sh NEW_DIR LOG_DIR...                       beside the broker: it reads 50 MB/s at most
-#   sh evidence.sh NEW_DIR --server-config FILE
+#   sh evidence.sh NEW_DIR LOG_DIR...           or: sh evidence.sh NEW_DIR --server-config FILE
 # NEW_DIR is made, outside of log dirs; NEW_DIR.tar.gz is what you send. Do it before a restart: a start
 # changes the files. Copy the damaged partition directories as well, and keep them.
 set -eu
@@ -48,5 +47,5 @@ fi
 
 tar -C "$out" -czf "$out.tar.gz" .
 echo "$out.tar.gz is made. Look into it before you send it: tar tzf $out.tar.gz"
-[ "$whole" -eq 0 ] || echo "It is NOT WHOLE: some files could not be read, see the folders errors in it." >&2
+[ "$whole" -eq 0 ] || echo "Some files could not be read: see the folders errors in it." >&2
 exit "$whole"

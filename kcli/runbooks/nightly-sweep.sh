@@ -54,5 +54,5 @@ if [ -n "$before" ]; then
     | "\(.verdict) \(.dir // "a log dir"): log end \(.log_end_offset_before) to \(.log_end_offset_after) "
       + (.findings_new | join(" "))'
 fi
-[ "$status" -eq 0 ] || echo "Look: kcli explain CODE; kcli diff $before $runs/check-$now/"
+[ "$status" -eq 0 ] || echo "Look: kcli explain CODE${before:+; kcli diff $before $runs/check-$now/}"
 exit "$status"

@@ -4,6 +4,7 @@
 #
 # While the broker is down, with all of its log dirs:
 #   sh pre-start-gate.sh --server-config /etc/kafka/server.properties      or: sh pre-start-gate.sh DIR...
+# Add --kafka-version X.Y, the release that starts: without it the newest that kcli knows.
 # As a gate of systemd, in [Service] of the broker's unit (kcli and jq must be on its PATH):
 #   ExecStartPre=/bin/sh /etc/kafka/pre-start-gate.sh --server-config /etc/kafka/server.properties
 #   TimeoutStartSec=1h
@@ -34,12 +35,12 @@ if [ "$status" -eq 1 ] && [ "${ACCEPT_LOSS:-no}" = yes ] && [ "$starts" = true ]
   echo "YES: it starts, and ACCEPT_LOSS=yes accepts this:"
   status=0
 elif [ "$status" -eq 0 ]; then
-  echo "YES: start it."
+  echo "YES: start it, if what follows is what you expect."
 else
   echo "NO: do not start it."
 fi
 
-# What becomes of the broker, what to do about it, each replica that does not stay as it is, the findings.
+# What becomes of the broker, what to do about it, replicas that do not stay as they are, the findings.
 printf '%s\n' "$answer" | jq -r '
   def lost: if .records_lost == 0 or .outcome == "fails" then ""
     else ", loses \(.records_lost // "some") records" end;
@@ -49,8 +50,11 @@ printf '%s\n' "$answer" | jq -r '
       (.cause_path | values | "  where: \(.)"),
       (.server_log | values | "  server.log will say: \(.)"),
       (.remedy | values | "  do: \(.)")),
-  (.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))
-    | "  \(.dir // "\(.topic)-\(.partition)"): \(.outcome)\(lost)"
-      + if .reason then ": \(.reason)" else "" end),
-  ([.findings[] | select(.severity != "info") | .code] | unique[] | "  more: kcli explain \(.)")'
+  ([.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))]
+    | group_by([.outcome, .reason])[]
+    | "  \(length) \(.[0].outcome)\(.[0].reason | if . then ": \(.)" else "" end)",
+      (.[:5][] | "    \(.dir // "\(.topic)-\(.partition)")\(lost)"),
+      (if length > 5 then "    and \(length - 5) more: kcli startup" else empty end)),
+  ([.findings[] | select(.severity != "info") | .code] | unique | select(. != [])
+    | "  more: kcli explain \(join(" "))")'
 exit "$status"

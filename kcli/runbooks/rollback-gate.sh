@@ -36,9 +36,11 @@ printf '%s\n' "$answer" | jq -r '
     | "broker \(.broker_id) \(.outcome)\(lost)",
       (.reason | values | "  why: \(.)"),
       (.server_log | values | "  server.log will say: \(.)")),
-  (.rows[] | select(.type == "startup" and .outcome != "not-started")
-    | select(.outcome != "loads" or .records_lost != 0)
-    | "  \(.dir // "\(.topic)-\(.partition)"): \(.outcome)\(lost)")'
+  ([.rows[] | select(.type == "startup" and (.outcome != "loads" or .records_lost != 0))]
+    | group_by([.outcome, .reason])[]
+    | "  \(length) \(.[0].outcome)\(.[0].reason | if . then ": \(.)" else "" end)",
+      (.[:5][] | "    \(.dir // "\(.topic)-\(.partition)")\(lost)"),
+      (if length > 5 then "    and \(length - 5) more: kcli startup" else empty end))'
 
 # A NO that every release gives is not about the rollback: kcli runbook pre-start-gate.
 if [ "$status" -eq 1 ]; then

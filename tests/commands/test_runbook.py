@@ -175,8 +175,12 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts ne
 @pytest.mark.parametrize(
     ("change", "status", "said"),
     [
-        ("healthy", 0, "YES: start it.\nbroker 1 starts\n"),
-        ("-delete and -stray directories", 0, "-stray: stray: a former replica"),
+        ("healthy", 0, "YES: start it, if what follows is what you expect.\nbroker 1 starts\n"),
+        (
+            "-delete and -stray directories",
+            0,
+            "  1 stray: a former replica: b/d0/events-1 has all offsets up",
+        ),
         (
             "zeros after a clean stop",
             1,
@@ -185,7 +189,7 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts ne
         (
             "partition.metadata missing",
             1,
-            "broker 1 starts, loses 25 records\n  b/d0/orders-0: stray, loses 25",
+            "  1 stray: no partition.metadata names its topic id\n    b/d0/orders-0, loses 25 records\n",
         ),
         ("recovery-point of NUL bytes in d1", 1, "NO: do not start it.\nbroker 1 starts-degraded\n"),
     ],
